@@ -1,0 +1,101 @@
+// The coordinator as a pure function: Step(state, event, now) -> effects. No clock, thread, socket or file here;
+// the server feeds events one at a time, persists what Effects names, and only then lets anyone see the new state.
+//
+// `now` is seconds of a steady clock with any origin; it never goes back.
+#ifndef REKINDLE_COORDINATOR_CORE_CLUSTER_H_
+#define REKINDLE_COORDINATOR_CORE_CLUSTER_H_
+
+#include <limits>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "rekindle/v1/job.pb.h"
+#include "rekindle/v1/node.pb.h"
+#include "rekindle/v1/store.pb.h"
+#include "rekindle/v1/trainer.pb.h"
+
+namespace rekindle::core {
+
+struct SubmitJob {
+  v1::JobRecord record;
+};  // Validated and resolved; uid and secret set.
+struct CancelJob {
+  std::string uid;
+};
+struct PauseJob {
+  std::string uid;
+};
+struct ResumeJob {
+  std::string uid;
+};
+struct DrainNode {
+  std::string node;
+  double within_seconds = 0;
+  std::string reason;
+};
+struct TrainerReported {
+  v1::TrainerReport report;
+};
+struct NodeReported {
+  v1::NodeReport report;
+};
+// Records read from the store when the coordinator starts; always the first event of a process.
+struct Restored {
+  std::vector<v1::JobRecord> jobs;
+  std::vector<v1::NodeRecord> nodes;
+};
+struct Tick {};  // Time has come to Effects::wake_at.
+using Event =
+    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported, Restored, Tick>;
+
+struct Effects {
+  absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...
+  std::vector<v1::JobRecord> save_jobs;  // To be durable before anything else of this step is seen.
+  std::vector<v1::NodeRecord> save_nodes;
+  std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
+  std::vector<std::string> changed_jobs;  // Names whose status changed (wakes watchers); nothing to persist.
+  double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
+};
+
+struct Tunables {
+  double closed_grace_seconds = 0.1;    // Silent after a socket of theirs closed.
+  double minimum_deadline_seconds = 2;  // Progress deadline: max(this, deadline_steps * p99 step).
+  double deadline_steps = 5;
+  double formation_seconds = 2;    // At a cold start, wait so long for more workers than the minimum.
+  double reconnect_seconds = 0.6;  // After a coordinator start: nobody is silent before.
+  double node_lost_seconds = 10;   // No report from the agent and no progress by its trainers.
+  double rebalance_gain = 0.15;    // Re-cut ranges when the slowest rank would get faster by this share.
+  double rebalance_interval_seconds = 30;
+  double exclusion_seconds = 10;  // Doubles each time, at most 300.
+  int max_start_failures = 5;     // A job fails when its trainers die so often in a row without a step.
+};
+
+class Cluster {  // The whole volatile and persistent state. Copyable, so that a simulation can snapshot it.
+ public:
+  explicit Cluster(Tunables tunables = {});
+  ~Cluster();
+  Cluster(const Cluster&);
+  Cluster& operator=(const Cluster&);
+
+  Effects Step(const Event& event, double now);
+
+  // What to answer; `revision` is set and changes whenever the rest does. Errors are inside the directive.
+  v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer) const;
+  v1::NodeDirective DirectiveForNode(const std::string& node) const;
+
+  // Views for the user's verbs. Null when there is none.
+  const v1::JobRecord* FindJob(const std::string& name_or_uid) const;
+  std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission.
+  std::vector<v1::Node> Nodes(double now) const;   // By name.
+
+ private:
+  struct Impl;
+  Impl* impl_;
+};
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_CLUSTER_H_

@@ -1,0 +1,73 @@
+// The narrow interface between the engine and a model. No torch here: the engine, its tests and the
+// simulator use it without LibTorch.
+#ifndef REKINDLE_WORKER_TRAIN_MODEL_H_
+#define REKINDLE_WORKER_TRAIN_MODEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace rekindle::train {
+
+// One named parameter inside the flat buffers. `offset` and `size` count elements (float32).
+struct ParameterInfo {
+  std::string name;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool decay = false;  // Weight decay applies (matrices).
+};
+
+// Where each parameter lies in the flat buffers of weights, moments and gradients. Parameters are packed in order
+// without gaps.
+struct ParameterLayout {
+  std::vector<ParameterInfo> parameters;
+  int64_t total = 0;  // Elements.
+};
+
+// Token ids of `sequences` windows of context + 1 bytes each, row after row.
+struct MicroBatch {
+  int index = 0;  // Number in the step's list, 0..M-1.
+  int sequences = 0;
+  int context = 0;
+  std::vector<uint8_t> tokens;  // sequences * (context + 1)
+};
+
+// Keys the generators of dropout: a recomputed micro-batch repeats its masks, on any rank.
+struct RandomKey {
+  uint64_t seed = 0;
+  int64_t step = 0;
+};
+
+struct LossSum {
+  double sum = 0;     // Nats, summed over tokens.
+  int64_t count = 0;  // Tokens.
+};
+
+// Receives a parameter's gradient of the *summed* loss of one micro-batch, in the order backward makes them.
+// Called once a parameter and micro-batch, on the thread that called Backward. The span dies with the call.
+using GradientSink = std::function<void(int parameter, std::span<const float> gradient)>;
+
+// Thread-compatible: one thread at a time.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ParameterLayout& layout() const = 0;
+  // Parameters become views of `weights` (layout().total floats, 64-byte aligned), which must outlive the model
+  // or the next call. Values are read at each forward, so an optimizer may write them between steps.
+  virtual void BindWeights(float* weights) = 0;
+  // Writes the initial values, a function of (seed, parameter name) only.
+  virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
+  // Forward and backward. Error INVALID_ARGUMENT names the micro-batch when the loss is not finite.
+  virtual absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, const GradientSink& sink) = 0;
+  // Forward without dropout.
+  virtual absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) = 0;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_MODEL_H_
