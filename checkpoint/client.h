@@ -1,0 +1,99 @@
+// The trainer's side of the checkpoint service. Free of torch and protobuf headers.
+//
+//   auto client = CheckpointClient::Create({.socket = dir + "/checkpoint.sock", .store = "file:///ckpt", ...});
+//   // Every rank, off the training path; may be done before the step to save:
+//   auto staged = client->Stage(generation, step, total, ShardsOf(CutShards(total, world_size), rank));
+//   (*staged)->Copy(state);     // The only part that reads the state: one pass of copy and hash, no RPC.
+//   (*staged)->refs();          // To the committer (EncodeShardRef, AllGather).
+//   (*staged)->Commit();        // Durable in the store: slow.
+//   // The committer, with the refs of all ranks:
+//   client->WriteManifest(manifest, keep_last, /*wait_seconds=*/60);
+//
+// Every call has a deadline and retries by itself while the service is away or being restarted, at most
+// `patience_seconds`; then it fails with UNAVAILABLE, naming the socket. Errors of the store come as the service saw
+// them: RESOURCE_EXHAUSTED (disk full or staging memory full), PERMISSION_DENIED, INVALID_ARGUMENT, DATA_LOSS ...
+// None of them is a reason to stop training.
+//
+// Thread-safe, except that one StagedShards is used by one thread at a time.
+#ifndef REKINDLE_CHECKPOINT_CLIENT_H_
+#define REKINDLE_CHECKPOINT_CLIENT_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/state_shards.h"
+
+namespace rekindle::checkpoint {
+
+struct ClientOptions {
+  std::string socket;  // <node dir>/checkpoint.sock
+  std::string store;   // "file:///folder"
+  std::string job_uid;
+  std::string trainer;           // Becomes the manifest's writer.
+  double patience_seconds = 10;  // For the service to come back.
+  double commit_seconds = 300;   // For one shard to become durable, or to be restored.
+};
+
+// One rank's shards between Stage and Commit, in shared memory that the service bounds.
+// Destroying it gives the memory back. Must not outlive its client.
+class StagedShards {
+ public:
+  virtual ~StagedShards() = default;
+  // Copies and hashes. No RPC and no allocation of the state's size; on return the caller may change the state.
+  // May be called again before Commit (the last copy counts).
+  virtual absl::Status Copy(const StateView& state) = 0;
+  // Valid after Copy.
+  virtual const std::vector<ShardRef>& refs() const = 0;
+  // Returns when all shards are durable. A service that was restarted in between gets them again.
+  virtual absl::Status Commit() = 0;
+};
+
+struct Newest {
+  bool found = false;
+  std::string name;
+  Manifest manifest;
+  std::vector<std::string> skipped;  // "name: reason"
+  int highest_generation = 0;        // Of any manifest name in the store, whole or not.
+};
+
+struct ServiceInfo {
+  std::string incarnation;
+  double staged_bytes = 0;
+};
+
+class CheckpointClient {
+ public:
+  // Connects lazily: succeeds without a service. INVALID_ARGUMENT for an empty or unsafe field.
+  static absl::StatusOr<std::unique_ptr<CheckpointClient>> Create(ClientOptions options);
+  virtual ~CheckpointClient() = default;
+
+  // Reserves shared memory for `ranges` of a state of `total` elements (none: a rank without shards; that is fine).
+  virtual absl::StatusOr<std::unique_ptr<StagedShards>> Stage(int generation, int step, int64_t total,
+                                                              const std::vector<ShardRange>& ranges) = 0;
+
+  // Commits the checkpoint and returns its name when it is durable. job_uid and writer are filled in here. Shards of
+  // other ranks that are not in the store yet are waited for, at most `wait_seconds`, then NOT_FOUND names one.
+  // FAILED_PRECONDITION: the store has a newer generation; this trainer has been left out.
+  // keep_last > 0: older checkpoints are collected afterwards.
+  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) = 0;
+
+  // The newest checkpoint of the job that is whole, verified byte for byte.
+  virtual absl::StatusOr<Newest> FindNewest() = 0;
+
+  // Fills `state` (spare memory: its content is undefined after an error) from every shard of the manifest `name`,
+  // verified again as it is read. INVALID_ARGUMENT when the state's total differs.
+  virtual absl::StatusOr<Manifest> Restore(int generation, const std::string& name, const MutableState& state) = 0;
+
+  virtual absl::StatusOr<ServiceInfo> GetInfo() = 0;
+
+  // Ends pending and later calls with CANCELLED.
+  virtual void Cancel() = 0;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_CLIENT_H_
