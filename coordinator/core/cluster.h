@@ -19,6 +19,8 @@
 
 namespace rekindle::core {
 
+inline constexpr int kProtocolVersion = 1;  // Of trainers and agents; others are refused by name.
+
 struct SubmitJob {
   v1::JobRecord record;
 };  // Validated and resolved; uid and secret set.
@@ -46,6 +48,7 @@ struct NodeReported {
 struct Restored {
   std::vector<v1::JobRecord> jobs;
   std::vector<v1::NodeRecord> nodes;
+  double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at.
 };
 struct Tick {};  // Time has come to Effects::wake_at.
 using Event =
