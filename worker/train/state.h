@@ -46,6 +46,7 @@ struct TrainState {
   FloatBuffer second_moment;
   StateScalars scalars;
 
+  // Zeros; exponents are those of step 0 (kInitialExponent).
   static TrainState Zero(const ParameterLayout& layout);
 };
 

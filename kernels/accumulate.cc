@@ -1,0 +1,27 @@
+#include "kernels/accumulate.h"
+
+#include <algorithm>
+
+#include "kernels/clones.h"
+#include "kernels/magnitude.h"
+
+namespace rekindle::kernels {
+
+REKINDLE_CLONES
+float AccumulateFloat(const float* __restrict gradient, int64_t n, bool first, float* __restrict sum) {
+  int32_t largest = 0;
+  if (first) {
+    for (int64_t i = 0; i < n; ++i) {
+      largest = std::max(largest, MagnitudeBits(gradient[i]));
+      sum[i] = gradient[i];
+    }
+  } else {
+    for (int64_t i = 0; i < n; ++i) {
+      largest = std::max(largest, MagnitudeBits(gradient[i]));
+      sum[i] += gradient[i];
+    }
+  }
+  return MagnitudeFromBits(largest);
+}
+
+}  // namespace rekindle::kernels

@@ -1,0 +1,61 @@
+#include "kernels/adamw.h"
+
+#include <cmath>
+
+#include "kernels/fixed_point_convert.h"
+
+namespace rekindle::kernels {
+namespace {
+
+double Power(double base, int64_t exponent) {
+  double result = 1;
+  for (; exponent > 0; exponent >>= 1, base *= base) {
+    if (exponent & 1) result *= base;
+  }
+  return result;
+}
+
+REKINDLE_INLINE float Scaled(float gradient, float scale) { return gradient * scale; }
+REKINDLE_INLINE float Scaled(int64_t gradient, double scale) {
+  return static_cast<float>(FixedToDouble(gradient) * scale);
+}
+
+template <typename Gradient, typename Scale>
+REKINDLE_INLINE void Update(const Adamw& adamw, const Gradient* __restrict gradient, Scale scale, int64_t n,
+                            float* __restrict weights, float* __restrict first, float* __restrict second) {
+  const Adamw a = adamw;  // A local copy: the stores below cannot alias it.
+  for (int64_t i = 0; i < n; ++i) {
+    const float g = Scaled(gradient[i], scale);
+    const float m = first[i] + (g - first[i]) * a.rate1;
+    const float v = second[i] * a.beta2 + g * g * a.rate2;
+    first[i] = m;
+    second[i] = v;
+    weights[i] = weights[i] * a.decay - a.step_size * m / (std::sqrt(v) * a.correction2 + a.epsilon);
+  }
+}
+
+}  // namespace
+
+Adamw MakeAdamw(double learning_rate, double beta1, double beta2, double epsilon, double weight_decay, int64_t step) {
+  return {.decay = static_cast<float>(1 - learning_rate * weight_decay),
+          .rate1 = static_cast<float>(1 - beta1),
+          .beta2 = static_cast<float>(beta2),
+          .rate2 = static_cast<float>(1 - beta2),
+          .correction2 = static_cast<float>(1 / std::sqrt(1 - Power(beta2, step))),
+          .epsilon = static_cast<float>(epsilon),
+          .step_size = static_cast<float>(learning_rate / (1 - Power(beta1, step)))};
+}
+
+REKINDLE_CLONES
+void AdamwUpdate(const Adamw& adamw, const float* gradient, float scale, int64_t n, float* weights, float* first_moment,
+                 float* second_moment) {
+  Update(adamw, gradient, scale, n, weights, first_moment, second_moment);
+}
+
+REKINDLE_CLONES
+void AdamwUpdate(const Adamw& adamw, const int64_t* gradient, double scale, int64_t n, float* weights,
+                 float* first_moment, float* second_moment) {
+  Update(adamw, gradient, scale, n, weights, first_moment, second_moment);
+}
+
+}  // namespace rekindle::kernels

@@ -1,0 +1,18 @@
+// REKINDLE_CLONES before a function: g++ compiles it for AVX2 and for plain x86-64 and the loader picks one.
+// No clone may change a bit: the project is built with -ffp-contract=off, and reductions are written with a fixed
+// order, so the instruction set changes speed only (the tests compare each variant with the plain reference).
+// Sanitizers instrument the loader's resolver before their runtime is up: builds with them, and the portable test,
+// define REKINDLE_NO_CLONES.
+#ifndef REKINDLE_KERNELS_CLONES_H_
+#define REKINDLE_KERNELS_CLONES_H_
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES)
+#define REKINDLE_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define REKINDLE_CLONES
+#endif
+
+// Helpers of such functions must be compiled as part of each clone.
+#define REKINDLE_INLINE inline __attribute__((always_inline))
+
+#endif  // REKINDLE_KERNELS_CLONES_H_

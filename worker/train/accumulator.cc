@@ -1,0 +1,66 @@
+#include "worker/train/accumulator.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "kernels/accumulate.h"
+#include "kernels/fixed_point.h"
+
+namespace rekindle::train {
+
+GradientAccumulator::GradientAccumulator(const ParameterLayout* layout, Mode mode, int micro_batches)
+    : layout_(layout),
+      mode_(mode),
+      micro_batches_(micro_batches),
+      sums_(mode == Mode::kExact, layout->total),
+      written_(layout->parameters.size()),
+      arrivals_(layout->parameters.size()),
+      record_(EmptyRecord(0, 0, layout->parameters.size())) {}
+
+void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents) {
+  exponents_.assign(exponents.begin(), exponents.end());
+  held_.clear();
+  std::fill(written_.begin(), written_.end(), 0);
+  std::fill(arrivals_.begin(), arrivals_.end(), 0);
+  record_ = EmptyRecord(step, attempt, layout_->parameters.size());
+}
+
+void GradientAccumulator::Add(int parameter, std::span<const float> gradient) {
+  const ParameterInfo& info = layout_->parameters[parameter];
+  const bool first = !written_[parameter];
+  const float maximum = mode_ == Mode::kExact
+                            ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter], first,
+                                                       sums_.fixed() + info.offset)
+                            : kernels::AccumulateFloat(gradient.data(), info.size, first, sums_.values() + info.offset);
+  record_.maxima[parameter] = std::max(record_.maxima[parameter], maximum);
+  written_[parameter] = 1;
+  ++arrivals_[parameter];
+}
+
+absl::Status GradientAccumulator::MicroBatchDone(int index, const LossSum& loss) {
+  for (size_t p = 0; p < arrivals_.size(); ++p) {
+    if (arrivals_[p] != 1) {
+      return absl::InternalError(absl::StrCat("micro-batch ", index, " delivered the gradient of ",
+                                              layout_->parameters[p].name, " ", arrivals_[p], " times, not once"));
+    }
+  }
+  if (index < 0 || index >= micro_batches_ || std::find(held_.begin(), held_.end(), index) != held_.end()) {
+    return absl::InternalError(absl::StrCat("micro-batch ", index, " of step ", record_.step, " (of ", micro_batches_,
+                                            ") is out of range or was added twice"));
+  }
+  std::fill(arrivals_.begin(), arrivals_.end(), 0);
+  held_.push_back(index);
+  AddLoss(index, loss, micro_batches_, &record_);
+  return absl::OkStatus();
+}
+
+const void* GradientAccumulator::Data(const GradientBucket& bucket) {
+  for (int p = bucket.first_parameter; p <= bucket.last_parameter; ++p) {
+    const ParameterInfo& info = layout_->parameters[p];
+    if (!written_[p]) std::memset(sums_.At(info.offset), 0, info.size * element_bytes());
+  }
+  return sums_.At(bucket.offset);
+}
+
+}  // namespace rekindle::train

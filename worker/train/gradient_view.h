@@ -1,0 +1,45 @@
+// A flat gradient of summed losses, in int64 fixed point or float32: the memory, and a view of it.
+#ifndef REKINDLE_WORKER_TRAIN_GRADIENT_VIEW_H_
+#define REKINDLE_WORKER_TRAIN_GRADIENT_VIEW_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+
+namespace rekindle::train {
+
+// Exactly one of the two is set; it points to ParameterLayout::total elements.
+struct GradientView {
+  const int64_t* fixed = nullptr;  // With an exponent a parameter: g = fixed * 2^-exponent.
+  const float* values = nullptr;
+};
+
+// Uninitialised, 64-byte aligned memory for one. Movable.
+class GradientBuffer {
+ public:
+  GradientBuffer() = default;
+  GradientBuffer(bool exact, int64_t elements)
+      : exact_(exact), data_(std::aligned_alloc(64, (elements * (exact ? 8 : 4) + 64) / 64 * 64)) {
+    if (data_ == nullptr) throw std::bad_alloc();
+  }
+  bool exact() const { return exact_; }
+  void* data() { return data_.get(); }
+  int64_t* fixed() { return exact_ ? static_cast<int64_t*>(data_.get()) : nullptr; }
+  float* values() { return exact_ ? nullptr : static_cast<float*>(data_.get()); }
+  // The element's address, for collectives.
+  void* At(int64_t element) { return static_cast<char*>(data_.get()) + element * (exact_ ? 8 : 4); }
+  GradientView view() { return {.fixed = fixed(), .values = values()}; }
+
+ private:
+  struct Free {
+    void operator()(void* p) const { std::free(p); }
+  };
+  bool exact_ = true;
+  std::unique_ptr<void, Free> data_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_GRADIENT_VIEW_H_

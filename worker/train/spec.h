@@ -1,0 +1,48 @@
+// What the training engine needs to know of a job: plain mirrors of the resolved JobSpec (proto/rekindle/v1/job.proto),
+// because the engine is free of protobuf. Values are validated at submit; the engine relies on the ranges given here.
+#ifndef REKINDLE_WORKER_TRAIN_SPEC_H_
+#define REKINDLE_WORKER_TRAIN_SPEC_H_
+
+#include <cstdint>
+
+namespace rekindle::train {
+
+// AdamW.
+struct OptimizerSpec {
+  double learning_rate = 1e-3;  // The highest of the schedule; > 0.
+  double beta1 = 0.9;           // [0, 1)
+  double beta2 = 0.95;          // [0, 1)
+  double epsilon = 1e-8;        // > 0
+  double weight_decay = 0.1;    // >= 0; on parameters with ParameterInfo::decay.
+};
+
+struct ScheduleSpec {
+  enum class Kind { kConstant, kCosine };
+  Kind kind = Kind::kConstant;
+  int warmup_steps = 0;    // >= 0; linear from learning_rate / warmup_steps.
+  double final_ratio = 0;  // [0, 1]; cosine: learning rate of the last step as a share of the highest.
+};
+
+struct TrainSpec {
+  uint64_t seed = 0;
+  int steps = 0;
+  int global_batch = 0;    // Sequences a step.
+  int micro_batch = 0;     // Sequences a forward and backward; divides global_batch.
+  int context = 0;         // Tokens a sequence.
+  bool exact = true;       // Reduction in int64 fixed point; else float32.
+  double clip_norm = 0;    // 0: no clipping.
+  int evaluate_every = 0;  // Steps; 0: only at the end.
+  int evaluate_micro_batches = 0;
+  int checkpoint_every = 0;  // Steps; 0: no checkpoints.
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+
+  // M: micro-batches of a step. At most kMaxMicroBatches.
+  int micro_batches() const { return global_batch / micro_batch; }
+};
+
+inline constexpr int kMaxMicroBatches = 1 << 16;
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_SPEC_H_

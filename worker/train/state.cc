@@ -1,0 +1,138 @@
+#include "worker/train/state.h"
+
+#include <xxhash.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "worker/train/exact_scale.h"
+#include "worker/train/little_endian.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr uint32_t kMagic = 0x31435352;  // "RSC1"
+constexpr size_t kMaxParameters = 1 << 20;
+constexpr size_t kMaxJsonBytes = 16 << 20;
+
+// The rules both encodings share.
+absl::Status Check(const StateScalars& scalars) {
+  if (scalars.step < 0 || scalars.attempt < 0 || scalars.cursor < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("state scalars: negative step ", scalars.step, ", attempt ",
+                                                   scalars.attempt, " or cursor ", scalars.cursor));
+  }
+  for (int32_t exponent : scalars.exponents) {
+    if (exponent < kMinExponent || exponent > kMaxExponent) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("state scalars: exponent ", exponent, " is outside [", kMinExponent, ", ", kMaxExponent, "]"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+FloatBuffer::FloatBuffer(int64_t size) : size_(size) {
+  const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + 63) / 64 * 64 + 64;
+  float* memory = static_cast<float*>(std::aligned_alloc(64, bytes));
+  if (memory == nullptr) throw std::bad_alloc();
+  std::memset(memory, 0, bytes);
+  data_.reset(memory);
+}
+
+void FloatBuffer::Free::operator()(float* p) const { std::free(p); }
+
+TrainState TrainState::Zero(const ParameterLayout& layout) {
+  TrainState state;
+  state.weights = FloatBuffer(layout.total);
+  state.first_moment = FloatBuffer(layout.total);
+  state.second_moment = FloatBuffer(layout.total);
+  state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
+  return state;
+}
+
+std::string StateDigest(const TrainState& state) {
+  XXH3_state_t* hash = XXH3_createState();
+  if (hash == nullptr) throw std::bad_alloc();
+  XXH3_128bits_reset(hash);
+  for (const FloatBuffer* buffer : {&state.weights, &state.first_moment, &state.second_moment}) {
+    XXH3_128bits_update(hash, buffer->data(), buffer->size() * sizeof(float));
+  }
+  XXH3_128bits_update(hash, &state.scalars.cursor, sizeof(state.scalars.cursor));
+  const XXH128_hash_t digest = XXH3_128bits_digest(hash);
+  XXH3_freeState(hash);
+  char hex[33];
+  std::snprintf(hex, sizeof(hex), "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
+                static_cast<unsigned long long>(digest.low64));
+  return hex;
+}
+
+std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
+  RecordWriter out;
+  out.Put(kMagic);
+  out.Put(scalars.step);
+  out.Put(scalars.attempt);
+  out.Put(scalars.cursor);
+  out.Put(static_cast<uint32_t>(scalars.exponents.size()));
+  for (int32_t exponent : scalars.exponents) out.Put(exponent);
+  return out.Take();
+}
+
+absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars) {
+  RecordReader in(bytes);
+  uint32_t magic = 0, count = 0;
+  StateScalars out;
+  if (!in.Get(&magic) || !in.Get(&out.step) || !in.Get(&out.attempt) || !in.Get(&out.cursor) || !in.Get(&count) ||
+      magic != kMagic || count > kMaxParameters || in.left() != count * sizeof(int32_t)) {
+    return absl::InvalidArgumentError(absl::StrCat("state scalars: ", bytes.size(), " bytes are no valid record"));
+  }
+  out.exponents.resize(count);
+  for (int32_t& exponent : out.exponents) in.Get(&exponent);
+  if (absl::Status status = Check(out); !status.ok()) return status;
+  *scalars = std::move(out);
+  return absl::OkStatus();
+}
+
+std::string ScalarsToJson(const StateScalars& scalars) {
+  return nlohmann::ordered_json{{"step", scalars.step},
+                                {"attempt", scalars.attempt},
+                                {"cursor", scalars.cursor},
+                                {"exponents", scalars.exponents}}
+      .dump();
+}
+
+absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
+  if (json.size() > kMaxJsonBytes) return absl::InvalidArgumentError("state scalars: JSON of more than 16 MiB");
+  const nlohmann::json parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  if (!parsed.is_object()) return absl::InvalidArgumentError("state scalars: not a JSON object");
+  StateScalars out;
+  for (auto [key, value] : {std::pair{"step", &out.step}, {"attempt", &out.attempt}, {"cursor", &out.cursor}}) {
+    const auto found = parsed.find(key);
+    if (found == parsed.end() || !found->is_number_integer()) {
+      return absl::InvalidArgumentError(absl::StrCat("state scalars: '", key, "' is missing or no integer"));
+    }
+    *value = found->get<int64_t>();
+  }
+  const auto exponents = parsed.find("exponents");
+  if (exponents == parsed.end() || !exponents->is_array() || exponents->size() > kMaxParameters) {
+    return absl::InvalidArgumentError("state scalars: 'exponents' is missing, no array or too long");
+  }
+  for (const nlohmann::json& exponent : *exponents) {
+    // As int64 first: a value beyond int32 must not come back as a valid one.
+    const int64_t value = exponent.is_number_integer() ? exponent.get<int64_t>() : INT64_MAX;
+    if (value < kMinExponent || value > kMaxExponent) {
+      return absl::InvalidArgumentError(absl::StrCat("state scalars: exponent ", exponent.dump(), " is no integer in [",
+                                                     kMinExponent, ", ", kMaxExponent, "]"));
+    }
+    out.exponents.push_back(static_cast<int32_t>(value));
+  }
+  if (absl::Status status = Check(out); !status.ok()) return status;
+  *scalars = std::move(out);
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::train
