@@ -1,0 +1,115 @@
+#include "worker/data/dataset.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "worker/data/fingerprint.h"
+#include "worker/data/permutation.h"
+
+namespace rekindle::data {
+namespace {
+
+constexpr uint64_t kValidationOrder = 0x76616C6964617465;  // Never changes: validation is the same in every run.
+
+absl::Status CheckOptions(const DatasetOptions& options) {
+  if (options.context < 1) {
+    return absl::InvalidArgumentError(absl::StrCat("model.context is ", options.context, "; it must be at least 1"));
+  }
+  if (options.micro_batch < 1 || options.global_batch < 1 || options.global_batch % options.micro_batch != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("training.global_batch (", options.global_batch,
+                                                   ") must be a positive multiple of training.micro_batch (",
+                                                   options.micro_batch, ")"));
+  }
+  if (!(options.validation_fraction >= 0 && options.validation_fraction <= 0.9)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.validation_fraction is ", options.validation_fraction, "; it must be from 0 to 0.9"));
+  }
+  return absl::OkStatus();
+}
+
+using Counts = std::array<int64_t, 256>;
+
+Counts Count(std::span<const uint8_t> tokens) {
+  Counts counts = {};
+  for (uint8_t token : tokens) ++counts[token];
+  return counts;
+}
+
+}  // namespace
+
+absl::StatusOr<Dataset> Dataset::Create(std::span<const uint8_t> tokens, const std::string& content_fingerprint,
+                                        const DatasetOptions& options) {
+  if (absl::Status status = CheckOptions(options); !status.ok()) return status;
+  int64_t length = static_cast<int64_t>(tokens.size());
+  int64_t window = int64_t{options.context} + 1;
+  bool validates = options.validation_fraction > 0;
+  int64_t needed = validates ? 2 * window : window;
+  if (length < needed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("data.text: there are ", length, " bytes, but a context of ", options.context, " needs at least ",
+                     needed, " (a window of ", window, " bytes for training",
+                     validates ? " and one for validation" : "", "); add text or lower model.context"));
+  }
+  int64_t validation = 0;
+  if (validates) {
+    int64_t wanted = static_cast<int64_t>(std::floor(static_cast<double>(length) * options.validation_fraction));
+    validation = std::clamp(wanted, window, length - window);
+  }
+  Dataset dataset;
+  dataset.options_ = options;
+  dataset.train_ = tokens.first(length - validation);
+  dataset.validation_ = tokens.last(validation);
+  dataset.train_samples_ = (length - validation - 1) / options.context;
+  dataset.validation_samples_ = validates ? (validation - 1) / options.context : 0;
+  std::string identity = absl::StrCat(content_fingerprint, "/", length, "/", options.context, "/", validation);
+  dataset.fingerprint_ = Fingerprint(identity.data(), identity.size());
+  return dataset;
+}
+
+void Dataset::AppendWindow(std::span<const uint8_t> tokens, int64_t place, train::MicroBatch* batch) const {
+  auto window = tokens.subspan(place * options_.context, options_.context + 1);
+  batch->tokens.insert(batch->tokens.end(), window.begin(), window.end());
+  ++batch->sequences;
+}
+
+train::MicroBatch Dataset::TrainMicroBatch(int64_t step, int index) const {
+  train::MicroBatch batch{.index = index, .sequences = 0, .context = options_.context};
+  batch.tokens.reserve(static_cast<size_t>(options_.micro_batch) * (options_.context + 1));
+  int64_t first = step * options_.global_batch + int64_t{index} * options_.micro_batch;
+  for (int64_t n = first; n < first + options_.micro_batch; ++n) {
+    Permutation order(options_.seed, n / train_samples_, train_samples_);
+    AppendWindow(train_, static_cast<int64_t>(order(n % train_samples_)), &batch);
+  }
+  return batch;
+}
+
+int Dataset::validation_micro_batches() const {
+  return static_cast<int>((validation_samples_ + options_.micro_batch - 1) / options_.micro_batch);
+}
+
+train::MicroBatch Dataset::ValidationMicroBatch(int index) const {
+  train::MicroBatch batch{.index = index, .sequences = 0, .context = options_.context};
+  int64_t first = int64_t{index} * options_.micro_batch;
+  int64_t end = std::min(first + options_.micro_batch, validation_samples_);
+  batch.tokens.reserve(static_cast<size_t>(end - first) * (options_.context + 1));
+  Permutation order(kValidationOrder, 0, validation_samples_);
+  for (int64_t n = first; n < end; ++n) AppendWindow(validation_, static_cast<int64_t>(order(n)), &batch);
+  return batch;
+}
+
+double Dataset::UnigramBitsPerByte() const {
+  if (validation_.empty()) return 0;
+  Counts train = Count(train_), validation = Count(validation_);
+  double total = static_cast<double>(train_.size()) + 256;
+  double bits = 0;
+  for (size_t token = 0; token < train.size(); ++token) {
+    double probability = (static_cast<double>(train[token]) + 1) / total;
+    bits -= static_cast<double>(validation[token]) * std::log2(probability);
+  }
+  return bits / static_cast<double>(validation_.size());
+}
+
+}  // namespace rekindle::data

@@ -1,0 +1,36 @@
+// A keyed permutation of [0, size) in O(1) memory: the order of samples as a pure function of (key, size).
+//
+// A balanced Feistel network over the smallest even number of bits that holds `size`, with cycle walking: values that
+// land outside are permuted again until they land inside, fewer than four times on average (Black and Rogaway,
+// "Ciphers with Arbitrary Finite Domains", 2002). Not meant to keep secrets.
+#ifndef REKINDLE_WORKER_DATA_PERMUTATION_H_
+#define REKINDLE_WORKER_DATA_PERMUTATION_H_
+
+#include <array>
+#include <cstdint>
+
+namespace rekindle::data {
+
+// Immutable, so safe to share between threads.
+class Permutation {
+ public:
+  // REQUIRES 1 <= size <= 2^62. `seed` and `epoch` together are the key.
+  Permutation(uint64_t seed, uint64_t epoch, uint64_t size);
+
+  // Bijective on [0, size). REQUIRES index < size.
+  uint64_t operator()(uint64_t index) const;
+
+ private:
+  static constexpr int kRounds = 8;
+
+  uint64_t Encrypt(uint64_t value) const;
+
+  uint64_t size_;
+  int half_bits_;
+  uint64_t half_mask_;
+  std::array<uint64_t, kRounds> keys_;
+};
+
+}  // namespace rekindle::data
+
+#endif  // REKINDLE_WORKER_DATA_PERMUTATION_H_

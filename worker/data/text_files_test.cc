@@ -1,0 +1,149 @@
+#include "worker/data/text_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace rekindle::data {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+class TextFilesTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = fs::path(::testing::TempDir()) / "text_files_XXXXXX";
+    ASSERT_NE(mkdtemp(name.data()), nullptr);
+    root_ = name;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void Write(const std::string& path, const std::string& text) {
+    fs::create_directories(fs::path(root_ + "/" + path).parent_path());
+    std::ofstream(root_ + "/" + path) << text;
+  }
+
+  // Paths below root_.
+  std::vector<std::string> Find(const std::vector<std::string>& entries) {
+    std::vector<std::string> absolute;
+    for (const std::string& entry : entries) absolute.push_back(root_ + "/" + entry);
+    auto files = FindTextFiles(absolute);
+    EXPECT_TRUE(files.ok()) << files.status();
+    std::vector<std::string> names;
+    if (files.ok()) {
+      for (const TextFile& file : *files) names.push_back(fs::relative(file.path, root_).string());
+    }
+    return names;
+  }
+
+  absl::Status Error(const std::string& entry) { return FindTextFiles({root_ + "/" + entry}).status(); }
+
+  using Names = std::vector<std::string>;
+  std::string root_;
+};
+
+TEST_F(TextFilesTest, FilesAreSortedAndOnce) {
+  Write("b.txt", "b");
+  Write("a.txt", "a");
+  EXPECT_EQ(Find({"b.txt", "a.txt", "./b.txt", "*.txt"}), (Names{"a.txt", "b.txt"}));
+}
+
+TEST_F(TextFilesTest, StarStaysInOneFolder) {
+  Write("a.h", "1");
+  Write("x/b.h", "2");
+  Write("x/y/c.h", "3");
+  Write("x/y/c.cc", "4");
+  Write("x/.hidden.h", "5");
+  EXPECT_EQ(Find({"*.h"}), (Names{"a.h"}));
+  EXPECT_EQ(Find({"*/*.h"}), (Names{"x/b.h"}));
+  EXPECT_EQ(Find({"x/[bc].h"}), (Names{"x/b.h"}));
+  EXPECT_EQ(Find({"x/.*.h"}), (Names{"x/.hidden.h"}));
+  EXPECT_EQ(Find({"?/y/c.h"}), (Names{"x/y/c.h"}));
+}
+
+TEST_F(TextFilesTest, DoubleStarMatchesAnyDepth) {
+  Write("a.h", "1");
+  Write("x/b.h", "2");
+  Write("x/y/c.h", "3");
+  Write("x/y/c.cc", "4");
+  Write(".git/d.h", "5");
+  EXPECT_EQ(Find({"**/*.h"}), (Names{"a.h", "x/b.h", "x/y/c.h"}));
+  EXPECT_EQ(Find({"x/**"}), (Names{"x/b.h", "x/y/c.cc", "x/y/c.h"}));
+  EXPECT_EQ(Find({"**/y/*.h"}), (Names{"x/y/c.h"}));
+  EXPECT_EQ(Find({"**/**/b.h"}), (Names{"x/b.h"}));
+}
+
+TEST_F(TextFilesTest, DoubleStarDoesNotRunInCircles) {
+  Write("x/b.h", "2");
+  fs::create_directory_symlink("..", root_ + "/x/up");
+  fs::create_symlink("nowhere", root_ + "/x/dangling.h");
+  EXPECT_EQ(Find({"**/*.h"}), (Names{"x/b.h"}));
+}
+
+TEST_F(TextFilesTest, ANameWithAStarIsAFile) {
+  Write("a*.txt", "1");
+  Write("ab.txt", "2");
+  EXPECT_EQ(Find({"a*.txt"}), (Names{"a*.txt"}));
+}
+
+TEST_F(TextFilesTest, EmptyFilesAmongOthersAreHarmless) {
+  Write("a.h", "");
+  Write("b.h", "text");
+  EXPECT_EQ(Find({"*.h"}), (Names{"a.h", "b.h"}));
+}
+
+TEST_F(TextFilesTest, SizeIsThatOfTheFile) {
+  Write("a.txt", "four");
+  auto files = FindTextFiles({root_ + "/a.txt"});
+  ASSERT_TRUE(files.ok());
+  EXPECT_EQ(files->front().size, 4);
+  EXPECT_GT(files->front().modified_ns, 0);
+}
+
+TEST_F(TextFilesTest, ErrorsNameWhatIsWrong) {
+  Write("empty.txt", "");
+  Write("full.txt", "x");
+  fs::create_symlink("loop.txt", root_ + "/loop.txt");
+  fs::create_symlink("nowhere", root_ + "/dangling.txt");
+
+  EXPECT_EQ(FindTextFiles({}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(FindTextFiles({""}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Error("missing.txt").code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Error("missing.txt").message()), HasSubstr(root_ + "/missing.txt does not exist"));
+  EXPECT_EQ(Error("dangling.txt").code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(Error("*.md").code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Error("*.md").message()), HasSubstr("no file matches " + root_ + "/*.md"));
+  EXPECT_EQ(Error("no/such/**/*.h").code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Error("empty.txt").message()), HasSubstr("empty.txt is empty"));
+  EXPECT_THAT(std::string(Error("empty*").message()), HasSubstr("all 1 files are empty"));
+  EXPECT_THAT(std::string(Error("").message()), HasSubstr("is a folder"));
+  EXPECT_THAT(std::string(Error("loop.txt").message()), HasSubstr("Too many levels of symbolic links"));
+  EXPECT_THAT(std::string(Error("l*.txt").message()), HasSubstr("loop.txt: Too many levels of symbolic links"));
+  EXPECT_THAT(std::string(FindTextFiles({"/dev/null"}).status().message()), HasSubstr("no regular file"));
+}
+
+TEST_F(TextFilesTest, AnUnreadableFileIsAnErrorEvenInAGlob) {
+  Write("a.txt", "x");
+  fs::permissions(root_ + "/a.txt", fs::perms::none);
+  fs::permissions(root_, fs::perms::others_read | fs::perms::others_exec, fs::perm_options::add);
+  pid_t child = fork();  // Root may read everything, so another user tries.
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (getuid() == 0 && setuid(kNobody) != 0) _exit(2);
+    bool refused = Error("a.txt").code() == absl::StatusCode::kPermissionDenied &&
+                   Error("*.txt").code() == absl::StatusCode::kPermissionDenied;
+    _exit(refused ? 0 : 1);
+  }
+  int result = 0;
+  ASSERT_EQ(waitpid(child, &result, 0), child);
+  EXPECT_EQ(result, 0);
+}
+
+}  // namespace
+}  // namespace rekindle::data
