@@ -1,0 +1,97 @@
+#include "common/shared_memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+
+namespace rekindle::common {
+namespace {
+
+// The open descriptor of a new, filled segment.
+absl::StatusOr<int> CreateDescriptor(const std::string& path, size_t bytes) {
+  if (bytes == 0) return absl::InvalidArgumentError(absl::StrCat("shared memory of 0 bytes at ", path));
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return ErrnoStatus(errno, "cannot create shared memory", path);
+  int error;
+  do {
+    error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);
+  if (error == 0) return fd;
+  ::close(fd);
+  ::unlink(path.c_str());
+  if (error == ENOSPC) {
+    return absl::ResourceExhaustedError(absl::StrCat(DirName(path), " has no room for ", bytes,
+                                                     " bytes of shared memory: make it larger, or free some of it"));
+  }
+  return ErrnoStatus(error, "cannot allocate shared memory", path);
+}
+
+}  // namespace
+
+SharedMemory::SharedMemory(SharedMemory&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+
+SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+SharedMemory::~SharedMemory() {
+  if (data_ != nullptr) ::munmap(data_, size_);
+}
+
+absl::StatusOr<SharedMemory> SharedMemory::MapDescriptor(int fd, const std::string& path, size_t bytes, Access access) {
+  const int protection = access == Access::kRead ? PROT_READ : PROT_READ | PROT_WRITE;
+  void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (data == MAP_FAILED) return ErrnoStatus(errno, "cannot map", path);
+  return SharedMemory(static_cast<uint8_t*>(data), bytes);
+}
+
+absl::StatusOr<SharedMemory> SharedMemory::Create(const std::string& path, size_t bytes) {
+  const auto fd = CreateDescriptor(path, bytes);
+  if (!fd.ok()) return fd.status();
+  auto memory = MapDescriptor(*fd, path, bytes, Access::kReadWrite);
+  ::close(*fd);
+  if (!memory.ok()) ::unlink(path.c_str());
+  return memory;
+}
+
+absl::StatusOr<SharedMemory> SharedMemory::Map(const std::string& path, size_t bytes, Access access) {
+  const int mode = access == Access::kRead ? O_RDONLY : O_RDWR;
+  const int fd = ::open(path.c_str(), mode | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return ErrnoStatus(errno, "cannot open shared memory", path);
+  struct stat info;
+  absl::StatusOr<SharedMemory> memory;
+  if (::fstat(fd, &info) != 0) {
+    memory = ErrnoStatus(errno, "cannot stat", path);
+  } else if (bytes == 0 || !S_ISREG(info.st_mode) || static_cast<size_t>(info.st_size) != bytes) {
+    memory = absl::InvalidArgumentError(
+        absl::StrCat(path, " is not a segment of ", bytes, " bytes: its size is ", info.st_size));
+  } else {
+    memory = MapDescriptor(fd, path, bytes, access);
+  }
+  ::close(fd);
+  return memory;
+}
+
+absl::Status CreateSharedMemory(const std::string& path, size_t bytes) {
+  const auto fd = CreateDescriptor(path, bytes);
+  if (!fd.ok()) return fd.status();
+  ::close(*fd);
+  return absl::OkStatus();
+}
+
+absl::Status RemoveSharedMemory(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "cannot remove", path);
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::common
