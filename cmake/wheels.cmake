@@ -1,0 +1,25 @@
+# REKINDLE_WHEELS: the site-packages folder of the pinned wheels. scripts/bootstrap names it in the environment; without
+# that, the folder where bootstrap keeps it is looked up, so that a plain `cmake --preset release` works too.
+function(rk_find_wheels out)
+  if(NOT "$ENV{REKINDLE_WHEELS}" STREQUAL "")
+    set(${out} "$ENV{REKINDLE_WHEELS}" PARENT_SCOPE)
+    return()
+  endif()
+  set(cache "$ENV{XDG_CACHE_HOME}")
+  if(cache STREQUAL "")
+    set(cache "$ENV{HOME}/.cache")
+  endif()
+  file(SHA256 "${CMAKE_SOURCE_DIR}/requirements.txt" lock_hash)
+  string(SUBSTRING "${lock_hash}" 0 12 lock_hash)
+  set(venv "${cache}/rekindle/venv-${lock_hash}")
+  if(EXISTS "${venv}/.complete")
+    file(GLOB found "${venv}/lib/python3*/site-packages")
+    set(${out} "${found}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+# A cached path whose folder is gone (a new lock file, another cache folder) is looked up again.
+if(NOT EXISTS "${REKINDLE_WHEELS}")
+  rk_find_wheels(found_wheels)
+  set(REKINDLE_WHEELS "${found_wheels}" CACHE PATH "site-packages folder of the pinned wheels" FORCE)
+endif()
