@@ -9,8 +9,11 @@ die() {
   exit 1
 }
 
-# need_value OPTION COUNT: dies when an option that takes a value is the last argument.
-need_value() { [ "$2" -ge 2 ] || die "$1 needs a value" "see --help"; }
+# wrong_use MESSAGE FIX: as die, with the exit code of a command line that makes no sense.
+wrong_use() { (die "$@") || exit 2; }
+
+# need_value OPTION COUNT: for an option that takes a value, with the number of arguments left.
+need_value() { [ "$2" -ge 2 ] || wrong_use "$1 needs a value" "see --help"; }
 
 # duration SECONDS: "42 s" or "3 min 5 s".
 duration() {
