@@ -1,0 +1,233 @@
+"""Starts, inspects and kills the real programs on this machine: one coordinator, any number of nodes.
+
+A node is what a machine would be: its own folder, `rekindle-worker init` (which runs the agent, which runs the
+trainers) and `rekindle-checkpoint`. Standard library only; used by the demo, the end-to-end tests and the benches.
+"""
+import contextlib
+import glob
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import time
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+
+
+def build_dir():
+    """Where the programs are: REKINDLE_BUILD, else build/release of the checkout."""
+    return pathlib.Path(os.environ.get("REKINDLE_BUILD", REPO / "build" / "release"))
+
+
+def program(name):
+    path = build_dir() / "bin" / name
+    if not path.exists():
+        raise SystemExit(f"{path} is not built: run scripts/bootstrap, or set REKINDLE_BUILD to the build folder")
+    return str(path)
+
+
+def wait_until(found, seconds, what, poll=0.005):
+    """The first true value of found(), or an error that names what was waited for."""
+    end = time.monotonic() + seconds
+    while True:
+        got = found()
+        if got:
+            return got
+        if time.monotonic() > end:
+            raise TimeoutError(f"waited {seconds} s for {what}")
+        time.sleep(poll)
+
+
+def processes(needle):
+    """(pid, argv) of the live processes with `needle` among their arguments; zombies are dead."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if not entry.isdigit():
+            continue
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            argv = pathlib.Path("/proc", entry, "cmdline").read_bytes().split(b"\0")[:-1]
+            state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
+            argv = [a.decode(errors="replace") for a in argv]
+            if needle in argv and state not in "ZX":
+                found.append((int(entry), argv))
+    return found
+
+
+def kill(pids, sig=signal.SIGKILL):
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, sig)
+
+
+class Node:
+    def __init__(self, cluster, name):
+        self.cluster, self.name = cluster, name
+        self.dir = cluster.dir / "nodes" / name
+        self.children = []
+
+    def start(self):
+        self.dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.start_checkpoint()
+        self.children.append(self.cluster.spawn(
+            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
+             "--node", self.name, *self.cluster.worker_flags], f"{self.name}-worker"))
+        return self
+
+    def start_checkpoint(self):
+        self.children.append(self.cluster.spawn(
+            ["rekindle-checkpoint", "--dir", str(self.dir), *self.cluster.checkpoint_flags],
+            f"{self.name}-checkpoint"))
+
+    def pids(self, role):
+        """Of `trainer`, `agent`, `init` or `checkpoint`."""
+        found = []
+        for pid, argv in processes(str(self.dir)):
+            name = os.path.basename(argv[0])
+            is_worker = name == "rekindle-worker" or (argv[0] == "/proc/self/exe" and len(argv) > 1)
+            kind = {"rekindle-trainer": "trainer", "rekindle-checkpoint": "checkpoint"}.get(name)
+            if kind is None and is_worker:
+                kind = argv[1]
+            if kind == role:
+                found.append(pid)
+        return found
+
+    def all_pids(self):
+        return [pid for pid, _ in processes(str(self.dir))]
+
+    def kill_trainers(self, sig=signal.SIGKILL):
+        pids = self.pids("trainer")
+        kill(pids, sig)
+        return pids
+
+    def kill(self, wipe=True):
+        """As a machine that vanishes: everything at once, its disk and its shared memory with it."""
+        while pids := self.all_pids():
+            kill(pids)
+            for child in self.children:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=2)
+        self.children.clear()
+        if wipe:
+            shutil.rmtree(self.dir, ignore_errors=True)
+
+
+class Cluster:
+    def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, worker_flags=(), checkpoint_flags=(),
+                 coordinator_flags=()):
+        self.dir = pathlib.Path(folder)
+        self.dir.mkdir(parents=True, exist_ok=True)
+        self.logs = self.dir / "logs"
+        self.logs.mkdir(exist_ok=True)
+        self.timeline = self.dir / "timeline"
+        self.timeline.mkdir(exist_ok=True)
+        self.env = {**os.environ, "REKINDLE_TIMELINE": str(self.timeline), **(env or {})}
+        self.worker_flags, self.checkpoint_flags = list(worker_flags), list(checkpoint_flags)
+        self.coordinator_flags = list(coordinator_flags)
+        self.port = 0
+        self.endpoint = ""
+        self.coordinator = None
+        self.nodes = {name: Node(self, name) for name in nodes}
+
+    def spawn(self, command, log):
+        with open(self.logs / f"{log}.log", "ab") as out:
+            return subprocess.Popen([program(command[0]), *command[1:]], env=self.env, stdin=subprocess.DEVNULL,
+                                    stdout=out, stderr=out, start_new_session=True)
+
+    def start_coordinator(self):
+        data = self.dir / "coordinator"
+        data.mkdir(exist_ok=True)
+        endpoint = data / "endpoint"
+        if not self.port:
+            endpoint.unlink(missing_ok=True)
+        self.coordinator = self.spawn(
+            ["rekindle-coordinator", "--data", str(data), "--listen", f"127.0.0.1:{self.port}",
+             *self.coordinator_flags], "coordinator")
+        if not self.port:
+            self.endpoint = wait_until(lambda: endpoint.exists() and endpoint.read_text().strip(), 10,
+                                       "the coordinator's endpoint file")
+            self.port = int(self.endpoint.rsplit(":", 1)[1])
+        wait_until(lambda: self.try_cli("jobs"), 10, "the coordinator to answer")
+
+    def kill_coordinator(self):
+        self.coordinator.kill()
+        self.coordinator.wait()
+
+    def start(self):
+        self.start_coordinator()
+        for node in self.nodes.values():
+            node.start()
+        return self
+
+    def add_node(self, name):
+        self.nodes[name] = Node(self, name).start()
+        return self.nodes[name]
+
+    def stop(self):
+        for node in self.nodes.values():
+            node.kill(wipe=False)
+        if self.coordinator and self.coordinator.poll() is None:
+            self.coordinator.terminate()
+            try:
+                self.coordinator.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self.coordinator.kill()
+                self.coordinator.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        self.stop()
+
+    # ------------------------------------------------------------ the user's command
+
+    def cli(self, *args, check=True):
+        """Runs `rekindle ARGS -o json`; its parsed output."""
+        done = subprocess.run([program("rekindle"), *args, "--endpoint", self.endpoint, "-o", "json"],
+                              env=self.env, capture_output=True, text=True, timeout=60)
+        if done.returncode != 0:
+            if check:
+                raise RuntimeError(f"rekindle {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
+            return None
+        return json.loads(done.stdout) if done.stdout.strip() else {}
+
+    def try_cli(self, *args):
+        return self.cli(*args, check=False) is not None
+
+    def status(self, job):
+        return self.cli("get", job)["status"]
+
+    def submit(self, spec, folder=None):
+        """`spec`: the job as a dict (JSON is YAML)."""
+        path = pathlib.Path(folder or self.dir) / f"{spec['name']}.yaml"
+        path.write_text(json.dumps(spec, indent=1))
+        return self.cli("submit", str(path))
+
+    def events(self, job):
+        return self.cli("events", job)
+
+    # ------------------------------------------------------------ what the trainers did, when
+
+    def marks(self):
+        """All lines of the trainers' timelines, in order of time."""
+        lines = []
+        for path in glob.glob(str(self.timeline / "*.jsonl")):
+            for line in open(path):
+                with contextlib.suppress(json.JSONDecodeError):    # the last line of a killed trainer
+                    lines.append(json.loads(line))
+        return sorted(lines, key=lambda m: m["t"])
+
+
+def completions(marks):
+    """{step: time} at which every member of a generation had applied the step."""
+    seen, done = {}, {}
+    for mark in marks:
+        if mark["event"] != "step":
+            continue
+        key = (mark["generation"], mark["step"])
+        seen.setdefault(key, set()).add(mark["trainer"])
+        if len(seen[key]) == mark["world"]:
+            done.setdefault(mark["step"], mark["t"])
+    return done

@@ -1,0 +1,117 @@
+// The coordinator as a trainer sees it: facts go up, the directive comes down. Plain structs that mirror
+// proto/rekindle/v1/{trainer,membership}.proto, so that the engine sees neither protobuf nor gRPC.
+#ifndef REKINDLE_WORKER_TRAIN_CONTROL_PLANE_H_
+#define REKINDLE_WORKER_TRAIN_CONTROL_PLANE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "worker/comm/communicator.h"
+
+namespace rekindle::train {
+
+struct Member {
+  std::string trainer;
+  std::string node;
+  std::string address;
+  std::string host;
+  int begin = 0;  // Micro-batches [begin, end) of every whole step.
+  int end = 0;
+  std::vector<int> holds;  // Of the interrupted step only.
+  std::vector<int> adds;
+  bool needs_state = false;
+};
+
+struct Membership {
+  enum class Source { kInitial, kRank, kCheckpoint };
+  int generation = 0;           // 0: none.
+  std::vector<Member> members;  // Indexed by rank.
+  int64_t step = 0;
+  int64_t attempt = 0;
+  bool interrupted = false;
+  Source source = Source::kInitial;
+  int source_rank = 0;
+  std::string checkpoint;
+  std::string reason;
+
+  // The rank of `trainer`, or -1.
+  int RankOf(const std::string& trainer) const;
+};
+
+enum class Phase { kStarting, kReady, kRunning, kInterrupted, kQuiesced, kFinished, kFailed };
+
+struct Accused {
+  std::string trainer;
+  comm::Accusation::Kind kind;
+  std::string detail;
+};
+
+struct CheckpointName {
+  std::string manifest;  // Empty: none.
+  int generation = 0;
+  int64_t step = 0;
+};
+
+struct StepLoss {
+  int64_t step = 0;
+  double value = 0;
+};
+
+// All there is to say. See TrainerReport for the meaning of each field.
+struct Report {
+  Phase phase = Phase::kStarting;
+  int generation = 0;
+  bool has_state = false;
+  int64_t step = 0;
+  int64_t attempt = 0;
+  std::vector<int> assigned;
+  int computed = 0;
+  std::vector<Accused> accusations;
+  double micro_batch_seconds = 0;
+  double step_seconds = 0;
+  double step_seconds_p99 = 0;
+  std::string data_fingerprint;
+  std::string probe_digest;
+  CheckpointName restorable;
+  int store_generation = 0;
+  std::vector<std::string> skipped_checkpoints;
+  CheckpointName committed;
+  std::string checkpoint_error;
+  int checkpoints_failed = 0;
+  int64_t completed_step = 0;
+  double loss = 0;
+  double tokens_per_second = 0;
+  StepLoss validation;
+  double unigram_bits_per_byte = 0;
+  std::string state_digest;
+  std::string error;
+  bool error_is_jobs_fault = false;
+};
+
+struct Directive {
+  enum class Action { kNone, kWait, kRun, kYield, kExit };
+  Action action = Action::kNone;  // kNone: nothing heard yet.
+  Membership membership;
+  bool checkpoint = false;  // With kYield: commit a checkpoint at the boundary.
+  std::string reason;
+  std::string error;
+};
+
+// Thread-safe. Publish never blocks; the newest report is delivered until it was answered, for ever.
+class ControlPlane {
+ public:
+  virtual ~ControlPlane() = default;
+  // `urgent`: deliver now rather than with the next progress tick.
+  virtual void Publish(const Report& report, bool urgent) = 0;
+  // A loss of a completed step; delivered with the reports, bounded memory (oldest dropped).
+  virtual void AddLoss(const StepLoss& loss) = 0;
+  virtual Directive Latest() const = 0;
+  // Number that grows with each change of Latest(), and a wait for it to differ from `seen` (or `seconds` to pass).
+  virtual int64_t Version() const = 0;
+  virtual void WaitForChange(int64_t seen, double seconds) const = 0;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_CONTROL_PLANE_H_

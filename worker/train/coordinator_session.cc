@@ -1,0 +1,199 @@
+#include "worker/train/coordinator_session.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/rpc.h"
+#include "common/version.h"
+#include "rekindle/v1/trainer.grpc.pb.h"
+#include "worker/train/control_plane_proto.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kWaitMs = 10'000;
+constexpr double kCallSlackSeconds = 5;    // Beyond the wait: a coordinator that says nothing for so long is away.
+constexpr double kProgressSeconds = 0.05;  // Reports without news for a decision go out at most so often.
+constexpr double kRetrySeconds = 0.05;     // After a failed call; doubles to the next.
+constexpr double kLongestRetrySeconds = 0.2;
+constexpr size_t kMaxLosses = 4096;
+
+class Session final : public ControlPlane {
+ public:
+  Session(std::shared_ptr<grpc::Channel> channel, TrainerIdentity identity)
+      : identity_(std::move(identity)), stub_(v1::Trainers::NewStub(channel)), thread_([this] { Loop(); }) {}
+
+  ~Session() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      if (call_) call_->TryCancel();
+    }
+    changed_.notify_all();
+    thread_.join();
+  }
+
+  void Publish(const Report& report, bool urgent) override {
+    std::lock_guard lock(mutex_);
+    report_ = report;
+    ++report_version_;
+    urgent_ = urgent_ || urgent;
+    InterruptWait();
+  }
+
+  void AddLoss(const StepLoss& loss) override {
+    std::lock_guard lock(mutex_);
+    losses_.push_back(loss);
+    if (losses_.size() > kMaxLosses) losses_.pop_front();
+  }
+
+  Directive Latest() const override {
+    std::lock_guard lock(mutex_);
+    return directive_;
+  }
+
+  int64_t Version() const override {
+    std::lock_guard lock(mutex_);
+    return version_;
+  }
+
+  void WaitForChange(int64_t seen, double seconds) const override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return version_ != seen || stopping_; });
+  }
+
+ private:
+  // Ends the call that waits at the coordinator when there is something to tell it. REQUIRES: mutex_ held.
+  void InterruptWait() {
+    const bool due = common::SteadySeconds() - sent_at_ >= kProgressSeconds;
+    if (call_ && (urgent_ || due)) call_->TryCancel();
+    changed_.notify_all();
+  }
+
+  v1::TrainerReport NextReport() {
+    v1::TrainerReport message;
+    ToProto(report_, &message);
+    message.set_job_uid(identity_.job_uid);
+    message.set_trainer(identity_.trainer);
+    message.set_node(identity_.node);
+    message.set_job_secret(identity_.job_secret);
+    message.set_address(identity_.address);
+    message.set_host(identity_.host);
+    message.set_protocol_version(common::kProtocolVersion);
+    message.set_sequence(++sequence_);
+    message.set_known_revision(known_revision_);
+    message.set_wait_ms(kWaitMs);
+    for (const StepLoss& loss : losses_) {
+      v1::LossPoint* point = message.add_losses();
+      point->set_step(static_cast<int32_t>(loss.step));
+      point->set_value(loss.value);
+    }
+    return message;
+  }
+
+  // One call. True when it was answered or ended by us.
+  bool CallOnce() {
+    grpc::ClientContext context;
+    v1::TrainerReport message;
+    size_t losses_sent = 0;
+    {
+      std::lock_guard lock(mutex_);
+      if (stopping_) return true;
+      message = NextReport();
+      losses_sent = losses_.size();
+      sent_version_ = report_version_;
+      urgent_ = false;
+      sent_at_ = common::SteadySeconds();
+      call_ = &context;
+    }
+    context.set_deadline(
+        std::chrono::system_clock::now() + std::chrono::milliseconds(kWaitMs) +
+        std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(kCallSlackSeconds)));
+    v1::TrainerDirective reply;
+    const grpc::Status status = stub_->Sync(&context, message, &reply);
+    std::lock_guard lock(mutex_);
+    call_ = nullptr;
+    if (status.ok()) {
+      losses_.erase(losses_.begin(), losses_.begin() + static_cast<long>(std::min(losses_sent, losses_.size())));
+      Take(reply);
+      return true;
+    }
+    if (status.error_code() == grpc::StatusCode::CANCELLED) return true;
+    if (!away_) log::Warning("coordinator away; training goes on", {{"error", status.error_message()}});
+    away_ = true;
+    return false;
+  }
+
+  // REQUIRES: mutex_ held.
+  void Take(const v1::TrainerDirective& reply) {
+    if (away_) log::Info("coordinator is back");
+    away_ = false;
+    if (reply.revision() == known_revision_) return;
+    known_revision_ = reply.revision();
+    directive_ = FromProto(reply);
+    ++version_;
+    changed_.notify_all();
+  }
+
+  void Loop() {
+    double retry = kRetrySeconds;
+    for (;;) {
+      const bool answered = CallOnce();
+      std::unique_lock lock(mutex_);
+      if (stopping_) return;
+      if (answered) {
+        retry = kRetrySeconds;
+        // A cancelled wait: news younger than a progress tick waits for the rest of it.
+        const double due = sent_at_ + kProgressSeconds - common::SteadySeconds();
+        if (due > 0 && !urgent_ && report_version_ != sent_version_) Pause(lock, due);
+      } else {
+        Pause(lock, retry);
+        retry = std::min(2 * retry, kLongestRetrySeconds);
+      }
+    }
+  }
+
+  void Pause(std::unique_lock<std::mutex>& lock, double seconds) {
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return urgent_ || stopping_; });
+  }
+
+  const TrainerIdentity identity_;
+  const std::unique_ptr<v1::Trainers::Stub> stub_;
+
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  Report report_;
+  int64_t report_version_ = 0;
+  int64_t sent_version_ = 0;
+  bool urgent_ = false;
+  bool away_ = false;
+  bool stopping_ = false;
+  double sent_at_ = 0;
+  int sequence_ = 0;
+  int known_revision_ = 0;
+  std::deque<StepLoss> losses_;
+  Directive directive_;
+  int64_t version_ = 0;
+  grpc::ClientContext* call_ = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ControlPlane>> ConnectCoordinator(const std::string& endpoint,
+                                                                 TrainerIdentity identity) {
+  auto channel = common::Connect(endpoint);
+  if (!channel.ok()) return channel.status();
+  return std::make_unique<Session>(*std::move(channel), std::move(identity));
+}
+
+}  // namespace rekindle::train

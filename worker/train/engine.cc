@@ -1,0 +1,324 @@
+#include "worker/train/engine.h"
+
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "worker/train/exact_scale.h"
+#include "worker/train/optimizer.h"
+#include "worker/train/schedule.h"
+#include "worker/train/state_transfer.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr double kIdleSeconds = 5;  // A wait without news; then the loop looks around.
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, EngineParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      reporter_(parts_.control),
+      state_(TrainState::Zero(parts_.model.layout())),
+      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_) {
+  parts_.model.BindWeights(state_.weights.data());
+  if (parts_.checkpoints != nullptr) {
+    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, options_.spec_digest, options_.keep_last,
+                                                   [this] { TellCheckpoints(); });
+  }
+}
+
+Engine::~Engine() = default;
+
+void Engine::Stop() { stopping_ = true; }
+
+absl::Status Engine::Run() {
+  reporter_.Update(
+      [&](Report& r) {
+        r.data_fingerprint = options_.data_fingerprint;
+        r.probe_digest = options_.probe_digest;
+        r.unigram_bits_per_byte = options_.unigram_bits_per_byte;
+      },
+      false);
+  AwaitStore();
+  reporter_.Update([](Report& r) { r.phase = Phase::kReady; }, true);
+  parts_.timeline.Mark("ready", 0, 0, 0);
+  Membership membership;
+  while (AwaitMembership(&membership)) {
+    const double start = common::SteadySeconds();
+    RunGeneration(membership);
+    log::Info("generation ended", {{"generation", membership.generation},
+                                   {"step", static_cast<long long>(state_.scalars.step)},
+                                   {"seconds", common::SteadySeconds() - start}});
+  }
+  return failure_;
+}
+
+bool Engine::AwaitMembership(Membership* membership) {
+  const double start = common::SteadySeconds();
+  for (;;) {
+    const int64_t version = parts_.control.Version();
+    const Directive directive = parts_.control.Latest();
+    if (stopping_ || !failure_.ok() || directive.action == Directive::Action::kExit) return false;
+    if (!directive.error.empty()) {
+      Fail(absl::FailedPreconditionError(directive.error));
+      return false;
+    }
+    const bool newer = directive.membership.generation > generation_;
+    if (newer && directive.membership.RankOf(options_.trainer) >= 0) {
+      *membership = directive.membership;
+      parts_.metrics.Update([&](TrainerMetrics& m) { m.stall_seconds += common::SteadySeconds() - start; });
+      return true;
+    }
+    if (newer && reporter_.Snapshot().phase != Phase::kReady) {
+      // Left out of a newer generation: nothing held counts any more, but the process is warm and may join again.
+      log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
+      steps_.Forget();
+      reporter_.Leave(Phase::kReady, state_.scalars.step);
+    }
+    parts_.control.WaitForChange(version, kIdleSeconds);
+  }
+}
+
+void Engine::RunGeneration(const Membership& membership) {
+  const double start = common::SteadySeconds();
+  const int rank = membership.RankOf(options_.trainer);
+  generation_ = membership.generation;
+  log::SetContext({{"generation", generation_}, {"rank", rank}});
+  if (checkpointer_) checkpointer_->ForgetNotes();
+  reporter_.Enter(membership);
+  std::vector<comm::Accusation> accused;
+  auto communicator = parts_.connect(
+      membership, rank, DeadlinesNow(),
+      [this, membership](const absl::Status& status, const std::vector<comm::Accusation>& accusations) {
+        log::Warning("communicator ended", {{"error", std::string(status.message())}});
+        reporter_.Interrupt(membership.generation, membership, accusations);
+      },
+      [this, &membership] { return Superseded(membership.generation); }, &accused);
+  if (!communicator.ok()) {
+    log::Warning("could not connect", {{"error", std::string(communicator.status().message())}});
+    reporter_.Interrupt(membership.generation, membership, accused);
+    return;
+  }
+  parts_.metrics.Update([&](TrainerMetrics& m) {
+    m.rank = rank;
+    m.generation = membership.generation;
+    m.stall_seconds += common::SteadySeconds() - start;
+  });
+  Generation generation{membership, rank, **communicator};
+  const absl::Status status = StepsOf(generation);
+  if (status.ok()) return;
+  const bool communicator_failed = !(*communicator)->status().ok();
+  (*communicator)->Abort(status);
+  if (communicator_failed || absl::IsAborted(status)) {
+    reporter_.Interrupt(membership.generation, membership, (*communicator)->accusations());
+  } else {
+    Fail(status);
+  }
+}
+
+absl::Status Engine::StepsOf(Generation& generation) {
+  if (absl::Status status = TakeState(generation); !status.ok()) return status;
+  reporter_.Assign(AssignedIn(generation));
+  parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
+  while (state_.scalars.step < options_.spec.steps) {
+    bool yielded = false;
+    if (absl::Status status = OneStep(generation, &yielded); !status.ok()) return status;
+    if (yielded) return absl::OkStatus();
+    if (stopping_) return absl::AbortedError("this trainer was told to stop");
+  }
+  return Finish(generation);
+}
+
+absl::Status Engine::TakeState(Generation& generation) {
+  const Membership& membership = generation.membership;
+  absl::Status status;
+  switch (membership.source) {
+    case Membership::Source::kInitial:
+      state_ = TrainState::Zero(parts_.model.layout());
+      parts_.model.BindWeights(state_.weights.data());
+      parts_.model.Initialize(options_.spec.seed, state_.weights.span());
+      steps_.Forget();
+      break;
+    case Membership::Source::kCheckpoint:
+      status = RestoreCheckpoint(membership);
+      break;
+    case Membership::Source::kRank: {
+      status = TransferState(
+          generation.communicator, membership, parts_.model.layout(), [this] { return reporter_.BeginApply(); },
+          state_);
+      if (status.ok() && !membership.members[static_cast<size_t>(generation.rank)].needs_state) return status;
+      steps_.Forget();
+      break;
+    }
+  }
+  if (!status.ok()) return status;
+  has_state_ = true;
+  reporter_.Update([](Report& r) { r.has_state = true; }, false);
+  reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, AssignedIn(generation));
+  return absl::OkStatus();
+}
+
+absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
+  if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
+  TrainState spare = TrainState::Zero(parts_.model.layout());
+  const auto manifest = parts_.checkpoints->Restore(
+      membership.generation, membership.checkpoint,
+      {spare.weights.data(), spare.first_moment.data(), spare.second_moment.data(), spare.weights.size()});
+  absl::Status status = manifest.ok() ? ScalarsFromJson(manifest->scalars, &spare.scalars) : manifest.status();
+  if (status.ok() && manifest->spec_digest != options_.spec_digest) {
+    status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
+  }
+  if (!status.ok()) {
+    // Whole when it was chosen, not any more: look again, and let the coordinator choose another.
+    log::Warning("could not restore",
+                 {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
+    has_state_ = false;
+    reporter_.Update([](Report& r) { r.has_state = false; }, false);
+    AwaitStore();
+    return absl::AbortedError(status.message());
+  }
+  state_ = std::move(spare);
+  parts_.model.BindWeights(state_.weights.data());
+  steps_.Forget();
+  committed_step_ = state_.scalars.step;
+  parts_.timeline.Mark("restored", generation_, state_.scalars.step, static_cast<int>(membership.members.size()));
+  return absl::OkStatus();
+}
+
+std::set<int> Engine::AssignedIn(const Generation& generation) const {
+  const Member& self = generation.membership.members[static_cast<size_t>(generation.rank)];
+  std::set<int> assigned;
+  if (state_.scalars.step >= options_.spec.steps) return assigned;
+  if (generation.membership.interrupted && state_.scalars.step == generation.membership.step) {
+    assigned.insert(self.holds.begin(), self.holds.end());
+    assigned.insert(self.adds.begin(), self.adds.end());
+  } else {
+    for (int index = self.begin; index < self.end; ++index) assigned.insert(index);
+  }
+  return assigned;
+}
+
+absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
+  const double start = common::SteadySeconds();
+  StepOutcome outcome;
+  absl::Status status =
+      steps_.Run(state_.scalars, AssignedIn(generation), ExtrasFor(generation), generation.communicator, &outcome);
+  if (!status.ok()) return status;
+  if (checkpointer_ && generation.rank == 0) {
+    for (const StepMessage& message : outcome.messages) {
+      checkpointer_->Collect(generation_, {message.checkpoint_step, message.shards});
+    }
+  }
+  const int64_t before = state_.scalars.step;
+  if (status = ApplyOrRedo(generation, outcome); !status.ok()) return status;
+  if (state_.scalars.step == before) return absl::OkStatus();
+  TellStep(outcome, common::SteadySeconds() - start);
+  parts_.timeline.Mark("step", generation_, state_.scalars.step, generation.communicator.world_size(),
+                       steps_.computed());
+  BeginCheckpointIfDue(generation, outcome);
+  if (!outcome.yield || state_.scalars.step >= options_.spec.steps) return absl::OkStatus();
+  *yielded = true;
+  return Yield(generation, outcome.yield_with_checkpoint);
+}
+
+absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outcome) {
+  const ParameterLayout& layout = parts_.model.layout();
+  StateScalars& scalars = state_.scalars;
+  const int micro_batches = options_.spec.micro_batches();
+  if (outcome.record.NotFinite()) {
+    const std::vector<int> bad = outcome.record.NotFiniteParameters();
+    const std::string where = bad.empty() ? "the loss" : "the gradient of " + layout.parameters[bad[0]].name;
+    return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) + ": " + where +
+                                      " is not finite; lower optimizer.learning_rate or set training.clip_norm");
+  }
+  if (checkpointer_) {
+    const double stalled = checkpointer_->WaitCopied();
+    parts_.metrics.Update([&](TrainerMetrics& m) { m.checkpoint_stall_seconds += stalled; });
+  }
+  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
+  const double start = common::SteadySeconds();
+  if (options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty()) {
+    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, micro_batches);
+    ++scalars.attempt;
+    reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
+    return absl::OkStatus();
+  }
+  const double learning_rate =
+      LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps);
+  const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
+                                     learning_rate, options_.spec.clip_norm, &state_);
+  if (!result.found_inf) {
+    if (options_.spec.exact) {
+      scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
+    }
+    ++scalars.step;
+    scalars.attempt = 0;
+    scalars.cursor += options_.spec.global_batch;
+  }
+  const bool goes_on = !outcome.yield;
+  reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
+  parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
+  if (result.found_inf) {
+    return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
+                                      ": the gradient's norm is not finite; lower optimizer.learning_rate");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
+  if (with_checkpoint && checkpointer_) {
+    if (absl::Status status = CheckpointNow(generation); !status.ok()) return status;
+  }
+  generation.communicator.Close();
+  reporter_.Leave(Phase::kQuiesced, state_.scalars.step);
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Finish(Generation& generation) {
+  StepRecord evaluation;
+  absl::Status status = steps_.Evaluate(state_.scalars, generation.communicator, &evaluation);
+  if (!status.ok()) return status;
+  TellEvaluation(evaluation);
+  if (checkpointer_ && options_.spec.checkpoint_every > 0) {
+    if (status = CheckpointNow(generation); !status.ok()) return status;
+  }
+  const std::string digest = StateDigest(state_);
+  generation.communicator.Close();
+  reporter_.Update(
+      [&](Report& r) {
+        r.state_digest = digest;
+        r.completed_step = state_.scalars.step;
+      },
+      false);
+  reporter_.Leave(Phase::kFinished, state_.scalars.step);
+  return absl::OkStatus();
+}
+
+void Engine::Fail(const absl::Status& status) {
+  failure_ = status;
+  log::Error("this trainer cannot go on", {{"error", std::string(status.message())}});
+  reporter_.Update(
+      [&](Report& r) {
+        r.phase = Phase::kFailed;
+        r.error = std::string(status.message());
+        r.error_is_jobs_fault = absl::IsInvalidArgument(status);
+      },
+      true);
+}
+
+bool Engine::Superseded(int generation) const {
+  const Directive directive = parts_.control.Latest();
+  return stopping_ || directive.action == Directive::Action::kExit || directive.membership.generation > generation;
+}
+
+comm::Deadlines Engine::DeadlinesNow() const {
+  constexpr double kLeastSeconds = 2;
+  constexpr double kStepsOfSilence = 5;
+  comm::Deadlines deadlines;
+  deadlines.progress_seconds = std::max(kLeastSeconds, kStepsOfSilence * times_.step_seconds_p99());
+  return deadlines;
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,124 @@
+// The trainer's life: joins generations as the directive says, computes and reduces steps in them, survives their end.
+//
+// One thread (Run's) computes. A generation ends by an error of its communicator, by an agreed yield at a step
+// boundary, or by the last step. Between generations the engine holds its state and waits; without a newer membership
+// it never steps. Everything outside is injected, so that the same engine runs over in-process links in tests.
+#ifndef REKINDLE_WORKER_TRAIN_ENGINE_H_
+#define REKINDLE_WORKER_TRAIN_ENGINE_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/client.h"
+#include "worker/comm/communicator.h"
+#include "worker/train/batch_source.h"
+#include "worker/train/checkpointer.h"
+#include "worker/train/control_plane.h"
+#include "worker/train/model.h"
+#include "worker/train/reporter.h"
+#include "worker/train/spec.h"
+#include "worker/train/state.h"
+#include "worker/train/step.h"
+#include "worker/train/step_times.h"
+#include "worker/train/timeline.h"
+#include "worker/train/trainer_metrics.h"
+
+namespace rekindle::train {
+
+// Called with the error of a communicator, from any thread, at most once a communicator.
+using OnCommunicatorError = std::function<void(const absl::Status&, const std::vector<comm::Accusation>&)>;
+
+// Connects this rank to the members. `cancelled` is polled; `accused` gets who could not be reached.
+using Connect = std::function<absl::StatusOr<std::unique_ptr<comm::Communicator>>(
+    const Membership& membership, int rank, const comm::Deadlines& deadlines, OnCommunicatorError on_error,
+    const std::function<bool()>& cancelled, std::vector<comm::Accusation>* accused)>;
+
+struct EngineOptions {
+  std::string trainer;  // Own identity.
+  TrainSpec spec;
+  std::string spec_digest;  // Of the resolved spec; a checkpoint of another one is not restored.
+  int keep_last = 2;
+  std::string data_fingerprint;
+  std::string probe_digest;
+  double unigram_bits_per_byte = 0;
+};
+
+// All outlive the engine. `checkpoints` may be null: no store.
+struct EngineParts {
+  Model& model;
+  BatchSource& batches;
+  ControlPlane& control;
+  Connect connect;
+  checkpoint::CheckpointClient* checkpoints = nullptr;
+  MetricsBoard& metrics;
+  Timeline& timeline;
+};
+
+class Engine {
+ public:
+  Engine(EngineOptions options, EngineParts parts);
+  ~Engine();
+
+  // Until the directive says EXIT or Stop() is called (OK), or this trainer cannot go on (the error, already reported).
+  absl::Status Run();
+  // From any thread: Run returns as soon as it can.
+  void Stop();
+
+ private:
+  // A generation as this rank lives it.
+  struct Generation {
+    const Membership& membership;
+    int rank;
+    comm::Communicator& communicator;
+    int64_t checkpoint_begun = -1;  // Step of the newest snapshot begun in it.
+  };
+
+  bool AwaitMembership(Membership* membership);
+  void AwaitStore();
+  void FindRestorable(const checkpoint::Newest& newest);
+
+  void RunGeneration(const Membership& membership);
+  absl::Status StepsOf(Generation& generation);
+  absl::Status TakeState(Generation& generation);
+  absl::Status RestoreCheckpoint(const Membership& membership);
+  std::set<int> AssignedIn(const Generation& generation) const;
+  absl::Status OneStep(Generation& generation, bool* yielded);
+  absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
+  absl::Status Yield(Generation& generation, bool with_checkpoint);
+  absl::Status Finish(Generation& generation);
+
+  int MostShards(int world_size) const;
+  StepExtras ExtrasFor(const Generation& generation);
+  void BeginCheckpointIfDue(Generation& generation, const StepOutcome& outcome);
+  absl::Status CheckpointNow(Generation& generation);
+
+  void TellStep(const StepOutcome& outcome, double seconds);
+  void TellEvaluation(const StepRecord& evaluation);
+  void TellCheckpoints();
+  void Fail(const absl::Status& status);
+  bool Superseded(int generation) const;
+  comm::Deadlines DeadlinesNow() const;
+
+  const EngineOptions options_;
+  EngineParts parts_;
+  Reporter reporter_;
+  TrainState state_;
+  bool has_state_ = false;
+  StepTimes times_;
+  StepRunner steps_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
+  int64_t committed_step_ = -1;                 // Newest durable checkpoint this rank knows.
+  int generation_ = 0;                          // The newest this engine has been in.
+  absl::Status failure_;
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_ENGINE_H_

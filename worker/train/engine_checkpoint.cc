@@ -1,0 +1,156 @@
+// The engine's dealings with checkpoints, and what it tells of them and of its steps.
+#include <algorithm>
+#include <map>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "worker/train/engine.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr double kStoreRetrySeconds = 0.5;
+constexpr double kFinalCopySeconds = 30;  // Nothing is stepping: the service may take its time.
+constexpr double kFinalWriteSeconds = 120;
+
+}  // namespace
+
+// A trainer that cannot look into the job's store must not join: it might make the job start from scratch.
+void Engine::AwaitStore() {
+  if (parts_.checkpoints == nullptr) return;
+  for (;;) {
+    const Directive directive = parts_.control.Latest();
+    if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
+    auto newest = parts_.checkpoints->FindNewest();
+    if (newest.ok()) return FindRestorable(*newest);
+    log::Warning("waits for the checkpoint store", {{"error", std::string(newest.status().message())}});
+    reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(newest.status().message()); }, true);
+    parts_.control.WaitForChange(parts_.control.Version(), kStoreRetrySeconds);
+  }
+}
+
+void Engine::FindRestorable(const checkpoint::Newest& newest) {
+  for (const std::string& skipped : newest.skipped) log::Warning("checkpoint skipped", {{"checkpoint", skipped}});
+  reporter_.Update(
+      [&](Report& r) {
+        r.checkpoint_error.clear();
+        r.store_generation = newest.highest_generation;
+        r.skipped_checkpoints = newest.skipped;
+        r.restorable = newest.found ? CheckpointName{newest.name, newest.manifest.generation, newest.manifest.step}
+                                    : CheckpointName{};
+      },
+      false);
+}
+
+int Engine::MostShards(int world_size) const {
+  if (!checkpointer_) return 0;
+  std::map<int, int> owned;
+  int most = 0;
+  for (const auto& range : checkpoint::CutShards(state_.weights.size(), world_size)) {
+    most = std::max(most, ++owned[range.owner]);
+  }
+  return most;
+}
+
+StepExtras Engine::ExtrasFor(const Generation& generation) {
+  StepExtras extras;
+  const Directive directive = parts_.control.Latest();
+  extras.yield = directive.action == Directive::Action::kYield && directive.membership.generation <= generation_;
+  extras.yield_with_checkpoint = extras.yield && directive.checkpoint;
+  extras.most_shards = MostShards(generation.communicator.world_size());
+  extras.committed_step = committed_step_;
+  if (checkpointer_) {
+    const CheckpointName committed = checkpointer_->Status().committed;
+    if (!committed.manifest.empty()) extras.committed_step = std::max(extras.committed_step, committed.step);
+    ShardNotes notes = checkpointer_->TakeNotes();
+    extras.checkpoint_step = notes.step;
+    extras.shards = std::move(notes.refs);
+  }
+  return extras;
+}
+
+// Due when `checkpoint_every` steps have passed since the newest that is durable, or was begun in this generation:
+// one that a change of membership cut off is made up for at once. Every rank decides the same.
+void Engine::BeginCheckpointIfDue(Generation& generation, const StepOutcome& outcome) {
+  if (!checkpointer_ || options_.spec.checkpoint_every <= 0) return;
+  committed_step_ = std::max(committed_step_, outcome.committed_step);
+  const int64_t base = std::max({committed_step_, generation.checkpoint_begun, int64_t{0}});
+  const int64_t step = state_.scalars.step;
+  if (step >= options_.spec.steps || step - base < options_.spec.checkpoint_every) return;
+  generation.checkpoint_begun = step;
+  checkpointer_->Begin(generation_, generation.rank, generation.communicator.world_size(), state_);
+}
+
+// Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
+absl::Status Engine::CheckpointNow(Generation& generation) {
+  comm::Communicator& communicator = generation.communicator;
+  checkpointer_->Drain(kFinalWriteSeconds);
+  checkpointer_->Begin(generation_, generation.rank, communicator.world_size(), state_);
+  checkpointer_->WaitCopied(kFinalCopySeconds);
+  const ShardNotes notes = checkpointer_->TakeNotes();
+  const size_t most = static_cast<size_t>(MostShards(communicator.world_size()));
+  std::vector<uint8_t> mine;
+  for (const checkpoint::ShardRef& ref : notes.refs) {
+    const auto record = checkpoint::EncodeShardRef(ref);
+    mine.insert(mine.end(), record.begin(), record.end());
+  }
+  mine.resize(most * checkpoint::kShardRecordBytes);
+  std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
+  absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait();
+  if (!status.ok()) return status;
+  if (generation.rank == 0) {
+    ShardNotes everyone{state_.scalars.step, {}};
+    for (size_t at = 0; at < all.size(); at += checkpoint::kShardRecordBytes) {
+      const auto ref = checkpoint::DecodeShardRef(all.data() + at);
+      if (ref.ok() && ref->count > 0) everyone.refs.push_back(*ref);
+    }
+    checkpointer_->Collect(generation_, everyone);
+  }
+  checkpointer_->Drain(kFinalWriteSeconds);
+  uint8_t done = 1;  // Nobody leaves before the committer has written, or given up.
+  std::vector<uint8_t> dones(static_cast<size_t>(communicator.world_size()));
+  return communicator.AllGather(&done, dones.data(), 1).Wait();
+}
+
+void Engine::TellStep(const StepOutcome& outcome, double seconds) {
+  times_.AddStep(seconds);
+  const double loss = outcome.record.MeanLoss();
+  const auto tokens = static_cast<double>(outcome.record.tokens);
+  const int64_t step = state_.scalars.step;
+  if (outcome.evaluation.micro_batches > 0) TellEvaluation(outcome.evaluation);
+  parts_.control.AddLoss({step, loss});
+  reporter_.Update(
+      [&](Report& r) {
+        r.completed_step = step - 1;  // The exchange showed that everyone had applied the step before.
+        r.loss = loss;
+        r.micro_batch_seconds = times_.micro_batch_seconds();
+        r.step_seconds = times_.step_seconds();
+        r.step_seconds_p99 = times_.step_seconds_p99();
+        r.tokens_per_second = times_.step_seconds() > 0 ? tokens / times_.step_seconds() : 0;
+      },
+      false);
+  parts_.metrics.Update([&](TrainerMetrics& m) {
+    m.steps += 1;
+    m.tokens += tokens;
+    m.step_seconds = times_.step_seconds();
+  });
+}
+
+void Engine::TellEvaluation(const StepRecord& evaluation) {
+  if (evaluation.micro_batches == 0) return;
+  reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
+}
+
+void Engine::TellCheckpoints() {
+  const CheckpointStatus status = checkpointer_->Status();
+  reporter_.Update(
+      [&](Report& r) {
+        r.committed = status.committed;
+        r.checkpoint_error = status.error;
+        r.checkpoints_failed = status.failed;
+      },
+      true);
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,43 @@
+// What the agent hands to a trainer: a file with the job's resolved spec and its secret.
+#ifndef REKINDLE_WORKER_TRAIN_JOB_FILE_H_
+#define REKINDLE_WORKER_TRAIN_JOB_FILE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker/train/spec.h"
+
+namespace rekindle::train {
+
+struct ModelSpec {
+  std::string kind;
+  int layers = 0;
+  int heads = 0;
+  int width = 0;
+  int context = 0;
+  double dropout = 0;
+};
+
+struct TrainerJob {
+  std::string uid;
+  std::string name;
+  std::string secret;
+  TrainSpec spec;
+  std::string spec_digest;  // XXH3-128 of all that the result depends on.
+  ModelSpec model;
+  std::vector<std::string> text;
+  double validation_fraction = 0;
+  int64_t max_bytes = 0;
+  std::string store;
+  int keep_last = 0;
+  int threads = 1;
+};
+
+// A serialized v1.DesiredTrainer of at most 1 MiB. Errors name the file: NOT_FOUND, INVALID_ARGUMENT.
+absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path);
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_JOB_FILE_H_

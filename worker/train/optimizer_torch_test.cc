@@ -1,0 +1,75 @@
+// The optimizer against torch.optim.AdamW and clip_grad_norm_ themselves, in Python, where the wheels are installed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "worker/train/optimizer.h"
+#include "worker/train/testing_layout.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kMatrix = 4096, kVector = 128, kSteps = 30, kCount = 2048;
+
+std::vector<float> ReadFloats(const std::filesystem::path& path, size_t count) {
+  std::vector<float> floats(count);
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(floats.data()), count * sizeof(float));
+  return floats;
+}
+
+// What torch makes of the input, or empty when it cannot run.
+std::vector<float> AskTorch(const std::vector<std::vector<float>>& rows) {
+  std::string folder = ::testing::TempDir() + "/rekindle-torch-XXXXXX";
+  if (mkdtemp(folder.data()) == nullptr) return {};
+  {
+    std::ofstream input(folder + "/input", std::ios::binary);
+    for (const auto& row : rows) input.write(reinterpret_cast<const char*>(row.data()), row.size() * sizeof(float));
+  }
+  const std::string command = std::string(REKINDLE_PYTHON) + " worker/train/optimizer_torch_reference.py " + folder +
+                              " " + std::to_string(kMatrix) + " " + std::to_string(kVector) + " " +
+                              std::to_string(kSteps) + " " + std::to_string(kCount);
+  std::vector<float> output;
+  if (std::system(command.c_str()) == 0) output = ReadFloats(folder + "/output", kMatrix + kVector + kSteps);
+  std::filesystem::remove_all(folder);
+  return output;
+}
+
+TEST(OptimizerTorchTest, SameWeightsAsTorch) {
+  if (!std::filesystem::exists(REKINDLE_PYTHON)) GTEST_SKIP() << "no Python beside the wheels: " << REKINDLE_PYTHON;
+  const ParameterLayout layout = testing::MakeLayout({kMatrix, kVector});  // The first decays.
+  std::vector<std::vector<float>> rows{testing::RandomGradient(layout, 0.02, 1)};
+  for (int s = 0; s < kSteps; ++s) rows.push_back(testing::RandomGradient(layout, s % 2 ? 500.0 : 5.0, 2 + s));
+  const std::vector<float> expected = AskTorch(rows);
+  ASSERT_FALSE(expected.empty()) << "torch failed; its output is above";
+
+  const OptimizerSpec spec{.learning_rate = 1e-3, .beta1 = 0.9, .beta2 = 0.95, .epsilon = 1e-8, .weight_decay = 0.1};
+  TrainState fixed = TrainState::Zero(layout), values = TrainState::Zero(layout);
+  for (TrainState* state : {&fixed, &values}) std::copy(rows[0].begin(), rows[0].end(), state->weights.data());
+  std::vector<int64_t> q(layout.total);
+  for (int s = 0; s < kSteps; ++s) {
+    for (int64_t i = 0; i < layout.total; ++i) q[i] = std::llrint(std::ldexp(double{rows[s + 1][i]}, 30));
+    const UpdateResult a = Update(layout, {.fixed = q.data()}, kCount, spec, 1e-3, 1.0, &fixed);
+    const UpdateResult b = Update(layout, {.values = rows[s + 1].data()}, kCount, spec, 1e-3, 1.0, &values);
+    EXPECT_NEAR(a.grad_norm, expected[layout.total + s], 1e-6 * a.grad_norm);
+    EXPECT_NEAR(b.grad_norm, expected[layout.total + s], 1e-6 * b.grad_norm);
+    fixed.scalars.step = values.scalars.step = s + 1;
+  }
+  double worst = 0;
+  for (int64_t i = 0; i < layout.total; ++i) {
+    for (const TrainState* state : {&fixed, &values}) {
+      // Relative to the weight, or to what the steps moved it where that is more.
+      const double size = std::max<double>(std::abs(expected[i]), kSteps * spec.learning_rate);
+      worst = std::max(worst, std::abs(state->weights.data()[i] - expected[i]) / size);
+    }
+  }
+  RecordProperty("worst_relative_difference", std::to_string(worst));
+  EXPECT_LT(worst, 1e-6);
+}
+
+}  // namespace
+}  // namespace rekindle::train

@@ -1,0 +1,85 @@
+#include "worker/train/reporter.h"
+
+namespace rekindle::train {
+
+void Reporter::Update(const std::function<void(Report&)>& change, bool urgent) {
+  std::lock_guard lock(mutex_);
+  change(report_);
+  control_.Publish(report_, urgent);
+}
+
+Report Reporter::Snapshot() const {
+  std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void Reporter::Enter(const Membership& membership) {
+  std::lock_guard lock(mutex_);
+  interrupted_ = false;
+  applying_ = false;
+  report_.phase = Phase::kRunning;
+  report_.generation = membership.generation;
+  report_.accusations.clear();
+  control_.Publish(report_, true);
+}
+
+void Reporter::Assign(const std::set<int>& micro_batches) {
+  std::lock_guard lock(mutex_);
+  report_.assigned.assign(micro_batches.begin(), micro_batches.end());
+}
+
+void Reporter::Computed(int count) {
+  std::lock_guard lock(mutex_);
+  report_.computed = count;
+}
+
+void Reporter::Interrupt(int generation, const Membership& membership,
+                         const std::vector<comm::Accusation>& accusations) {
+  std::lock_guard lock(mutex_);
+  if (report_.generation != generation || report_.phase != Phase::kRunning || interrupted_) return;
+  interrupted_ = true;
+  report_.accusations.clear();
+  for (const comm::Accusation& accusation : accusations) {
+    const auto rank = static_cast<size_t>(accusation.rank);
+    if (rank >= membership.members.size()) continue;
+    report_.accusations.push_back({membership.members[rank].trainer, accusation.kind, accusation.detail});
+  }
+  if (!applying_) PublishInterruption();
+}
+
+void Reporter::PublishInterruption() {
+  report_.phase = Phase::kInterrupted;
+  control_.Publish(report_, true);
+}
+
+bool Reporter::BeginApply() {
+  std::lock_guard lock(mutex_);
+  applying_ = !interrupted_;
+  return applying_;
+}
+
+void Reporter::EndApply(int64_t step, int64_t attempt, const std::set<int>& next) {
+  std::lock_guard lock(mutex_);
+  applying_ = false;
+  report_.step = step;
+  report_.attempt = attempt;
+  report_.assigned.assign(next.begin(), next.end());
+  report_.computed = 0;
+  if (interrupted_) {
+    PublishInterruption();
+  } else {
+    control_.Publish(report_, false);
+  }
+}
+
+void Reporter::Leave(Phase phase, int64_t step) {
+  std::lock_guard lock(mutex_);
+  if (interrupted_) return;  // Already said, and it stays so until the next membership.
+  report_.phase = phase;
+  report_.step = step;
+  report_.assigned.clear();
+  report_.computed = 0;
+  control_.Publish(report_, true);
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,73 @@
+#include "worker/train/state_transfer.h"
+
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace rekindle::train {
+namespace {
+
+size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
+
+// Waits for all of them, so that no buffer is in use afterwards; the first error.
+absl::Status WaitAll(const std::vector<comm::Work>& works) {
+  absl::Status first;
+  for (const comm::Work& work : works) first.Update(work.Wait());
+  return first;
+}
+
+absl::Status SendTo(comm::Communicator& communicator, int peer, const TrainState& state) {
+  const std::vector<uint8_t> scalars = EncodeScalars(state.scalars);
+  const uint64_t length = scalars.size();
+  return WaitAll({communicator.Send(&length, sizeof(length), peer),
+                  communicator.Send(scalars.data(), scalars.size(), peer),
+                  communicator.Send(state.weights.data(), Bytes(state.weights), peer),
+                  communicator.Send(state.first_moment.data(), Bytes(state.first_moment), peer),
+                  communicator.Send(state.second_moment.data(), Bytes(state.second_moment), peer)});
+}
+
+absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
+                         const std::function<bool()>& may_swap, TrainState& state) {
+  TrainState spare = TrainState::Zero(layout);
+  const uint64_t expected = EncodeScalars(spare.scalars).size();
+  uint64_t length = 0;
+  if (absl::Status status = communicator.Recv(&length, sizeof(length), peer).Wait(); !status.ok()) return status;
+  if (length != expected) {
+    absl::Status status =
+        absl::InternalError("state from rank " + std::to_string(peer) + " has scalars of " + std::to_string(length) +
+                            " bytes, this model's have " + std::to_string(expected));
+    communicator.Abort(status);
+    return status;
+  }
+  std::vector<uint8_t> scalars(length);
+  absl::Status status = WaitAll({communicator.Recv(scalars.data(), scalars.size(), peer),
+                                 communicator.Recv(spare.weights.data(), Bytes(spare.weights), peer),
+                                 communicator.Recv(spare.first_moment.data(), Bytes(spare.first_moment), peer),
+                                 communicator.Recv(spare.second_moment.data(), Bytes(spare.second_moment), peer)});
+  if (status.ok()) status = DecodeScalars(scalars, &spare.scalars);
+  if (!status.ok()) return status;
+  if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
+  // The model's parameters are views of the weights' memory: copy into it, the rest is swapped.
+  std::memcpy(state.weights.data(), spare.weights.data(), Bytes(spare.weights));
+  std::swap(state.first_moment, spare.first_moment);
+  std::swap(state.second_moment, spare.second_moment);
+  std::swap(state.scalars, spare.scalars);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status TransferState(comm::Communicator& communicator, const Membership& membership,
+                           const ParameterLayout& layout, const std::function<bool()>& may_swap, TrainState& state) {
+  const int self = communicator.rank();
+  for (int rank = 0; rank < communicator.world_size(); ++rank) {
+    if (!membership.members[static_cast<size_t>(rank)].needs_state || rank == membership.source_rank) continue;
+    absl::Status status;
+    if (self == membership.source_rank) status = SendTo(communicator, rank, state);
+    if (self == rank) status = ReceiveFrom(communicator, membership.source_rank, layout, may_swap, state);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,188 @@
+#include "worker/train/step.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/clock.h"
+
+namespace rekindle::train {
+namespace {
+
+// Small enough to start reducing early, large enough that a collective's latency does not count.
+constexpr int64_t kBucketElements = 256 * 1024;
+
+GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
+  return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
+}
+
+}  // namespace
+
+StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter,
+                       MetricsBoard& metrics, StepTimes& times)
+    : model_(model),
+      batches_(batches),
+      spec_(spec),
+      reporter_(reporter),
+      metrics_(metrics),
+      times_(times),
+      buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
+      readiness_(&buckets_),
+      accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
+      reduced_(spec.exact, model.layout().total) {}
+
+void StepRunner::Forget() {
+  begun_ = false;
+  evaluated_step_ = -1;
+}
+
+absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
+                             comm::Communicator& communicator, StepOutcome* outcome) {
+  works_.clear();
+  StepRecord share;
+  if (absl::Status status = EvaluateShare(scalars, communicator.rank(), communicator.world_size(), &share);
+      !status.ok()) {
+    return status;
+  }
+  outcome->evaluation = std::move(share);
+  if (absl::Status status = Compute(scalars, assigned, communicator); !status.ok()) return status;
+  const double start = common::SteadySeconds();
+  absl::Status status = Gather(scalars, extras, communicator, outcome);
+  for (const comm::Work& work : works_) status.Update(work.Wait());
+  metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
+  if (!status.ok()) return status;
+  outcome->gradient = reduced_.view();
+  return CheckWhole(outcome->record, spec_.micro_batches());
+}
+
+absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int>& assigned,
+                                 comm::Communicator& communicator) {
+  const bool same = begun_ && accumulator_.step() == scalars.step && accumulator_.attempt() == scalars.attempt &&
+                    std::includes(assigned.begin(), assigned.end(), held_.begin(), held_.end());
+  if (!same) {
+    accumulator_.Begin(scalars.step, scalars.attempt, scalars.exponents);
+    held_.clear();
+    begun_ = true;
+  }
+  std::vector<int> missing;
+  std::set_difference(assigned.begin(), assigned.end(), held_.begin(), held_.end(), std::back_inserter(missing));
+  computed_ = static_cast<int>(missing.size());
+  for (size_t i = 0; i < missing.size(); ++i) {
+    const bool last = i + 1 == missing.size();
+    if (absl::Status status = ComputeOne(scalars, missing[i], last, communicator); !status.ok()) {
+      begun_ = false;
+      return status;
+    }
+    reporter_.Computed(static_cast<int>(held_.size()));
+  }
+  if (missing.empty()) {
+    for (size_t bucket = 0; bucket < buckets_.size(); ++bucket) Reduce(static_cast<int>(bucket), communicator);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool last,
+                                    comm::Communicator& communicator) {
+  const double start = common::SteadySeconds();
+  const MicroBatch batch = batches_.Train(scalars.step, index);
+  const double loaded = common::SteadySeconds();
+  readiness_.Reset();
+  const auto sink = [&](int parameter, std::span<const float> gradient) {
+    accumulator_.Add(parameter, gradient);
+    if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
+  };
+  const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  if (!loss.ok()) return loss.status();
+  if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
+  held_.insert(index);
+  const double end = common::SteadySeconds();
+  times_.AddMicroBatch(end - start);
+  metrics_.Update([&](TrainerMetrics& m) {
+    m.data_seconds += loaded - start;
+    m.compute_seconds += end - loaded;
+  });
+  return absl::OkStatus();
+}
+
+void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
+  const GradientBucket& b = buckets_[static_cast<size_t>(bucket)];
+  works_.push_back(communicator.AllReduce(accumulator_.Data(b), reduced_.At(b.offset), static_cast<size_t>(b.count),
+                                          spec_.exact ? comm::DataType::kInt64 : comm::DataType::kFloat32,
+                                          comm::ReduceOp::kSum));
+}
+
+absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
+                                StepOutcome* outcome) {
+  StepMessage message{.step = scalars.step,
+                      .attempt = scalars.attempt,
+                      .yield = extras.yield,
+                      .yield_with_checkpoint = extras.yield_with_checkpoint,
+                      .record = accumulator_.record(),
+                      .evaluation = std::move(outcome->evaluation),
+                      .committed_step = extras.committed_step,
+                      .checkpoint_step = extras.checkpoint_step,
+                      .shards = extras.shards};
+  const StepMessageLayout layout{static_cast<int>(model_.layout().parameters.size()), extras.most_shards};
+  const std::vector<uint8_t> mine = Encode(message, layout);
+  std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
+  if (absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait(); !status.ok()) {
+    return status;
+  }
+  outcome->record = EmptyRecord(scalars.step, scalars.attempt, model_.layout().parameters.size());
+  outcome->evaluation = EmptyRecord(scalars.step, 0, 0);
+  for (int rank = 0; rank < communicator.world_size(); ++rank) {
+    auto decoded = Decode(std::span(all).subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), layout);
+    if (!decoded.ok()) return decoded.status();
+    absl::Status status = CombineRecords(decoded->record, &outcome->record);
+    status.Update(CombineRecords(decoded->evaluation, &outcome->evaluation));
+    if (!status.ok()) return status;
+    outcome->yield = outcome->yield || decoded->yield;
+    outcome->yield_with_checkpoint = outcome->yield_with_checkpoint || decoded->yield_with_checkpoint;
+    outcome->committed_step = std::max(outcome->committed_step, decoded->committed_step);
+    outcome->messages.push_back(*std::move(decoded));
+  }
+  return absl::OkStatus();
+}
+
+bool StepRunner::EvaluationDue(int64_t step) const {
+  if (batches_.validation_micro_batches() == 0) return false;
+  if (step == spec_.steps) return true;
+  return step > 0 && spec_.evaluate_every > 0 && step % spec_.evaluate_every == 0;
+}
+
+absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, int rank, int world_size, StepRecord* share) {
+  *share = EmptyRecord(scalars.step, 0, 0);
+  if (!EvaluationDue(scalars.step)) return absl::OkStatus();
+  if (evaluated_step_ != scalars.step) {
+    evaluated_.clear();
+    evaluated_step_ = scalars.step;
+  }
+  const int count = batches_.validation_micro_batches();
+  for (int index = rank; index < count; index += world_size) {
+    if (!evaluated_.contains(index)) {
+      const auto loss = model_.Evaluate(batches_.Validation(index));
+      if (!loss.ok()) return loss.status();
+      evaluated_[index] = *loss;
+    }
+    AddLoss(index, evaluated_[index], count, share);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StepRunner::Evaluate(const StateScalars& scalars, comm::Communicator& communicator, StepRecord* combined) {
+  StepRecord share;
+  absl::Status status = EvaluateShare(scalars, communicator.rank(), communicator.world_size(), &share);
+  if (!status.ok()) return status;
+  const std::vector<uint8_t> mine = EncodeRecord(share);
+  std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
+  status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait();
+  *combined = EmptyRecord(scalars.step, 0, 0);
+  for (int rank = 0; status.ok() && rank < communicator.world_size(); ++rank) {
+    StepRecord record;
+    status.Update(
+        DecodeRecord(std::span(all).subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), 0, &record));
+    if (status.ok()) status.Update(CombineRecords(record, combined));
+  }
+  return status;
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,45 @@
+// A small layout and seeded random gradients for the tests of this folder.
+#ifndef REKINDLE_WORKER_TRAIN_TESTING_LAYOUT_H_
+#define REKINDLE_WORKER_TRAIN_TESTING_LAYOUT_H_
+
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "worker/train/model.h"
+
+namespace rekindle::train::testing {
+
+// Parameters of the given sizes; every other one decays.
+inline ParameterLayout MakeLayout(const std::vector<int64_t>& sizes) {
+  ParameterLayout layout;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    layout.parameters.push_back({.name = "p" + std::to_string(i),
+                                 .shape = {sizes[i]},
+                                 .offset = layout.total,
+                                 .size = sizes[i],
+                                 .decay = i % 2 == 0});
+    layout.total += sizes[i];
+  }
+  return layout;
+}
+
+// Normal values whose magnitude differs by parameter: spread * 10^(-parameter % 5).
+inline std::vector<float> RandomGradient(const ParameterLayout& layout, double spread, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<float> gradient(layout.total);
+  for (size_t p = 0; p < layout.parameters.size(); ++p) {
+    double magnitude = spread;
+    for (size_t i = 0; i < p % 5; ++i) magnitude /= 10;
+    for (int64_t i = 0; i < layout.parameters[p].size; ++i) {
+      gradient[layout.parameters[p].offset + i] = static_cast<float>(magnitude * normal(random));
+    }
+  }
+  return gradient;
+}
+
+}  // namespace rekindle::train::testing
+
+#endif  // REKINDLE_WORKER_TRAIN_TESTING_LAYOUT_H_
