@@ -57,7 +57,11 @@ Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>
   for (const GradientBucket& bucket : CutIntoBuckets(layout, 1 + (*random)() % 100000)) {
     for (auto& accumulator : accumulators) {
       const int64_t* local = static_cast<const int64_t*>(accumulator->Data(bucket));
-      for (int64_t i = 0; i < bucket.count; ++i) step.fixed[bucket.offset + i] += local[i];
+      for (int64_t i = 0; i < bucket.count; ++i) {
+        // Wraps, as a communicator's sum must: attempts that overflow are summed before anybody knows.
+        uint64_t sum = static_cast<uint64_t>(step.fixed[bucket.offset + i]) + static_cast<uint64_t>(local[i]);
+        step.fixed[bucket.offset + i] = static_cast<int64_t>(sum);
+      }
     }
   }
   for (auto& accumulator : accumulators) EXPECT_TRUE(CombineRecords(accumulator->record(), &step.record).ok());

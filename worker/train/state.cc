@@ -1,14 +1,12 @@
 #include "worker/train/state.h"
 
-#include <xxhash.h>
-
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "common/hash.h"
 #include "worker/train/exact_scale.h"
 #include "worker/train/little_endian.h"
 
@@ -56,19 +54,12 @@ TrainState TrainState::Zero(const ParameterLayout& layout) {
 }
 
 std::string StateDigest(const TrainState& state) {
-  XXH3_state_t* hash = XXH3_createState();
-  if (hash == nullptr) throw std::bad_alloc();
-  XXH3_128bits_reset(hash);
+  common::Hasher hasher;
   for (const FloatBuffer* buffer : {&state.weights, &state.first_moment, &state.second_moment}) {
-    XXH3_128bits_update(hash, buffer->data(), buffer->size() * sizeof(float));
+    hasher.Update(buffer->data(), buffer->size() * sizeof(float));
   }
-  XXH3_128bits_update(hash, &state.scalars.cursor, sizeof(state.scalars.cursor));
-  const XXH128_hash_t digest = XXH3_128bits_digest(hash);
-  XXH3_freeState(hash);
-  char hex[33];
-  std::snprintf(hex, sizeof(hex), "%016llx%016llx", static_cast<unsigned long long>(digest.high64),
-                static_cast<unsigned long long>(digest.low64));
-  return hex;
+  hasher.Update(&state.scalars.cursor, sizeof(state.scalars.cursor));
+  return hasher.Hex();
 }
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
