@@ -1,0 +1,204 @@
+#include "coordinator/core/announce.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/faults.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+struct Change {
+  std::vector<std::string> left;  // Sentences.
+  std::vector<std::string> drained;
+  std::vector<std::string> joined;       // Short names.
+  std::vector<std::string> added_nodes;  // Nodes that were never members before, or are replaced.
+  std::string kind;                      // Of what left without being asked.
+  std::string node;
+  std::string drained_node;
+  std::set<std::string> silent;
+  bool all_gone = false;
+};
+
+bool SeenBefore(const State& state, const Job& job, const std::string& node) {
+  const auto it = state.nodes.find(node);
+  for (const v1::NodeRecord& seen : job.record.nodes_seen()) {
+    if (seen.name() == node) return it == state.nodes.end() || seen.incarnation() == it->second.record.incarnation();
+  }
+  return false;
+}
+
+int Severity(const std::string& kind) {
+  return kind == "node_killed" ? 3 : kind == "trainer_frozen" ? 2 : kind == "trainer_killed" ? 1 : 0;
+}
+
+Change Compare(const State& state, const Job& job, const v1::Membership& next, const std::vector<MemberView>& views) {
+  Change change;
+  std::set<std::string> now, before;
+  for (const v1::Member& member : next.members()) now.insert(member.trainer());
+  bool any_stopped = false;
+  for (const MemberView& view : views) {
+    const std::string& trainer = view.member->trainer();
+    before.insert(trainer);
+    any_stopped = any_stopped || view.standing == Standing::kStopped;
+    if (now.count(trainer)) continue;
+    if (view.kind == "drained" || (view.kind.empty() && IsDraining(state, view.member->node()))) {
+      change.drained.push_back(view.cause.empty() ? absl::StrCat("node ", view.member->node(), " drains") : view.cause);
+      change.drained_node = view.member->node();
+      continue;
+    }
+    change.left.push_back(view.cause.empty() ? absl::StrCat("trainer ", ShortName(trainer), " left") : view.cause);
+    if (change.kind.empty() || Severity(view.kind) > Severity(change.kind)) {
+      change.kind = view.kind;
+      change.node = view.member->node();
+    }
+    if (view.by_silence) change.silent.insert(trainer);
+  }
+  change.all_gone = !views.empty() && !any_stopped && !change.left.empty();
+  for (const v1::Member& member : next.members()) {
+    if (before.count(member.trainer())) continue;
+    change.joined.push_back(ShortName(member.trainer()));
+    if (!SeenBefore(state, job, member.node())) change.added_nodes.push_back(member.node());
+  }
+  return change;
+}
+
+std::string DescribeOrigin(const v1::Membership& next, const Origin& origin) {
+  switch (origin.kind) {
+    case Origin::Kind::kInitial:
+      return "initial state";
+    case Origin::Kind::kCheckpoint:
+      return absl::StrCat("checkpoint ", origin.manifest, " of step ", origin.step);
+    case Origin::Kind::kRank:
+      break;
+  }
+  return absl::StrCat("live state of ", ShortName(next.members(next.source().rank()).trainer()), " at step ",
+                      origin.step);
+}
+
+std::string Explain(const Job& job, const v1::Membership& next, const Origin& origin, const Change& change) {
+  const int before = job.record.membership().members_size();
+  if (before == 0) {
+    return absl::StrCat("started with ", next.members_size(),
+                        next.members_size() == 1 ? " worker from " : " workers from ", DescribeOrigin(next, origin));
+  }
+  std::vector<std::string> causes = change.left;
+  causes.insert(causes.end(), change.drained.begin(), change.drained.end());
+  if (change.all_gone) {
+    return absl::StrCat("resumed with ", next.members_size(), " from ", DescribeOrigin(next, origin),
+                        " after all had gone: ", Bounded(JoinWords(causes)));
+  }
+  if (!change.joined.empty()) {
+    causes.push_back(absl::StrCat(JoinWords(change.joined), change.joined.size() == 1 ? " joins" : " join"));
+  }
+  if (causes.empty()) causes.push_back(job.forming.reason);
+  return absl::StrCat(DescribeResize(before, next.members_size()), ": ", Bounded(JoinWords(causes), 1000));
+}
+
+void RememberNodes(const State& state, Job& job) {
+  constexpr int kMaxSeen = 1000;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const auto node = state.nodes.find(member.node());
+    const std::string incarnation = node == state.nodes.end() ? "" : node->second.record.incarnation();
+    v1::NodeRecord* found = nullptr;
+    for (v1::NodeRecord& seen : *job.record.mutable_nodes_seen()) {
+      if (seen.name() == member.node()) found = &seen;
+    }
+    if (found == nullptr) {
+      if (job.record.nodes_seen_size() >= kMaxSeen) job.record.mutable_nodes_seen()->DeleteSubrange(0, 1);
+      found = job.record.add_nodes_seen();
+      found->set_name(member.node());
+    }
+    found->set_incarnation(incarnation);
+  }
+}
+
+void ShowMembers(Job& job) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->clear_members();
+  for (const v1::Member& member : job.record.membership().members()) {
+    v1::MemberStatus* shown = status->add_members();
+    shown->set_rank(member.rank());
+    shown->set_trainer(member.trainer());
+    shown->set_node(member.node());
+    shown->set_micro_batch_begin(member.begin());
+    shown->set_micro_batch_end(member.end());
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer != nullptr) shown->set_micro_batch_seconds(trainer->report.micro_batch_seconds());
+  }
+}
+
+// What the data and the probe of this job must be, from the first that joined.
+void RecordIdentity(Job& job) {
+  const Trainer* first = FindTrainer(job, job.record.membership().members(0).trainer());
+  if (job.record.data_fingerprint().empty()) job.record.set_data_fingerprint(first->report.data_fingerprint());
+  if (job.record.probe_digest().empty()) job.record.set_probe_digest(first->report.probe_digest());
+}
+
+void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_redone, double completed_at) {
+  const v1::Membership& membership = job.record.membership();
+  v1::Fault fault;
+  fault.set_reason(membership.reason());
+  bool told = false;
+  if (!change.left.empty() && change.kind != "excluded") {
+    v1::Fault lost = fault;
+    lost.set_kind(change.all_gone ? "all_killed" : change.kind);
+    lost.set_micro_batches_redone(redone);
+    lost.set_steps_redone(steps_redone);
+    AddFault(turn, job, lost, change.node, true, completed_at, change.silent);
+    told = true;
+  }
+  if (!change.drained.empty()) {
+    v1::Fault drained = fault;
+    drained.set_kind("drained");
+    if (change.left.empty()) drained.set_micro_batches_redone(redone);
+    if (change.left.empty()) drained.set_steps_redone(steps_redone);
+    AddFault(turn, job, drained, change.drained_node, true, completed_at);
+    told = true;
+  }
+  if (!change.added_nodes.empty() && !change.all_gone) {
+    fault.set_kind("node_added");
+    AddFault(turn, job, fault, change.added_nodes.front(), true, completed_at);
+    told = true;
+  }
+  if (!told) turn.Emit(&job, "resized", membership.reason());
+}
+
+}  // namespace
+
+void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, const std::vector<MemberView>& views) {
+  v1::Membership& next = formation.membership;
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  const bool first = job.record.membership().members_size() == 0;
+  const Change change = Compare(turn.state, job, next, views);
+  next.set_reason(Explain(job, next, origin, change));
+  const int redone = CountRedone(job, next, views);
+  const int steps_redone = std::max(0, status->step() - next.step());
+  const double completed_at = std::max(job.forming.completed_at, job.completed_at);
+
+  *job.record.mutable_membership() = next;
+  job.active = true;
+  job.yielding = false;
+  job.formed_at = turn.now;
+  job.formed_step = next.step();
+  job.speeds_guessed = formation.speeds_guessed;
+  job.ready_since = kNever;
+  status->set_generation(next.generation());
+  if (!next.interrupted()) status->set_step(next.step());
+  RecordIdentity(job);
+  ShowMembers(job);
+  SetState(job, v1::RUNNING, next.reason());
+  status->set_last_event(next.reason());
+  if (first) {
+    turn.Emit(&job, "started", next.reason());
+  } else {
+    Account(turn, job, change, redone, steps_redone, completed_at);
+  }
+  RememberNodes(turn.state, job);
+  job.must_save = true;
+  Touch(job);
+}
+
+}  // namespace rekindle::core

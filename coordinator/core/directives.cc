@@ -1,0 +1,132 @@
+#include "coordinator/core/directives.h"
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// FNV-1a of the content (without revision), never 0: it survives a coordinator restart and cannot by accident stay
+// the same when the content changes.
+int Revision(const google::protobuf::MessageLite& message) {
+  uint64_t hash = 14695981039346656037ULL;
+  for (const char c : message.SerializeAsString()) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
+  const int revision = static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
+  return revision == 0 ? 1 : revision;
+}
+
+v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string& reason) {
+  v1::TrainerDirective directive;
+  directive.set_action(action);
+  directive.set_reason(reason);
+  return directive;
+}
+
+v1::TrainerDirective ForMember(const Job& job) {
+  if (!job.active) {
+    return Told(v1::TrainerDirective::WAIT, job.record.want_paused() ? "the job is paused" : job.forming.reason);
+  }
+  v1::TrainerDirective directive = job.yielding ? Told(v1::TrainerDirective::YIELD, job.yield_reason)
+                                                : Told(v1::TrainerDirective::RUN, job.record.membership().reason());
+  directive.set_checkpoint(job.yielding && job.yield_checkpoint);
+  *directive.mutable_membership() = job.record.membership();
+  return directive;
+}
+
+v1::TrainerDirective ForOther(const State& state, const Job& job, const std::string& id, const Trainer* trainer) {
+  const std::string node = trainer != nullptr && trainer->reported ? trainer->report.node() : NodeOf(id);
+  if (IsDraining(state, node)) {
+    return Told(v1::TrainerDirective::EXIT, absl::StrCat("node ", node, " is draining"));
+  }
+  const int generation = job.record.membership().generation();
+  if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
+    return Told(v1::TrainerDirective::WAIT,
+                absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
+  }
+  const auto excluded = job.excluded_until.find(node);
+  if (excluded != job.excluded_until.end()) {
+    return Told(v1::TrainerDirective::WAIT, absl::StrCat("node ", node, " is kept out for a while"));
+  }
+  return Told(v1::TrainerDirective::WAIT, job.active ? "joins at a step boundary" : job.record.job().status().reason());
+}
+
+v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const std::string& id) {
+  const auto refused = job.refused.find(id);
+  if (refused != job.refused.end()) {
+    v1::TrainerDirective directive = Told(v1::TrainerDirective::EXIT, refused->second);
+    directive.set_error(refused->second);
+    return directive;
+  }
+  const Trainer* trainer = FindTrainer(job, id);
+  if (IsOver(job)) {
+    return Told(v1::TrainerDirective::EXIT,
+                absl::StrCat("job ", job.record.job().name(), " is over: ", job.record.job().status().reason()));
+  }
+  if (trainer != nullptr && !trainer->death.empty()) return Told(v1::TrainerDirective::EXIT, trainer->death);
+  if (FindMember(job, id) != nullptr) return ForMember(job);
+  return ForOther(state, job, id, trainer);
+}
+
+// A draining node keeps what is still a member; everything else there stops.
+bool IsDesired(const State& state, const Job& job, const std::string& node, int slot) {
+  if (IsOver(job)) return false;
+  if (!IsDraining(state, node)) return true;
+  for (const v1::Member& member : job.record.membership().members()) {
+    if (member.node() != node || SlotOf(member.trainer()) != slot) continue;
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    return trainer == nullptr || trainer->death.empty();
+  }
+  return false;
+}
+
+bool NothingLeft(const NodeState& node) {
+  for (const v1::TrainerProcess& process : node.report.trainers()) {
+    if (process.running()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer) {
+  v1::TrainerDirective directive = WithoutRevision(state, job, trainer);
+  directive.set_revision(Revision(directive));
+  return directive;
+}
+
+v1::TrainerDirective UnknownJobDirective(const std::string& job_uid) {
+  v1::TrainerDirective directive =
+      Told(v1::TrainerDirective::EXIT, absl::StrCat("no job has the uid ", Bounded(job_uid, 64)));
+  directive.set_revision(Revision(directive));
+  return directive;
+}
+
+v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name) {
+  v1::NodeDirective directive;
+  const auto it = state.nodes.find(name);
+  if (it != state.nodes.end()) {
+    const NodeState& node = it->second;
+    directive.set_error(node.error);
+    directive.set_probe(node.probe);
+    for (const auto& [slot, uid] : node.slots) {
+      const auto found = state.jobs.find(uid);
+      if (!node.error.empty() || found == state.jobs.end()) continue;
+      const Job& job = found->second;
+      if (!IsDesired(state, job, name, slot)) continue;
+      v1::DesiredTrainer* desired = directive.add_trainers();
+      desired->set_job_uid(uid);
+      desired->set_job_name(job.record.job().name());
+      desired->set_slot(slot);
+      *desired->mutable_spec() = SpecOf(job);
+      desired->set_job_secret(job.record.secret());
+    }
+    for (const v1::TrainerProcess& process : node.report.trainers()) {
+      if (!process.running()) directive.add_acknowledged_exits(process.trainer());
+    }
+    directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
+  }
+  directive.set_revision(Revision(directive));
+  return directive;
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,29 @@
+// Opens a change of membership, and decides at every event whether the next generation can be formed.
+#ifndef REKINDLE_COORDINATOR_CORE_FORMING_H_
+#define REKINDLE_COORDINATOR_CORE_FORMING_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+#include "coordinator/core/survey.h"
+
+namespace rekindle::core {
+
+// Ends the running generation: members are told to wait. `failure`: on evidence, else at an agreed boundary.
+void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure);
+
+// Forms the next generation, or finishes the job, or says what it waits for. REQUIRES: !job.active, !IsOver(job).
+void TryForm(Turn& turn, Job& job);
+
+// A READY trainer that may join the next generation now.
+bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now);
+
+// All members that live have finished: SUCCEEDED when their digests agree, else FAILED. False: not all have.
+bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views);
+
+// Ends the job.
+void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& reason);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_FORMING_H_

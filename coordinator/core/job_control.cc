@@ -1,0 +1,177 @@
+#include "coordinator/core/job_control.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/faults.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/planned.h"
+#include "coordinator/core/progress.h"
+#include "coordinator/core/survey.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+Job* FindOrRefuse(Turn& turn, const std::string& uid) {
+  const auto it = turn.state.jobs.find(uid);
+  if (it == turn.state.jobs.end()) {
+    turn.effects.status = absl::NotFoundError(absl::StrCat("no job has the uid ", uid, "; `rekindle jobs` lists all"));
+    return nullptr;
+  }
+  if (!IsOver(it->second)) return &it->second;
+  turn.effects.status = absl::FailedPreconditionError(
+      absl::StrCat("job ", it->second.record.job().name(), " is over: ", it->second.record.job().status().reason()));
+  return nullptr;
+}
+
+std::string DescribeInterruption(const Trainer& trainer) {
+  std::vector<std::string> words;
+  for (const v1::Accusation& accusation : trainer.report.accusations()) {
+    if (words.size() >= 3) break;
+    const char* what = accusation.kind() == v1::Accusation::CLOSED    ? " closed its connection"
+                       : accusation.kind() == v1::Accusation::TIMEOUT ? " made no progress in time"
+                                                                      : " could not be reached";
+    words.push_back(ShortName(accusation.trainer()) + what);
+  }
+  return absl::StrCat("trainer ", ShortName(trainer.report.trainer()), " was interrupted", words.empty() ? "" : ": ",
+                      JoinWords(words));
+}
+
+// The first evidence that the running generation cannot go on; empty: there is none.
+std::string FindFailure(Turn& turn, Job& job) {
+  const v1::Membership& membership = job.record.membership();
+  double all_gone_at = 0;
+  for (const MemberView& view : SurveyMembers(turn.state, job, turn.now)) {
+    if (view.standing == Standing::kDead) return view.cause;
+    all_gone_at = std::max(all_gone_at, view.gone_at);
+    if (view.trainer == nullptr || !view.trainer->reported) continue;
+    const v1::TrainerReport& report = view.trainer->report;
+    if (report.phase() == v1::TRAINER_INTERRUPTED && report.generation() == membership.generation()) {
+      return DescribeInterruption(*view.trainer);
+    }
+    if (report.generation() > membership.generation()) {
+      return absl::StrCat("trainer ", ShortName(report.trainer()), " is in generation ", report.generation(),
+                          ", above the newest in the store");
+    }
+  }
+  // Heartbeats alone evict nobody; when nobody at all is heard, there is nobody who could make progress.
+  if (turn.now >= all_gone_at) return "no member was heard of any more";
+  turn.Wake(job, all_gone_at);
+  return "";
+}
+
+// A coordinator that died in the middle of a change finds members that have stopped as told.
+void ResumeYield(Turn& turn, Job& job) {
+  if (job.yielding) return;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || trainer->report.phase() != v1::TRAINER_QUIESCED) continue;
+    if (trainer->report.generation() != job.record.membership().generation()) continue;
+    job.yielding = true;
+    job.yield_reason = "a change of membership that was under way is completed";
+    return;
+  }
+  ConsiderChange(turn, job);
+}
+
+void WakeAtDrainDeadlines(Turn& turn, Job& job) {
+  for (const v1::Member& member : job.record.membership().members()) {
+    const auto node = turn.state.nodes.find(member.node());
+    if (node != turn.state.nodes.end() && node->second.record.draining() && turn.now < node->second.drain_deadline) {
+      turn.Wake(job, node->second.drain_deadline);
+    }
+  }
+}
+
+void Watch(Turn& turn, Job& job) {
+  const std::string failure = FindFailure(turn, job);
+  std::vector<MemberView> views = SurveyMembers(turn.state, job, turn.now);
+  if (failure.empty()) {
+    if (TryFinish(turn, job, views)) return;
+    ResumeYield(turn, job);
+    const bool all_stopped = std::all_of(views.begin(), views.end(),
+                                         [](const MemberView& view) { return view.standing == Standing::kStopped; });
+    if (job.yielding && all_stopped) OpenForming(turn, job, job.yield_reason, /*failure=*/false);
+    WakeAtDrainDeadlines(turn, job);
+    return;
+  }
+  OpenForming(turn, job, failure, /*failure=*/true);
+}
+
+}  // namespace
+
+void Submit(Turn& turn, const v1::JobRecord& record) {
+  const std::string& uid = record.job().uid();
+  for (const auto& [other, job] : turn.state.jobs) {
+    if (other == uid || (job.record.job().name() == record.job().name() && !IsOver(job))) {
+      turn.effects.status = absl::AlreadyExistsError(
+          absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
+                       record.job().name(), "` first"));
+      return;
+    }
+  }
+  Job& job = turn.state.jobs[uid];
+  turn.state.order.push_back(uid);
+  job.record = record;
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->set_checkpoint_step(-1);
+  job.forming.since = turn.now;
+  job.forming.reason = "waits for workers";
+  SetState(job, v1::PENDING, "waits for workers");
+  job.must_save = true;
+  turn.Emit(&job, "submitted", absl::StrCat("job ", record.job().name(), " was submitted"));
+}
+
+void Cancel(Turn& turn, const std::string& uid) {
+  Job* job = FindOrRefuse(turn, uid);
+  if (job == nullptr) return;
+  job->record.set_want_cancelled(true);
+  EndJob(turn, *job, v1::CANCELLED, "cancelled", "cancelled by the user");
+}
+
+void SetPaused(Turn& turn, const std::string& uid, bool paused) {
+  Job* job = FindOrRefuse(turn, uid);
+  if (job == nullptr || job->record.want_paused() == paused) return;
+  job->record.set_want_paused(paused);
+  job->must_save = true;
+  const std::string text = paused ? "pause at the next step boundary, as the user asked" : "resumed by the user";
+  turn.Emit(job, paused ? "pausing" : "resumed", text);
+  if (!paused && !job->active) {
+    job->forming.reason = text;
+    SetState(*job, v1::PENDING, text);
+  }
+}
+
+void Adopt(Turn& turn, const v1::JobRecord& record) {
+  const std::string& uid = record.job().uid();
+  Job& job = turn.state.jobs[uid];
+  turn.state.order.push_back(uid);
+  job.record = record;
+  job.saved_at = turn.now;
+  if (IsOver(job)) return;
+  for (const auto& exclusion : record.suspicions().exclusions()) {
+    if (exclusion.seconds_left() > 0) job.excluded_until[exclusion.node()] = turn.now + exclusion.seconds_left();
+  }
+  job.forming.since = turn.now;
+  job.forming.reason = "the coordinator was restarted";
+  job.formed_at = turn.now;
+  job.formed_step = record.membership().step();
+  if (record.job().status().state() != v1::RUNNING || record.membership().members_size() == 0) return;
+  job.active = true;
+  job.completed_at = turn.now;
+  v1::Fault fault;
+  fault.set_kind("coordinator_killed");
+  fault.set_reason(absl::StrCat("coordinator restarted; job adopted at generation ", record.membership().generation()));
+  AddFault(turn, job, std::move(fault), "", /*pausing=*/false, turn.now);
+}
+
+void Advance(Turn& turn, Job& job) {
+  job.wake_at = kNever;
+  if (IsOver(job)) return;
+  EaseSuspicions(turn, job);
+  if (job.active) Watch(turn, job);
+  if (!job.active && !IsOver(job)) TryForm(turn, job);
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,22 @@
+// A job's life: the user's verbs, and the one look at everything after each event.
+#ifndef REKINDLE_COORDINATOR_CORE_JOB_CONTROL_H_
+#define REKINDLE_COORDINATOR_CORE_JOB_CONTROL_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+void Submit(Turn& turn, const v1::JobRecord& record);
+void Cancel(Turn& turn, const std::string& uid);
+void SetPaused(Turn& turn, const std::string& uid, bool paused);
+// After a coordinator start.
+void Adopt(Turn& turn, const v1::JobRecord& record);
+
+// Looks at the whole job and decides whatever is due. Idempotent.
+void Advance(Turn& turn, Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_JOB_CONTROL_H_

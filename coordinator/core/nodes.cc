@@ -1,0 +1,279 @@
+#include "coordinator/core/nodes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/directives.h"
+#include "coordinator/core/faults.h"
+#include "coordinator/core/progress.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr size_t kMaxNodes = 10'000;
+constexpr int kMaxSlots = 1024;
+constexpr size_t kMaxPast = 64;
+
+void Remember(std::set<std::string>& past, const std::string& incarnation) {
+  if (past.size() >= kMaxPast) past.erase(past.begin());
+  past.insert(incarnation);
+}
+
+// Tells every running job with a member there.
+void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
+  bool told = false;
+  for (auto& [uid, job] : turn.state.jobs) {
+    if (IsOver(job) || !job.active) continue;
+    for (const v1::Member& member : job.record.membership().members()) {
+      if (member.node() != node) continue;
+      v1::Fault fault;
+      fault.set_kind(kind);
+      fault.set_reason(reason);
+      AddFault(turn, job, std::move(fault), node, /*pausing=*/false, turn.now);
+      told = true;
+      break;
+    }
+  }
+  if (!told) turn.Emit(nullptr, kind, reason, node);
+}
+
+void KillTrainersOf(Turn& turn, const std::string& node, const std::string& death) {
+  for (auto& [uid, job] : turn.state.jobs) {
+    if (IsOver(job)) continue;
+    std::set<std::string> ids;
+    for (const auto& [id, trainer] : job.trainers) {
+      if (trainer.report.node() == node || NodeOf(id) == node) ids.insert(id);
+    }
+    for (const v1::Member& member : job.record.membership().members()) {
+      if (member.node() == node) ids.insert(member.trainer());
+    }
+    for (const std::string& id : ids) RecordDeath(turn, job, id, "node_killed", death);
+  }
+}
+
+void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report) {
+  const std::string& name = report.node();
+  if (!node.record.incarnation().empty() && node.record.incarnation() != report.incarnation()) {
+    Remember(node.past_incarnations, node.record.incarnation());
+    KillTrainersOf(turn, name, absl::StrCat("died with its node: ", name, " came back as a new one"));
+    turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
+    v1::NodeRecord fresh;
+    fresh.set_name(name);
+    node.record = fresh;
+    node.drain_deadline = kNever;
+    node.reported = false;
+    node.checkpoint_incarnation.clear();
+    node.slots.clear();
+  }
+  if (node.record.incarnation() != report.incarnation()) {
+    if (node.record.incarnation().empty())
+      turn.Emit(nullptr, "node_ready", absl::StrCat("node ", name, " registered"), name);
+    node.record.set_incarnation(report.incarnation());
+    node.must_save = true;
+  }
+  if (node.reported && node.report.agent_incarnation() != report.agent_incarnation()) {
+    Remember(node.past_agents, node.report.agent_incarnation());
+    if (!node.record.draining()) {
+      TellMembers(turn, name, "agent_killed",
+                  absl::StrCat("the agent of node ", name, " was restarted; its trainers were adopted"));
+    }
+  }
+  const std::string& checkpoint = report.checkpoint_incarnation();
+  if (checkpoint.empty() || checkpoint == node.checkpoint_incarnation) return;
+  if (!node.checkpoint_incarnation.empty()) {
+    TellMembers(turn, name, "checkpoint_killed",
+                absl::StrCat("the checkpoint service of node ", name, " was restarted; training went on"));
+  }
+  node.checkpoint_incarnation = checkpoint;
+}
+
+void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
+  const bool news = !node.record.draining();
+  if (within_seconds > 0 && std::isfinite(within_seconds)) {
+    node.drain_deadline = std::min(node.drain_deadline, turn.now + within_seconds);
+  }
+  if (!news) return;
+  node.record.set_draining(true);
+  node.record.set_drain_reason(Bounded(reason.empty() ? "asked to leave" : reason));
+  node.record.set_drain_within_seconds(within_seconds);
+  node.must_save = true;
+  turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
+            node.record.name());
+}
+
+void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report) {
+  if (report.draining()) {
+    if (!node.record.draining()) StartDraining(turn, node, report.drain_within_seconds(), report.drain_reason());
+    return;
+  }
+  // The agent that was sent home has gone; whoever starts another wants the node back.
+  if (node.record.drained_agent().empty() || node.record.drained_agent() == report.agent_incarnation()) return;
+  node.record.clear_draining();
+  node.record.clear_drain_reason();
+  node.record.clear_drain_within_seconds();
+  node.record.clear_drained_agent();
+  node.drain_deadline = kNever;
+  node.must_save = true;
+  turn.Emit(nullptr, "node_ready", absl::StrCat("node ", report.node(), " was started again"), report.node());
+}
+
+void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
+  for (const v1::TrainerProcess& process : report.trainers()) {
+    const auto it = turn.state.jobs.find(process.job_uid());
+    if (it == turn.state.jobs.end() || IsOver(it->second)) continue;
+    if (process.running()) {
+      // After a coordinator restart a running trainer tells whom its slot serves.
+      if (process.slot() >= 0 && process.slot() < kMaxSlots && !node.slots.count(process.slot())) {
+        node.slots[process.slot()] = process.job_uid();
+      }
+      continue;
+    }
+    RecordDeath(
+        turn, it->second, process.trainer(), "trainer_killed",
+        absl::StrCat(DescribeExit(process.exit_code(), process.exit_reason()), " (agent of ", report.node(), ")"));
+  }
+}
+
+std::string FindRefusal(const v1::NodeReport& report) {
+  if (report.protocol_version() != kProtocolVersion) {
+    return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
+                        kProtocolVersion, "; install the same release on both");
+  }
+  if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
+      report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
+    return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
+  }
+  return "";
+}
+
+}  // namespace
+
+void AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
+  if (report.node().empty() || report.node().size() > 200) return;
+  const bool is_new = !turn.state.nodes.count(report.node());
+  if (is_new && turn.state.nodes.size() >= kMaxNodes) return;
+  NodeState& node = turn.state.nodes[report.node()];
+  if (is_new) node.known_since = turn.now;
+  node.record.set_name(report.node());
+  if (node.past_incarnations.count(report.incarnation()) || node.past_agents.count(report.agent_incarnation())) return;
+  node.error = FindRefusal(report);
+  if (!node.error.empty()) return;
+  TakeIncarnations(turn, node, report);
+  TakeDraining(turn, node, report);
+  node.heard = turn.now;
+  node.reported = true;
+  node.report = report;
+  node.report.clear_logs();
+  TakeProcesses(turn, node, report);
+}
+
+void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason) {
+  const auto it = turn.state.nodes.find(name);
+  if (it == turn.state.nodes.end()) {
+    turn.effects.status = absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
+    return;
+  }
+  if (!(within_seconds >= 0)) {
+    turn.effects.status = absl::InvalidArgumentError("within_seconds must be 0 (no limit) or more");
+    return;
+  }
+  StartDraining(turn, it->second, within_seconds, reason.empty() ? "asked by the user" : reason);
+}
+
+void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
+  NodeState& node = turn.state.nodes[record.name()];
+  node.record = record;
+  node.known_since = turn.now;
+  if (record.draining() && record.drain_within_seconds() > 0) {
+    node.drain_deadline = turn.now + record.drain_within_seconds();
+  }
+}
+
+double WatchNodes(Turn& turn) {
+  double wake_at = kNever;
+  std::map<std::string, double> heard;
+  for (const auto& [uid, job] : turn.state.jobs) {
+    if (IsOver(job)) continue;
+    for (const auto& [id, trainer] : job.trainers) {
+      if (!trainer.reported || !trainer.death.empty()) continue;
+      double& latest = heard[trainer.report.node()];
+      latest = std::max(latest, trainer.heard + std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0);
+    }
+  }
+  for (auto& [name, node] : turn.state.nodes) {
+    const double wait = std::clamp(node.report.wait_ms(), 0, 30'000) / 1000.0;
+    double seen = std::max(node.known_since, node.heard + (node.reported ? wait : 0));
+    const auto by_trainer = heard.find(name);
+    if (by_trainer != heard.end()) seen = std::max(seen, by_trainer->second);
+    const double lost_at = seen + turn.state.tunables.node_lost_seconds;
+    const bool lost = turn.now >= lost_at;
+    if (!lost) wake_at = std::min(wake_at, lost_at);
+    if (lost != node.lost) {
+      node.lost = lost;
+      turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
+                lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ",
+                                    Seconds(turn.state.tunables.node_lost_seconds))
+                     : absl::StrCat("node ", name, " is heard of again"),
+                name);
+    }
+    // Remembers whom it sent home, so that the node is welcome again when somebody starts a new agent.
+    if (node.record.draining() && node.reported && node.record.drained_agent() != node.report.agent_incarnation() &&
+        NodeDirectiveFor(turn.state, name).drained()) {
+      node.record.set_drained_agent(node.report.agent_incarnation());
+      node.must_save = true;
+      turn.Emit(nullptr, "node_drained", absl::StrCat("node ", name, " is drained: nothing of any job is left on it"),
+                name);
+    }
+  }
+  return wake_at;
+}
+
+void PlaceJobs(State& state) {
+  std::map<std::string, int> held;
+  for (auto& [name, node] : state.nodes) {
+    std::erase_if(node.slots, [&, &reported = node](const auto& slot) {
+      const auto it = state.jobs.find(slot.second);
+      return it == state.jobs.end() || IsOver(it->second) || reported.lost ||
+             (reported.reported && slot.first >= reported.report.slots());
+    });
+    for (const auto& [slot, uid] : node.slots) ++held[uid];
+  }
+  for (const std::string& uid : state.order) {
+    const Job& job = state.jobs.at(uid);
+    if (IsOver(job)) continue;
+    for (auto& [name, node] : state.nodes) {
+      if (!node.reported || node.lost || node.record.draining() || !node.error.empty()) continue;
+      for (int slot = 0; slot < node.report.slots() && held[uid] < MaxWorkers(job); ++slot) {
+        if (node.slots.count(slot)) continue;
+        node.slots[slot] = uid;
+        ++held[uid];
+      }
+    }
+  }
+}
+
+std::vector<v1::Node> ListNodes(const State& state, double now) {
+  std::vector<v1::Node> nodes;
+  for (const auto& [name, node] : state.nodes) {
+    v1::Node& shown = nodes.emplace_back();
+    shown.set_name(name);
+    shown.set_incarnation(node.record.incarnation());
+    const bool drained = node.record.draining() && !node.record.drained_agent().empty();
+    shown.set_state(drained ? "drained" : node.lost ? "lost" : node.record.draining() ? "draining" : "ready");
+    shown.set_reason(!node.error.empty()      ? node.error
+                     : node.record.draining() ? node.record.drain_reason()
+                     : node.lost              ? "nothing was heard of it"
+                                              : "");
+    shown.set_slots(node.report.slots());
+    for (const v1::TrainerProcess& process : node.report.trainers()) {
+      if (process.running()) shown.add_trainers(process.trainer());
+    }
+    shown.set_last_seen_seconds(node.reported ? std::max(0.0, now - node.heard) : -1);
+    shown.set_version(node.report.version());
+  }
+  return nodes;
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,26 @@
+// Nodes: what agents report, draining, and which slot serves which job.
+#ifndef REKINDLE_COORDINATOR_CORE_NODES_H_
+#define REKINDLE_COORDINATOR_CORE_NODES_H_
+
+#include <string>
+#include <vector>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+void AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
+void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
+void AdoptNode(Turn& turn, const v1::NodeRecord& record);
+
+// Marks nodes lost, or found again. Returns when to look next.
+double WatchNodes(Turn& turn);
+
+// Gives free slots to jobs, in order of submission; a slot keeps its job as long as both last.
+void PlaceJobs(State& state);
+
+std::vector<v1::Node> ListNodes(const State& state, double now);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_NODES_H_

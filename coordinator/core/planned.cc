@@ -1,0 +1,126 @@
+#include "coordinator/core/planned.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/ranges.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr int kStepsBeforeRebalance = 3;  // Speeds are smoothed: let them settle.
+constexpr double kWellFactor = 10;        // Times exclusion_seconds without a failure: suspicions are forgotten.
+
+// Every member has entered the newest generation and holds its state.
+bool AllRunning(const Job& job) {
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || !trainer->reported || trainer->report.phase() != v1::TRAINER_RUNNING) return false;
+    if (trainer->report.generation() != job.record.membership().generation()) return false;
+    if (!trainer->report.has_state()) return false;
+  }
+  return true;
+}
+
+std::optional<std::string> WantDrain(const State& state, const Job& job, bool& nobody_stays) {
+  std::vector<std::string> nodes;
+  nobody_stays = true;
+  for (const v1::Member& member : job.record.membership().members()) {
+    if (!IsDraining(state, member.node())) {
+      nobody_stays = false;
+    } else if (std::find(nodes.begin(), nodes.end(), member.node()) == nodes.end()) {
+      nodes.push_back(member.node());
+    }
+  }
+  if (nodes.empty()) return std::nullopt;
+  const std::string& why = state.nodes.at(nodes.front()).record.drain_reason();
+  return absl::StrCat(nodes.size() == 1 ? "node " : "nodes ", JoinWords(nodes),
+                      nodes.size() == 1 ? " drains: " : " drain: ", why);
+}
+
+std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
+  int room = MaxWorkers(job);
+  for (const v1::Member& member : job.record.membership().members()) room -= !IsDraining(turn.state, member.node());
+  std::vector<std::string> names;
+  for (const auto& [id, trainer] : job.trainers) {
+    if (static_cast<int>(names.size()) >= room) break;
+    if (MayJoin(turn.state, job, trainer, turn.now)) names.push_back(ShortName(id));
+  }
+  if (names.empty()) return std::nullopt;
+  return absl::StrCat(JoinWords(names), names.size() == 1 ? " joins" : " join");
+}
+
+std::optional<std::string> WantRebalance(Turn& turn, Job& job) {
+  const Tunables& tunables = turn.state.tunables;
+  const v1::Membership& membership = job.record.membership();
+  if (membership.members_size() < 2 || job.record.job().status().step() < job.formed_step + kStepsBeforeRebalance) {
+    return std::nullopt;
+  }
+  if (!job.speeds_guessed && turn.now < job.last_rebalance + tunables.rebalance_interval_seconds) return std::nullopt;
+  if (!job.speeds_guessed && turn.now < job.formed_at + tunables.rebalance_interval_seconds) return std::nullopt;
+  std::vector<double> seconds;
+  std::vector<std::pair<int, int>> ranges;
+  for (const v1::Member& member : membership.members()) {
+    seconds.push_back(FindTrainer(job, member.trainer())->report.micro_batch_seconds());
+    if (seconds.back() <= 0) return std::nullopt;
+    ranges.emplace_back(member.begin(), member.end());
+  }
+  job.speeds_guessed = false;
+  const double now = SlowestSeconds(ranges, seconds);
+  const double then = SlowestSeconds(CutRanges(seconds, MicroBatches(job)), seconds);
+  if (then > now * (1 - tunables.rebalance_gain)) return std::nullopt;
+  job.last_rebalance = turn.now;
+  return absl::StrCat("ranges are re-cut by measured speed: the slowest rank goes from ", Seconds(now), " to ",
+                      Seconds(then), " a step");
+}
+
+}  // namespace
+
+void ConsiderChange(Turn& turn, Job& job) {
+  std::vector<std::string> reasons;
+  bool nobody_stays = false;
+  if (job.record.want_paused()) reasons.push_back("paused by the user");
+  const auto drain = WantDrain(turn.state, job, nobody_stays);
+  const auto join = WantJoin(turn, job);
+  if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
+    if (drain) reasons.push_back(*drain);
+    if (join) reasons.push_back(*join);
+    if (reasons.empty()) {
+      if (const auto rebalance = WantRebalance(turn, job)) reasons.push_back(*rebalance);
+    }
+  }
+  if (reasons.empty()) return;
+  job.yielding = true;
+  job.yield_reason = JoinWords(reasons);
+  job.yield_checkpoint = job.record.want_paused() || (nobody_stays && !join);
+}
+
+void EaseSuspicions(Turn& turn, Job& job) {
+  v1::Suspicions* suspicions = job.record.mutable_suspicions();
+  if (suspicions->pairs_size() == 0 && suspicions->exclusions_size() == 0) return;
+  for (auto& exclusion : *suspicions->mutable_exclusions()) {
+    const auto until = job.excluded_until.find(exclusion.node());
+    if (until == job.excluded_until.end()) continue;
+    exclusion.set_seconds_left(std::max(0.0, until->second - turn.now));
+    if (turn.now < until->second) {
+      turn.Wake(job, until->second);
+      continue;
+    }
+    turn.Emit(&job, "exclusion_ended", absl::StrCat("node ", exclusion.node(), " may join again"), exclusion.node());
+    job.excluded_until.erase(until);
+    job.must_save = true;
+  }
+  if (!job.active || !job.excluded_until.empty()) return;
+  const double forget_at = job.formed_at + kWellFactor * turn.state.tunables.exclusion_seconds;
+  if (turn.now < forget_at || job.completed_at < job.formed_at) {
+    if (turn.now < forget_at) turn.Wake(job, forget_at);
+    return;
+  }
+  suspicions->Clear();
+  job.must_save = true;
+}
+
+}  // namespace rekindle::core

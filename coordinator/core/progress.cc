@@ -1,0 +1,225 @@
+#include "coordinator/core/progress.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/faults.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr size_t kMaxTrainers = 4096;
+constexpr size_t kMaxTold = 4096;
+constexpr int kMaxCurvePoints = 400;
+
+bool Tell(Job& job, const std::string& what) { return job.told.size() < kMaxTold && job.told.insert(what).second; }
+
+void Refuse(Turn& turn, Job& job, const v1::TrainerReport& report, const std::string& error) {
+  if (job.refused.size() >= kMaxTrainers) job.refused.erase(job.refused.begin());
+  job.refused[report.trainer()] = error;
+  const std::string node = Bounded(report.node(), 100);
+  if (Tell(job, node + ":" + error)) {
+    turn.Emit(&job, "refused",
+              absl::StrCat("trainer ", Bounded(ShortName(report.trainer()), 100), " is refused: ", error), node);
+  }
+}
+
+bool Finite(double value) { return std::isfinite(value) && value >= 0; }
+
+// Empty, or why a report cannot be meant.
+std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
+  constexpr size_t kMaxName = 300, kMaxText = 64 << 10;
+  if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||
+      report.node().size() > kMaxName || report.address().size() > kMaxName || report.host().size() > kMaxName) {
+    return "trainer, node, address or host is missing or longer than 300 bytes";
+  }
+  if (report.assigned_size() > MicroBatches(job)) return "assigned names more micro-batches than the job has";
+  if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
+    return "too many accusations or losses, or too long an error";
+  }
+  if (!Finite(report.micro_batch_seconds()) || !Finite(report.step_seconds()) || !Finite(report.step_seconds_p99()) ||
+      !Finite(report.tokens_per_second())) {
+    return "a time or rate is negative or not finite";
+  }
+  if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
+    return "step, attempt or generation is negative";
+  }
+  return "";
+}
+
+std::string FindRefusal(const Job& job, const v1::TrainerReport& report) {
+  if (report.job_secret() != job.record.secret()) {
+    return absl::StrCat("the job secret is wrong for job ", job.record.job().name(),
+                        "; trainers get it from their agent only");
+  }
+  if (report.protocol_version() != kProtocolVersion) {
+    return absl::StrCat("the trainer speaks protocol version ", report.protocol_version(), ", the coordinator ",
+                        kProtocolVersion, "; install the same release on both");
+  }
+  const std::string flaw = FindFlaw(job, report);
+  return flaw.empty() ? "" : absl::StrCat("malformed report: ", flaw);
+}
+
+void AddLossPoint(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step, double value, int stride) {
+  if (!std::isfinite(value) || step <= 0 || step % stride != 0) return;
+  int at = curve->size();
+  while (at > 0 && curve->Get(at - 1).step() > step) --at;
+  if (at > 0 && curve->Get(at - 1).step() == step) return;
+  v1::LossPoint* point = curve->Add();
+  point->set_step(step);
+  point->set_value(value);
+  for (int i = curve->size() - 1; i > at; --i) curve->SwapElements(i, i - 1);
+}
+
+void TakeValidation(Job& job, const v1::TrainerReport& report) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (report.unigram_bits_per_byte() > 0 && std::isfinite(report.unigram_bits_per_byte())) {
+    status->set_unigram_bits_per_byte(report.unigram_bits_per_byte());
+  }
+  const v1::LossPoint& point = report.validation();
+  if (point.step() == 0 && point.value() == 0) return;
+  const auto& curve = status->validation_curve();
+  if (!curve.empty() && curve.Get(curve.size() - 1).step() >= point.step()) return;
+  if (curve.size() >= kMaxCurvePoints) {  // Keeps every other point.
+    auto* thin = status->mutable_validation_curve();
+    for (int i = 0; 2 * i + 1 < thin->size(); ++i) thin->SwapElements(i, 2 * i + 1);
+    thin->DeleteSubrange(thin->size() / 2, thin->size() - thin->size() / 2);
+  }
+  *status->add_validation_curve() = point;
+  status->set_validation_loss(point.value());
+  status->set_validation_bits_per_byte(point.value() / std::log(2.0));
+}
+
+void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  const int stride = std::max(1, (SpecOf(job).training().steps() + kMaxCurvePoints - 1) / kMaxCurvePoints);
+  for (const v1::LossPoint& point : report.losses()) {
+    if (point.step() <= report.step()) AddLossPoint(status->mutable_loss_curve(), point.step(), point.value(), stride);
+  }
+  TakeValidation(job, report);
+  if (report.step_seconds() > 0) status->set_step_seconds(report.step_seconds());
+  if (report.tokens_per_second() > 0) status->set_tokens_per_second(report.tokens_per_second());
+  for (v1::MemberStatus& member : *status->mutable_members()) {
+    if (member.trainer() == report.trainer()) member.set_micro_batch_seconds(report.micro_batch_seconds());
+  }
+  if (report.completed_step() > status->step()) {
+    status->set_step(report.completed_step());
+    if (std::isfinite(report.loss())) status->set_loss(report.loss());
+    job.completed_at = turn.now;
+    job.start_failures.clear();
+    if (report.completed_step() > job.formed_step) CloseFaults(job, turn.now, status->step_seconds());
+  }
+  Touch(job);
+}
+
+void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report,
+                     bool known) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (report.store_generation() > job.record.store_generation()) {
+    job.record.set_store_generation(report.store_generation());
+    job.must_save = true;
+  }
+  for (const std::string& skipped : report.skipped_checkpoints()) {
+    if (Tell(job, "skipped:" + Bounded(skipped, 200))) {
+      turn.Emit(&job, "checkpoint_skipped", absl::StrCat("checkpoint not used: ", Bounded(skipped)), report.node());
+    }
+  }
+  for (const v1::Checkpointed& found : {report.committed(), report.restorable()}) {
+    if (found.manifest().empty() || found.step() <= status->checkpoint_step()) continue;
+    status->set_checkpoint_step(found.step());
+    turn.Emit(&job, "checkpoint_saved",
+              absl::StrCat("checkpoint ", Bounded(found.manifest(), 100), " holds step ", found.step()), report.node());
+    Touch(job);
+  }
+  const int more = report.checkpoints_failed() - before.checkpoints_failed();
+  if (more > 0) {
+    status->set_checkpoints_failed(status->checkpoints_failed() + (known ? more : 0));
+    const std::string text = absl::StrCat("a checkpoint failed, the job goes on: ", Bounded(report.checkpoint_error()));
+    if (known) turn.Emit(&job, "checkpoint_failed", text, report.node());
+    Touch(job);
+  }
+}
+
+bool IsCurrent(const Job& job, const v1::TrainerReport& report) {
+  return report.generation() > 0 && report.generation() == job.record.membership().generation() &&
+         FindMember(job, report.trainer()) != nullptr;
+}
+
+bool HasEnded(v1::TrainerPhase phase) {
+  return phase == v1::TRAINER_INTERRUPTED || phase == v1::TRAINER_QUIESCED || phase == v1::TRAINER_FINISHED;
+}
+
+}  // namespace
+
+void CheckIdentity(Turn& turn, Job& job, const std::string& id) {
+  const Trainer* trainer = FindTrainer(job, id);
+  if (trainer == nullptr || !trainer->reported || trainer->report.phase() != v1::TRAINER_READY) return;
+  const v1::TrainerReport report = trainer->report;
+  const std::string& data = job.record.data_fingerprint();
+  const std::string& probe = job.record.probe_digest();
+  if (!data.empty() && report.data_fingerprint() != data) {
+    Refuse(turn, job, report,
+           absl::StrCat("its data has the fingerprint ", Bounded(report.data_fingerprint(), 100), ", the job's is ",
+                        data, "; put the same files on every node"));
+  } else if (SpecOf(job).training().reduce() == "exact" && !probe.empty() && report.probe_digest() != probe) {
+    Refuse(turn, job, report,
+           absl::StrCat("its probe computes ", Bounded(report.probe_digest(), 100), ", the job's ", probe,
+                        "; exact mode needs equal arithmetic on every node"));
+  }
+}
+
+void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
+  if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
+  Trainer& trainer = job.trainers[id];
+  if (!trainer.death.empty()) return;
+  trainer.report.set_trainer(id);
+  trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
+  trainer.death_kind = kind;
+  CorrectVerdict(job, id, death);
+  const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id);
+  if (asked_to_leave || kind == "node_killed") return;
+  const int failures = ++job.start_failures[ShortName(id)];
+  if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));
+  if (failures < turn.state.tunables.max_start_failures) return;
+  EndJob(turn, job, v1::FAILED, "failed",
+         absl::StrCat("trainers on ", ShortName(id), " died ", failures, " times in a row without a step: ", death));
+}
+
+bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  const std::string refusal = FindRefusal(job, report);
+  const auto known = job.trainers.find(report.trainer());
+  const bool is_known = known != job.trainers.end() && known->second.reported;
+  if (!refusal.empty()) {  // Whoever does not know the secret cannot get a true trainer refused.
+    if (!is_known) Refuse(turn, job, report, refusal);
+    return false;
+  }
+  if (!is_known && job.trainers.size() >= kMaxTrainers) return false;
+  if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());
+  Trainer& trainer = job.trainers[report.trainer()];
+  trainer.heard = turn.now;
+  if (is_known && report.sequence() <= trainer.report.sequence()) return true;
+  const v1::TrainerReport before = trainer.report;
+  trainer.report = report;
+  trainer.reported = true;
+  if (!trainer.death.empty() || IsOver(job)) return true;
+  if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
+    trainer.stopped_at = turn.now;
+  TakeCheckpoints(turn, job, before, report, is_known);
+  if (report.phase() == v1::TRAINER_FAILED) {
+    if (report.error_is_jobs_fault()) {
+      EndJob(turn, job, v1::FAILED, "failed",
+             absl::StrCat("trainer ", ShortName(report.trainer()), ": ", Bounded(report.error(), 2000)));
+    } else {
+      RecordDeath(turn, job, report.trainer(), "trainer_killed", absl::StrCat("failed: ", Bounded(report.error())));
+    }
+    return true;
+  }
+  if (IsCurrent(job, report)) TakeProgress(turn, job, report);
+  CheckIdentity(turn, job, report.trainer());
+  return true;
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,72 @@
+#include "coordinator/core/state.h"
+
+#include <algorithm>
+
+namespace rekindle::core {
+
+void Turn::Emit(const Job* job, const std::string& kind, const std::string& text, const std::string& node) {
+  v1::Event event;
+  event.set_kind(kind);
+  event.set_text(text);
+  event.set_node(node);
+  if (job != nullptr) {
+    event.set_job(job->record.job().name());
+    event.set_generation(job->record.membership().generation());
+    event.set_step(job->record.job().status().step());
+  }
+  effects.events.push_back(std::move(event));
+}
+
+void Turn::Wake(Job& job, double when) const { job.wake_at = std::min(job.wake_at, std::max(when, now)); }
+
+const v1::JobSpec& SpecOf(const Job& job) {
+  const v1::Job& j = job.record.job();
+  return j.status().has_resolved_spec() ? j.status().resolved_spec() : j.spec();
+}
+
+int MicroBatches(const Job& job) {
+  const auto& training = SpecOf(job).training();
+  return std::max(1, training.micro_batch() > 0 ? training.global_batch() / training.micro_batch() : 1);
+}
+
+int MinWorkers(const Job& job) { return std::clamp(SpecOf(job).workers().min(), 1, MicroBatches(job)); }
+
+int MaxWorkers(const Job& job) {
+  const int max = SpecOf(job).workers().max();
+  return std::max(MinWorkers(job), max > 0 ? std::min(max, MicroBatches(job)) : MicroBatches(job));
+}
+
+bool IsOver(const Job& job) {
+  const v1::JobState state = job.record.job().status().state();
+  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+}
+
+const v1::Member* FindMember(const Job& job, const std::string& trainer) {
+  for (const v1::Member& member : job.record.membership().members()) {
+    if (member.trainer() == trainer) return &member;
+  }
+  return nullptr;
+}
+
+const Trainer* FindTrainer(const Job& job, const std::string& trainer) {
+  const auto it = job.trainers.find(trainer);
+  return it == job.trainers.end() ? nullptr : &it->second;
+}
+
+bool IsDraining(const State& state, const std::string& node) {
+  const auto it = state.nodes.find(node);
+  return it != state.nodes.end() && it->second.record.draining();
+}
+
+void Touch(Job& job) { job.status_changed = true; }
+
+void SetState(Job& job, v1::JobState state, const std::string& reason) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (status->state() != state) job.must_save = true;
+  if (status->state() == state && status->reason() == reason) return;
+  status->set_state(state);
+  status->set_reason(reason);
+  Touch(job);
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,128 @@
+// What the core knows: records that persist, and what was learned from reports since the start. Plain copyable values,
+// no behaviour. Every function of the core takes these explicitly.
+#ifndef REKINDLE_COORDINATOR_CORE_STATE_H_
+#define REKINDLE_COORDINATOR_CORE_STATE_H_
+
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/cluster.h"
+
+namespace rekindle::core {
+
+inline constexpr double kNever = std::numeric_limits<double>::infinity();
+
+// One trainer process.
+struct Trainer {
+  v1::TrainerReport report;  // The newest by sequence.
+  bool reported = false;     // False: only its agent has spoken of it.
+  double heard = -kNever;    // When any report arrived.
+  std::string death;         // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
+  std::string death_kind;    // The fault kind of that.
+  double stopped_at = 0;     // When it first said so in the generation it last reported.
+  bool left_out = false;     // Did not stop in time during the running regroup.
+};
+
+// A change of membership under way, or waiting for enough workers. Level-triggered: re-examined at every event.
+struct Forming {
+  double since = 0;
+  std::string reason;          // Shown to the trainers that wait; does not change while forming.
+  bool failure = false;        // Opened by evidence of a failure rather than at an agreed boundary or a cold start.
+  bool all_gone = false;       // Nobody of the newest generation is left.
+  bool pairs_counted = false;  // The accusations of this failure are in Suspicions already.
+  std::string removed;         // The trainer that is taken out because two ranks cannot work together.
+  std::string removed_reason;
+  double completed_at = -kNever;  // When a step was last seen completed before.
+};
+
+// A fault whose pause is not known yet.
+struct OpenFault {
+  int index = 0;                 // In status.faults.
+  double completed_at = 0;       // Last completion before.
+  std::set<std::string> silent;  // Trainers judged dead by silence: their agent may still correct the verdict.
+};
+
+struct Job {
+  v1::JobRecord record;
+  std::map<std::string, Trainer> trainers;
+  std::map<std::string, std::string> refused;  // Trainer -> error.
+  std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
+
+  bool active = false;  // The newest membership is announced to run; else `forming` says what is awaited.
+  Forming forming;
+  bool yielding = false;  // Members are told to stop at the next boundary.
+  std::string yield_reason;
+  bool yield_checkpoint = false;
+  double ready_since = kNever;  // First READY trainer of a cold start.
+
+  double formed_at = -kNever;
+  int formed_step = 0;
+  bool speeds_guessed = false;  // The ranges rest on the assumed speed of a joiner.
+  double last_rebalance = -kNever;
+  double completed_at = -kNever;  // When status.step last rose.
+  std::vector<OpenFault> open_faults;
+  std::map<std::string, int> start_failures;     // "<node>/<slot>" -> deaths in a row without a step.
+  std::map<std::string, double> excluded_until;  // Node -> time. Mirrors record.suspicions.
+
+  bool must_save = false;       // A part that must be durable changed.
+  bool status_changed = false;  // Watchers want to know; saved at most once a second.
+  double saved_at = -kNever;
+  double wake_at = kNever;
+};
+
+struct NodeState {
+  v1::NodeRecord record;
+  v1::NodeReport report;
+  bool reported = false;
+  double heard = -kNever;
+  double known_since = 0;
+  double drain_deadline = kNever;
+  bool lost = false;
+  int probe = 0;
+  std::string checkpoint_incarnation;       // The last one that was not empty.
+  std::map<int, std::string> slots;         // Slot -> job uid it serves.
+  std::set<std::string> past_incarnations;  // Of the node; their reports are stale.
+  std::set<std::string> past_agents;
+  std::string error;
+  bool must_save = false;
+};
+
+struct State {
+  Tunables tunables;
+  double started = 0;
+  double wall_offset = 0;
+  bool restarted = false;           // Restored brought records: nobody is silent before reconnect_seconds.
+  std::map<std::string, Job> jobs;  // By uid.
+  std::vector<std::string> order;   // Uids in order of submission.
+  std::map<std::string, NodeState> nodes;
+};
+
+// One Step in progress: where effects go.
+struct Turn {
+  State& state;
+  Effects& effects;
+  double now;
+
+  void Emit(const Job* job, const std::string& kind, const std::string& text, const std::string& node = "");
+  // Asks for another look at `job` no later than `when`.
+  void Wake(Job& job, double when) const;
+};
+
+// Facts every part asks for.
+const v1::JobSpec& SpecOf(const Job& job);
+int MicroBatches(const Job& job);
+int MinWorkers(const Job& job);
+int MaxWorkers(const Job& job);  // At most one a micro-batch.
+bool IsOver(const Job& job);
+const v1::Member* FindMember(const Job& job, const std::string& trainer);
+const Trainer* FindTrainer(const Job& job, const std::string& trainer);
+bool IsDraining(const State& state, const std::string& node);
+void SetState(Job& job, v1::JobState state, const std::string& reason);
+void Touch(Job& job);  // Status changed.
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_STATE_H_

@@ -1,0 +1,154 @@
+#include "coordinator/core/survey.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/directives.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// A report from the newest generation settles it. One from an older generation is of a member that had not entered
+// the newest when it was ended: it counts once the trainer has seen that it shall wait.
+bool HasStopped(const State& state, const Job& job, const Trainer& trainer) {
+  const v1::TrainerReport& report = trainer.report;
+  switch (report.phase()) {
+    case v1::TRAINER_READY:
+    case v1::TRAINER_INTERRUPTED:
+    case v1::TRAINER_QUIESCED:
+    case v1::TRAINER_FINISHED:
+      break;
+    default:
+      return false;
+  }
+  if (report.phase() != v1::TRAINER_READY && report.generation() == job.record.membership().generation()) return true;
+  return !job.active && report.known_revision() == TrainerDirectiveFor(state, job, report.trainer()).revision();
+}
+
+struct Word {
+  bool closed = false;
+  bool waited = false;  // TIMEOUT or UNREACHABLE: the accuser has already waited a deadline.
+  std::string by;
+};
+
+Word WordAgainst(const Job& job, const std::string& accused) {
+  Word word;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || !trainer->reported || member.trainer() == accused) continue;
+    if (trainer->report.generation() != job.record.membership().generation()) continue;
+    for (const v1::Accusation& accusation : trainer->report.accusations()) {
+      if (accusation.trainer() != accused) continue;
+      (accusation.kind() == v1::Accusation::CLOSED ? word.closed : word.waited) = true;
+      if (word.by.empty()) word.by = ShortName(member.trainer());
+    }
+  }
+  return word;
+}
+
+// The agent has spoken since the failure and lists the trainer as running.
+bool AgentVouches(const State& state, const std::string& node, const std::string& trainer, double since) {
+  const auto it = state.nodes.find(node);
+  if (it == state.nodes.end() || it->second.heard <= since) return false;
+  for (const v1::TrainerProcess& process : it->second.report.trainers()) {
+    if (process.trainer() == trainer) return process.running();
+  }
+  return false;
+}
+
+bool AgentHeard(const State& state, const std::string& node, double since) {
+  const auto it = state.nodes.find(node);
+  return it != state.nodes.end() && it->second.heard > since;
+}
+
+void JudgeSilence(const State& state, const Job& job, MemberView& view) {
+  const Tunables& tunables = state.tunables;
+  const std::string name = ShortName(view.member->trainer());
+  const double since = job.forming.since;
+  const double deadline = DeadlineSeconds(tunables, job);
+  const bool heard = view.trainer != nullptr && view.trainer->heard > since;
+  const Word word = WordAgainst(job, view.member->trainer());
+  view.by_silence = true;
+  view.give_up_at = since + deadline;
+  view.kind = "trainer_frozen";
+  view.cause = absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
+  if (!heard && word.waited) {
+    const double last = view.trainer != nullptr ? view.trainer->heard : -kNever;
+    view.give_up_at = std::max(since + tunables.closed_grace_seconds, last + tunables.minimum_deadline_seconds / 2);
+    view.cause = absl::StrCat("trainer ", name, " made no progress within the deadline (", word.by,
+                              " waited for it) and is silent");
+  } else if (!heard && word.closed) {
+    if (AgentVouches(state, view.member->node(), view.member->trainer(), since)) {
+      view.kind = "trainer_killed";
+      view.cause =
+          absl::StrCat("trainer ", name, " closed its connections and did not answer within ", Seconds(deadline));
+    } else {
+      view.give_up_at = since + tunables.closed_grace_seconds;
+      const bool agent = AgentHeard(state, view.member->node(), since);
+      view.kind = agent ? "trainer_killed" : "node_killed";
+      view.cause =
+          absl::StrCat(agent ? "trainer " : "node ", agent ? name : view.member->node(), ": its connection to ",
+                       word.by, " closed and ", agent ? "it did" : "neither its trainer nor its agent",
+                       agent ? " not answer" : " answered", " within ", Seconds(tunables.closed_grace_seconds));
+    }
+  }
+  if (state.restarted) view.give_up_at = std::max(view.give_up_at, state.started + tunables.reconnect_seconds);
+}
+
+bool ForcedOut(const State& state, const Job& job, const v1::Member& member, double now, MemberView& view) {
+  if (job.forming.removed == member.trainer() && !member.trainer().empty()) {
+    view.kind = "excluded";
+    view.cause = job.forming.removed_reason;
+    return true;
+  }
+  const auto node = state.nodes.find(member.node());
+  if (node == state.nodes.end() || !node->second.record.draining() || now < node->second.drain_deadline) return false;
+  view.kind = "drained";
+  view.cause = absl::StrCat("node ", member.node(), " had to leave at once: ", node->second.record.drain_reason());
+  return true;
+}
+
+}  // namespace
+
+double DeadlineSeconds(const Tunables& tunables, const Job& job) {
+  double p99 = 0;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer != nullptr && trainer->reported) p99 = std::max(p99, trainer->report.step_seconds_p99());
+  }
+  return std::max(tunables.minimum_deadline_seconds, tunables.deadline_steps * p99);
+}
+
+double GoneAt(const State& state, const Trainer* trainer) {
+  const bool known = trainer != nullptr && trainer->reported;
+  const double heard = known ? std::max(trainer->heard, state.started) : state.started;
+  const double wait = known ? std::clamp(trainer->report.wait_ms(), 0, 30'000) / 1000.0 : 0;
+  return heard + wait + state.tunables.node_lost_seconds;
+}
+
+std::vector<MemberView> SurveyMembers(const State& state, const Job& job, double now) {
+  std::vector<MemberView> views;
+  for (const v1::Member& member : job.record.membership().members()) {
+    MemberView view;
+    view.member = &member;
+    view.trainer = FindTrainer(job, member.trainer());
+    view.gone_at = GoneAt(state, view.trainer);
+    if (view.trainer != nullptr && !view.trainer->death.empty()) {
+      view.standing = Standing::kDead;
+      view.kind = view.trainer->death_kind;
+      view.cause = view.trainer->death;
+    } else if (ForcedOut(state, job, member, now, view)) {
+      view.standing = Standing::kDead;
+    } else if (view.trainer != nullptr && view.trainer->reported && HasStopped(state, job, *view.trainer)) {
+      view.standing = Standing::kStopped;
+    } else {
+      JudgeSilence(state, job, view);
+      if (view.trainer != nullptr && view.trainer->left_out) view.standing = Standing::kLeftOut;
+    }
+    views.push_back(std::move(view));
+  }
+  return views;
+}
+
+}  // namespace rekindle::core

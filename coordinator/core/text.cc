@@ -1,0 +1,63 @@
+#include "coordinator/core/text.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace rekindle::core {
+namespace {
+
+// Positions of the last two slashes, or npos.
+std::pair<size_t, size_t> Cuts(const std::string& trainer) {
+  const size_t last = trainer.rfind('/');
+  if (last == std::string::npos || last == 0) return {std::string::npos, std::string::npos};
+  return {trainer.rfind('/', last - 1), last};
+}
+
+}  // namespace
+
+std::string ShortName(const std::string& trainer) {
+  const auto [first, last] = Cuts(trainer);
+  return first == std::string::npos ? trainer : trainer.substr(0, last);
+}
+
+int SlotOf(const std::string& trainer) {
+  const auto [first, last] = Cuts(trainer);
+  int slot = -1;
+  if (first == std::string::npos || !absl::SimpleAtoi(trainer.substr(first + 1, last - first - 1), &slot)) return -1;
+  return slot;
+}
+
+std::string NodeOf(const std::string& trainer) {
+  const size_t first = Cuts(trainer).first;
+  return first == std::string::npos ? trainer : trainer.substr(0, first);
+}
+
+std::string DescribeExit(int exit_code, const std::string& reason) {
+  std::string text =
+      exit_code < 0 ? absl::StrCat("was killed by signal ", -exit_code) : absl::StrCat("exited with code ", exit_code);
+  if (!reason.empty()) absl::StrAppend(&text, ": ", Bounded(reason));
+  return text;
+}
+
+std::string JoinWords(const std::vector<std::string>& words) {
+  std::string text;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? " and " : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string DescribeResize(int before, int after) {
+  if (before == after) return absl::StrCat("kept ", after);
+  return absl::StrCat(after < before ? "shrank " : "grew ", before, " to ", after);
+}
+
+std::string Seconds(double seconds) { return absl::StrFormat("%.3g s", seconds); }
+
+std::string Bounded(const std::string& text, size_t limit) {
+  return text.size() <= limit ? text : absl::StrCat(text.substr(0, limit), "...");
+}
+
+}  // namespace rekindle::core
