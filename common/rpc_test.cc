@@ -1,0 +1,216 @@
+#include "common/rpc.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+
+#include "rekindle/v1/coordinator.grpc.pb.h"
+
+namespace rekindle::common {
+namespace {
+
+using testing::HasSubstr;
+
+class EchoService final : public v1::Coordinator::CallbackService {
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
+                                   v1::Job* reply) override {
+    reply->set_name(request->job());
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+};
+
+class RpcTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char path[] = "/tmp/rk-rpc-XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    folder_ = path;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Write(const std::string& name, const std::string& content) {
+    std::ofstream(folder_ + "/" + name) << content;
+    return folder_ + "/" + name;
+  }
+
+  // An authority, and certificates it signed for the server (127.0.0.1) and a client; and one of a foreign authority.
+  void MakeCertificates() {
+    const std::string script =
+        "cd " + folder_ +
+        " && authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$1"
+        "      -keyout $1.key -out $1.pem; }"
+        " && leaf() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$1 -keyout $1.key"
+        "      -out $1.csr && printf 'subjectAltName=IP:127.0.0.1,DNS:localhost' > $1.ext"
+        "      && openssl x509 -req -in $1.csr -CA $2.pem -CAkey $2.key -CAcreateserial -days 2 -extfile $1.ext"
+        "      -out $1.pem; }"
+        " && { authority ca && authority other && leaf server ca && leaf client ca && leaf stranger other; }"
+        "    > openssl.log 2>&1";
+    ASSERT_EQ(std::system(script.c_str()), 0) << folder_;
+  }
+
+  Security Files(const std::string& who) {
+    return {folder_ + "/" + who + ".pem", folder_ + "/" + who + ".key", folder_ + "/ca.pem", ""};
+  }
+
+  absl::StatusOr<std::string> Call(const std::string& address, const Security& security, const std::string& text = "x",
+                                   int max_message_bytes = kMaxMessageBytes) {
+    auto channel = Connect(address, {security, max_message_bytes});
+    if (!channel.ok()) return channel.status();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    v1::GetJobRequest request;
+    request.set_job(text);
+    v1::Job reply;
+    const grpc::Status status = v1::Coordinator::NewStub(*channel)->GetJob(&context, request, &reply);
+    if (!status.ok()) return StatusFromGrpc(status);
+    return reply.name();
+  }
+
+  std::unique_ptr<Server> Serve(const ServerOptions& options) {
+    auto server = Server::Start(options, {&service_});
+    EXPECT_TRUE(server.ok()) << server.status();
+    return server.ok() ? *std::move(server) : nullptr;
+  }
+
+  absl::Status Refusal(const ServerOptions& options) { return Server::Start(options, {&service_}).status(); }
+
+  std::string folder_;
+  EchoService service_;
+};
+
+TEST_F(RpcTest, LoopbackAndUnixSocketsAreOpenByDefault) {
+  auto tcp = Serve({.listen = "127.0.0.1:0"});
+  ASSERT_NE(tcp, nullptr);
+  EXPECT_GT(tcp->port(), 0);
+  EXPECT_EQ(*Call(tcp->address(), {}), "x");
+  auto unix_socket = Serve({.listen = "unix:" + folder_ + "/socket"});
+  ASSERT_NE(unix_socket, nullptr);
+  EXPECT_EQ(*Call(unix_socket->address(), {}), "x");
+  EXPECT_THAT(Refusal({.listen = unix_socket->address()}).ToString(), HasSubstr("served by another process"));
+}
+
+TEST_F(RpcTest, AddressesAreChecked) {
+  for (const char* bad : {"", "7070", ":7070", "host:", "host:70000", "::1:80", "host:x"}) {
+    EXPECT_THAT(Refusal({.listen = bad}).ToString(), HasSubstr("is no address")) << bad;
+    EXPECT_FALSE(Connect(bad).ok()) << bad;
+  }
+  EXPECT_THAT(Refusal({.listen = "unix:" + std::string(200, 'x')}).ToString(), HasSubstr("use a shorter folder"));
+  EXPECT_THAT(Refusal({.listen = "unix:" + folder_ + "/none/socket"}).ToString(), HasSubstr("its folder"));
+  EXPECT_TRUE(IsLocalAddress("127.1.2.3:1"));
+  EXPECT_TRUE(IsLocalAddress("[::1]:1"));
+  EXPECT_TRUE(IsLocalAddress("localhost:1"));
+  EXPECT_FALSE(IsLocalAddress("0.0.0.0:1"));
+  EXPECT_FALSE(IsLocalAddress("[::]:1"));
+  EXPECT_FALSE(IsLocalAddress("127.example.org:1"));
+}
+
+TEST_F(RpcTest, PortInUseIsNamed) {
+  auto first = Serve({});
+  ASSERT_NE(first, nullptr);
+  const absl::Status second = Refusal({.listen = first->address()});
+  EXPECT_EQ(second.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(second.message()), HasSubstr("port " + std::to_string(first->port()) + " of 127.0.0.1"));
+  EXPECT_THAT(std::string(second.message()), HasSubstr("is in use"));
+}
+
+TEST_F(RpcTest, ListeningElsewhereNeedsTheFiles) {
+  for (const char* open : {"0.0.0.0:0", "[::]:0"}) {
+    const absl::Status refused = Refusal({.listen = open});
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), HasSubstr("--tls-cert, --tls-key, --tls-ca and --token-file"));
+  }
+}
+
+TEST_F(RpcTest, MessagesOverTheLimitAreRefused) {
+  auto server = Serve({});
+  ASSERT_NE(server, nullptr);
+  const std::string large(kMaxMessageBytes + 1, 'x');
+  EXPECT_EQ(Call(server->address(), {}, large).status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Call(server->address(), {}, large, 2 * kMaxMessageBytes).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(*Call(server->address(), {}), "x");
+}
+
+TEST_F(RpcTest, TokenIsCheckedOnEveryCall) {
+  const Security right{.token_file = Write("token", "0123456789abcdef\n")};
+  const Security wrong{.token_file = Write("wrong", "0123456789abcdeX\n")};
+  for (const std::string& listen : {std::string("127.0.0.1:0"), "unix:" + folder_ + "/s"}) {
+    auto server = Serve({.listen = listen, .security = right});
+    ASSERT_NE(server, nullptr);
+    const auto accepted = Call(server->address(), right);
+    EXPECT_TRUE(accepted.ok()) << listen << ": " << accepted.status();
+    const absl::Status missing = Call(server->address(), {}).status();
+    EXPECT_EQ(missing.code(), absl::StatusCode::kUnauthenticated) << missing;
+    EXPECT_THAT(std::string(missing.message()), HasSubstr("--token-file"));
+    EXPECT_EQ(Call(server->address(), wrong).status().code(), absl::StatusCode::kUnauthenticated);
+  }
+}
+
+TEST_F(RpcTest, TokenIsNeverSentInClearText) {
+  const Security token{.token_file = Write("token", "0123456789abcdef")};
+  EXPECT_THAT(Connect("192.0.2.1:7070", {token}).status().ToString(), HasSubstr("in clear text"));
+}
+
+TEST_F(RpcTest, FilesAreCheckedAtStart) {
+  MakeCertificates();
+  const std::string token = Write("token", "0123456789abcdef");
+  Security mixed = Files("server");
+  mixed.tls_key = folder_ + "/client.key";
+  EXPECT_THAT(Refusal({.security = mixed}).ToString(), HasSubstr("is not the key of --tls-cert"));
+  Security missing = Files("server");
+  missing.tls_ca = folder_ + "/none.pem";
+  EXPECT_THAT(Refusal({.security = missing}).ToString(), HasSubstr("--tls-ca " + missing.tls_ca + ": cannot be read"));
+  Security partial = Files("server");
+  partial.tls_ca = "";
+  EXPECT_THAT(Refusal({.security = partial}).ToString(), HasSubstr("TLS needs three files"));
+  EXPECT_THAT(Refusal({.security = {.token_file = Write("short", "abc")}}).ToString(),
+              HasSubstr("under 16 characters"));
+  EXPECT_THAT(Refusal({.security = {.token_file = Write("lines", "0123456789abcdef\n0123456789")}}).ToString(),
+              HasSubstr("one line of ASCII"));
+}
+
+TEST_F(RpcTest, MutualTls) {
+  MakeCertificates();
+  const std::string token = Write("token", "0123456789abcdef");
+  Security server_files = Files("server");
+  server_files.token_file = token;
+  auto server = Serve({.listen = "0.0.0.0:0", .security = server_files});
+  ASSERT_NE(server, nullptr);
+  const std::string address = "127.0.0.1:" + std::to_string(server->port());
+
+  Security client = Files("client");
+  client.token_file = token;
+  const auto accepted = Call(address, client);
+  ASSERT_TRUE(accepted.ok()) << accepted.status();
+
+  EXPECT_EQ(Call(address, Files("client")).status().code(), absl::StatusCode::kUnauthenticated);
+  EXPECT_EQ(Call(address, {}).status().code(), absl::StatusCode::kUnavailable) << "plain text";
+  Security stranger = Files("stranger");
+  stranger.token_file = token;
+  EXPECT_EQ(Call(address, stranger).status().code(), absl::StatusCode::kUnavailable) << "another authority's";
+
+  grpc::SslCredentialsOptions no_certificate;
+  std::ifstream ca(folder_ + "/ca.pem");
+  no_certificate.pem_root_certs.assign(std::istreambuf_iterator<char>(ca), {});
+  auto stub = v1::Coordinator::NewStub(grpc::CreateChannel(address, grpc::SslCredentials(no_certificate)));
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+  v1::Job reply;
+  const grpc::Status refused = stub->GetJob(&context, v1::GetJobRequest(), &reply);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
+}
+
+TEST_F(RpcTest, StatusesSurviveTheWire) {
+  EXPECT_TRUE(StatusFromGrpc(StatusToGrpc(absl::OkStatus())).ok());
+  const absl::Status status = absl::AbortedError("why");
+  EXPECT_EQ(StatusFromGrpc(StatusToGrpc(status)), status);
+}
+
+}  // namespace
+}  // namespace rekindle::common
