@@ -1,0 +1,192 @@
+#include "worker/models/gpt.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "worker/models/test_model.h"
+
+namespace rekindle::models {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(GptTest, ParametersAreThoseOfPyTorch) {
+  TestModel test(SmallSpec());
+  const train::ParameterLayout& layout = test.model().layout();
+  std::vector<std::string> names;
+  int64_t offset = 0;
+  for (const train::ParameterInfo& info : layout.parameters) {
+    names.push_back(info.name);
+    EXPECT_EQ(info.offset, offset);
+    EXPECT_EQ(info.size, std::accumulate(info.shape.begin(), info.shape.end(), int64_t{1}, std::multiplies<>()));
+    EXPECT_EQ(info.decay, info.shape.size() == 2) << info.name;
+    offset += info.size;
+  }
+  EXPECT_EQ(layout.total, offset);
+  EXPECT_EQ(names, (std::vector<std::string>{
+                       "tok.weight",          "pos.weight",           "blocks.0.ln1.weight", "blocks.0.ln1.bias",
+                       "blocks.0.qkv.weight", "blocks.0.proj.weight", "blocks.0.ln2.weight", "blocks.0.ln2.bias",
+                       "blocks.0.up.weight",  "blocks.0.down.weight", "blocks.1.ln1.weight", "blocks.1.ln1.bias",
+                       "blocks.1.qkv.weight", "blocks.1.proj.weight", "blocks.1.ln2.weight", "blocks.1.ln2.bias",
+                       "blocks.1.up.weight",  "blocks.1.down.weight", "ln.weight",           "ln.bias"}));
+}
+
+TEST(GptTest, TheDefaultSizeHas837888Parameters) {
+  auto model = MakeGpt({.layers = 4, .heads = 4, .width = 128, .context = 128});
+  ASSERT_TRUE(model.ok());
+  EXPECT_EQ((*model)->layout().total, 837888);
+}
+
+TEST(GptTest, InitialValuesDependOnSeedAndName) {
+  ModelSpec deeper = SmallSpec();
+  deeper.layers = 3;
+  TestModel a(SmallSpec(), 5), b(deeper, 5), c(SmallSpec(), 6);
+  auto values = [](TestModel& test, const std::string& name) {
+    for (const train::ParameterInfo& info : test.model().layout().parameters) {
+      if (info.name != name) continue;
+      auto span = test.weights().subspan(info.offset, info.size);
+      return std::vector<float>(span.begin(), span.end());
+    }
+    return std::vector<float>();
+  };
+  EXPECT_EQ(values(a, "ln.weight"), std::vector<float>(32, 1));
+  EXPECT_EQ(values(a, "blocks.0.ln1.bias"), std::vector<float>(32, 0));
+  EXPECT_EQ(values(a, "blocks.1.qkv.weight"), values(b, "blocks.1.qkv.weight"));
+  EXPECT_NE(values(a, "blocks.1.qkv.weight"), values(a, "blocks.0.qkv.weight"));
+  EXPECT_NE(values(a, "blocks.1.qkv.weight"), values(c, "blocks.1.qkv.weight"));
+}
+
+TEST(GptTest, AnUntrainedModelKnowsNothing) {
+  TestModel test(SmallSpec());
+  auto loss = test.model().Evaluate(test.Batch(0));
+  ASSERT_TRUE(loss.ok()) << loss.status();
+  EXPECT_EQ(loss->count, 32);
+  EXPECT_NEAR(loss->sum / 32, std::log(256.0), 0.1);
+}
+
+TEST(GptTest, EveryGradientComesOnceAndTheTiedOneLast) {
+  TestModel test(SmallSpec());
+  Gradients gradients = test.Backward(test.Batch(0));
+  std::vector<int> sorted = gradients.order;
+  std::sort(sorted.begin(), sorted.end());
+  std::vector<int> all(test.model().layout().parameters.size());
+  std::iota(all.begin(), all.end(), 0);
+  EXPECT_EQ(sorted, all);
+  EXPECT_LE(std::find(gradients.order.begin(), gradients.order.end(), 18) - gradients.order.begin(), 1);  // ln.weight
+  EXPECT_GE(std::find(gradients.order.begin(), gradients.order.end(), 0) - gradients.order.begin(), 18);  // tok
+}
+
+TEST(GptTest, BackwardAndEvaluationAgreeOnTheLoss) {
+  TestModel test(SmallSpec());
+  EXPECT_EQ(test.Backward(test.Batch(3)).loss.sum, test.model().Evaluate(test.Batch(3))->sum);
+}
+
+TEST(GptTest, WeightsAreReadAtEachForward) {
+  TestModel test(SmallSpec());
+  double before = test.model().Evaluate(test.Batch(0))->sum;
+  for (float& w : test.weights()) w *= 1.5f;
+  EXPECT_NE(test.model().Evaluate(test.Batch(0))->sum, before);
+}
+
+TEST(GptTest, AShorterContextWorks) {
+  TestModel test(SmallSpec());
+  train::MicroBatch batch = test.Batch(0, 1);
+  batch.context = 5;
+  batch.tokens.resize(6);
+  EXPECT_EQ(test.Backward(batch).loss.count, 5);
+}
+
+// The promise that everything else rests on.
+TEST(GptTest, AMicroBatchHasTheSameBitsWhenRecomputed) {
+  for (double dropout : {0.0, 0.2}) {
+    TestModel first(SmallSpec(dropout));
+    std::vector<Gradients> expected;
+    for (int index = 0; index < 4; ++index) expected.push_back(first.Backward(first.Batch(index, 4), {9, 2}));
+    for (int round = 0; round < 5; ++round) {
+      TestModel fresh(SmallSpec(dropout));
+      TestModel& test = round % 2 == 0 ? first : fresh;
+      for (int n = 0; n < 4; ++n) {
+        int index = (n * 3 + round) % 4;
+        if (n == round % 4) {
+          ASSERT_TRUE(test.model().Evaluate(test.Batch(7, 3)).ok());
+        }
+        EXPECT_EQ(test.Backward(test.Batch(index, 4), {9, 2}), expected[index]) << "round " << round << ", " << index;
+      }
+    }
+  }
+}
+
+// Central differences of the loss against the gradient, at the steepest entry of each parameter.
+TEST(GptTest, GradientsMatchFiniteDifferences) {
+  for (double dropout : {0.0, 0.3}) {
+    TestModel test(SmallSpec(dropout));
+    for (float& w : test.weights()) w *= 3;  // Away from the flat start.
+    train::MicroBatch batch = test.Batch(1);
+    Gradients gradients = test.Backward(batch, {4, 1});
+    for (const train::ParameterInfo& info : test.model().layout().parameters) {
+      auto begin = gradients.values.begin() + info.offset;
+      auto steepest =
+          std::max_element(begin, begin + info.size, [](float a, float b) { return std::abs(a) < std::abs(b); });
+      float& weight = test.weights()[steepest - gradients.values.begin()];
+      float original = weight, step = 0.01f;
+      weight = original + step;
+      double above = test.Backward(batch, {4, 1}).loss.sum, up = weight;
+      weight = original - step;
+      double below = test.Backward(batch, {4, 1}).loss.sum, down = weight;
+      weight = original;
+      double difference = (above - below) / (up - down);
+      EXPECT_NEAR(difference, *steepest, 0.02 * std::abs(*steepest) + 0.02) << info.name << ", dropout " << dropout;
+    }
+  }
+}
+
+TEST(GptTest, DropoutDependsOnSeedStepAndMicroBatchOnly) {
+  TestModel test(SmallSpec(0.2));
+  train::MicroBatch batch = test.Batch(1), renumbered = batch;
+  renumbered.index = 2;
+  double loss = test.Backward(batch, {1, 1}).loss.sum;
+  EXPECT_EQ(test.Backward(batch, {1, 1}).loss.sum, loss);
+  EXPECT_NE(test.Backward(batch, {2, 1}).loss.sum, loss);
+  EXPECT_NE(test.Backward(batch, {1, 2}).loss.sum, loss);
+  EXPECT_NE(test.Backward(renumbered, {1, 1}).loss.sum, loss);
+  TestModel plain(SmallSpec());
+  EXPECT_EQ(test.model().Evaluate(batch)->sum, plain.model().Evaluate(batch)->sum);
+}
+
+TEST(GptTest, ALossThatIsNotFiniteNamesTheMicroBatch) {
+  TestModel test(SmallSpec());
+  test.weights()[0] = std::numeric_limits<float>::quiet_NaN();
+  bool called = false;
+  train::MicroBatch batch = test.Batch(6);
+  batch.tokens[0] = 0;
+  auto loss = test.model().Backward(batch, {}, [&](int, std::span<const float>) { called = true; });
+  EXPECT_EQ(loss.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(loss.status().message()), HasSubstr("micro-batch 6: the loss is not finite (nan)"));
+  EXPECT_FALSE(called);
+  test.weights()[0] = 0;
+  EXPECT_TRUE(std::isfinite(test.Backward(batch).loss.sum));
+}
+
+TEST(GptTest, AMalformedBatchIsRefused) {
+  TestModel test(SmallSpec());
+  auto refused = [&](auto change) {
+    train::MicroBatch batch = test.Batch(0);
+    change(batch);
+    return test.model().Evaluate(batch).status().code() == absl::StatusCode::kInvalidArgument;
+  };
+  EXPECT_TRUE(refused([](train::MicroBatch& b) { b.tokens.pop_back(); }));
+  EXPECT_TRUE(refused([](train::MicroBatch& b) { b.sequences = 0; }));
+  EXPECT_TRUE(refused([](train::MicroBatch& b) {
+    b.context = 17;
+    b.tokens.resize(36);
+  }));
+  auto unbound = MakeGpt(SmallSpec());
+  EXPECT_EQ((*unbound)->Evaluate(test.Batch(0)).status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace rekindle::models

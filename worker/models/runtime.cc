@@ -1,0 +1,79 @@
+#include "worker/models/runtime.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "worker/models/random.h"
+
+namespace rekindle::models {
+namespace {
+
+constexpr uint64_t kProbeSeed = 20;
+constexpr double kProbeOperations = 2e9;  // Floating-point operations, about 50 ms on one core.
+
+struct FreeFloats {
+  void operator()(float* p) const { std::free(p); }
+};
+
+// 64-byte aligned, as BindWeights asks.
+std::unique_ptr<float, FreeFloats> AllocateFloats(int64_t count) {
+  size_t bytes = (static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64;
+  return std::unique_ptr<float, FreeFloats>(static_cast<float*>(std::aligned_alloc(64, bytes)));
+}
+
+// How many tokens of one layer the probe may take.
+train::MicroBatch ProbeBatch(const ModelSpec& spec, int sequences) {
+  double width = spec.width;
+  double per_token = 6 * (12 * width * width + 256 * width);
+  int tokens = static_cast<int>(std::clamp(kProbeOperations / per_token, 16.0, 65536.0));
+  train::MicroBatch batch;
+  batch.context = std::clamp(spec.context, 1, tokens);
+  batch.sequences = std::clamp(tokens / batch.context, 1, std::max(1, sequences));
+  batch.tokens.resize(static_cast<size_t>(batch.sequences) * (batch.context + 1));
+  for (size_t i = 0; i < batch.tokens.size(); ++i) batch.tokens[i] = static_cast<uint8_t>(RandomKeyOf({kProbeSeed, i}));
+  return batch;
+}
+
+}  // namespace
+
+void PinThreads(int threads) {
+  at::set_num_threads(threads);
+  at::set_num_interop_threads(1);
+  at::globalContext().setFlushDenormal(false);
+}
+
+absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
+  if (auto checked = MakeModel(spec); !checked.ok()) return checked.status();
+  ModelSpec probe = spec;
+  probe.layers = std::min(spec.layers, 1);
+  probe.dropout = 0;
+  train::MicroBatch batch = ProbeBatch(probe, sequences);
+  probe.context = batch.context;
+  absl::StatusOr<std::unique_ptr<train::Model>> model = MakeModel(probe);
+  if (!model.ok()) return model.status();
+  int64_t total = (*model)->layout().total;
+  std::unique_ptr<float, FreeFloats> weights = AllocateFloats(total);
+  (*model)->Initialize(kProbeSeed, {weights.get(), static_cast<size_t>(total)});
+  (*model)->BindWeights(weights.get());
+
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(hash.get());
+  auto sink = [&](int parameter, std::span<const float> gradient) {
+    XXH3_128bits_update(hash.get(), &parameter, sizeof(parameter));
+    XXH3_128bits_update(hash.get(), gradient.data(), gradient.size_bytes());
+  };
+  absl::StatusOr<train::LossSum> loss = (*model)->Backward(batch, {}, sink);
+  if (!loss.ok()) return loss.status();
+  XXH3_128bits_update(hash.get(), &loss->sum, sizeof(loss->sum));
+  XXH128_hash_t digest = XXH3_128bits_digest(hash.get());
+  return absl::StrCat(absl::Hex(digest.high64, absl::kZeroPad16), absl::Hex(digest.low64, absl::kZeroPad16));
+}
+
+}  // namespace rekindle::models

@@ -1,0 +1,81 @@
+// What the tests of this folder share: a model with weights of its own, and its gradients as one flat vector.
+#ifndef REKINDLE_WORKER_MODELS_TEST_MODEL_H_
+#define REKINDLE_WORKER_MODELS_TEST_MODEL_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "worker/models/registry.h"
+
+namespace rekindle::models {
+
+struct Gradients {
+  train::LossSum loss;
+  std::vector<float> values;  // As the layout packs them.
+  std::vector<int> order;     // Parameters as they came.
+
+  bool operator==(const Gradients& other) const {
+    return loss.sum == other.loss.sum && loss.count == other.loss.count && values == other.values;
+  }
+};
+
+class TestModel {
+ public:
+  explicit TestModel(const ModelSpec& spec, uint64_t seed = 1) : spec_(spec) {
+    auto model = MakeModel(spec);
+    EXPECT_TRUE(model.ok()) << model.status();
+    model_ = std::move(*model);
+    int64_t total = model_->layout().total;
+    weights_.reset(static_cast<float*>(std::aligned_alloc(64, (total * sizeof(float) + 63) / 64 * 64)));
+    model_->Initialize(seed, weights());
+    model_->BindWeights(weights_.get());
+  }
+
+  train::Model& model() { return *model_; }
+  std::span<float> weights() { return {weights_.get(), static_cast<size_t>(model_->layout().total)}; }
+
+  // Tokens that depend on the index only.
+  train::MicroBatch Batch(int index, int sequences = 2) const {
+    train::MicroBatch batch{.index = index, .sequences = sequences, .context = spec_.context};
+    batch.tokens.resize(static_cast<size_t>(sequences) * (spec_.context + 1));
+    uint32_t state = 17 * index + 1;
+    for (uint8_t& token : batch.tokens) token = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+    return batch;
+  }
+
+  Gradients Backward(const train::MicroBatch& batch, const train::RandomKey& key = {}) {
+    Gradients result;
+    result.values.assign(model_->layout().total, 0);
+    auto sink = [&](int parameter, std::span<const float> gradient) {
+      const train::ParameterInfo& info = model_->layout().parameters.at(parameter);
+      ASSERT_EQ(static_cast<int64_t>(gradient.size()), info.size);
+      std::copy(gradient.begin(), gradient.end(), result.values.begin() + info.offset);
+      result.order.push_back(parameter);
+    };
+    auto loss = model_->Backward(batch, key, sink);
+    EXPECT_TRUE(loss.ok()) << loss.status();
+    if (loss.ok()) result.loss = *loss;
+    return result;
+  }
+
+ private:
+  struct Free {
+    void operator()(float* p) const { std::free(p); }
+  };
+  ModelSpec spec_;
+  std::unique_ptr<float, Free> weights_;  // Outlives the model.
+  std::unique_ptr<train::Model> model_;
+};
+
+inline ModelSpec SmallSpec(double dropout = 0) {
+  return {.kind = "gpt", .layers = 2, .heads = 2, .width = 32, .context = 16, .dropout = dropout};
+}
+
+}  // namespace rekindle::models
+
+#endif  // REKINDLE_WORKER_MODELS_TEST_MODEL_H_
