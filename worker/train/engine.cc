@@ -167,6 +167,7 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
       membership.generation, membership.checkpoint,
       {spare.weights.data(), spare.first_moment.data(), spare.second_moment.data(), spare.weights.size()});
   absl::Status status = manifest.ok() ? ScalarsFromJson(manifest->scalars, &spare.scalars) : manifest.status();
+  if (status.ok()) status = CheckFits(spare.scalars, parts_.model.layout());
   if (status.ok() && manifest->spec_digest != options_.spec_digest) {
     status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
   }

@@ -126,4 +126,11 @@ absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFits(const StateScalars& scalars, const ParameterLayout& layout) {
+  if (scalars.exponents.size() == layout.parameters.size() && scalars.step >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError("state with " + std::to_string(scalars.exponents.size()) +
+                                    " gradient scales is of another model: this one has " +
+                                    std::to_string(layout.parameters.size()) + " parameters");
+}
+
 }  // namespace rekindle::train

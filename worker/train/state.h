@@ -59,6 +59,8 @@ std::vector<uint8_t> EncodeScalars(const StateScalars& scalars);
 absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars);
 std::string ScalarsToJson(const StateScalars& scalars);
 absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars);
+// INVALID_ARGUMENT when decoded scalars are of another model: then nothing may use them.
+absl::Status CheckFits(const StateScalars& scalars, const ParameterLayout& layout);
 
 }  // namespace rekindle::train
 

@@ -45,6 +45,7 @@ absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const Param
                                  communicator.Recv(spare.first_moment.data(), Bytes(spare.first_moment), peer),
                                  communicator.Recv(spare.second_moment.data(), Bytes(spare.second_moment), peer)});
   if (status.ok()) status = DecodeScalars(scalars, &spare.scalars);
+  if (status.ok()) status = CheckFits(spare.scalars, layout);
   if (!status.ok()) return status;
   if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
   // The model's parameters are views of the weights' memory: copy into it, the rest is swapped.

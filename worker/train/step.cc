@@ -51,6 +51,8 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
+  if (EvaluationDue(scalars.step)) status = CheckWhole(outcome->evaluation, batches_.validation_micro_batches());
+  if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
 }
 
@@ -182,6 +184,7 @@ absl::Status StepRunner::Evaluate(const StateScalars& scalars, comm::Communicato
         DecodeRecord(std::span(all).subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), 0, &record));
     if (status.ok()) status.Update(CombineRecords(record, combined));
   }
+  if (status.ok() && EvaluationDue(scalars.step)) status = CheckWhole(*combined, batches_.validation_micro_batches());
   return status;
 }
 
