@@ -1,2 +1,34 @@
-# The CUDA plugin: compiled by the pinned nvcc wheels on every machine, loaded only where a GPU is.
+# The CUDA compiler of the pinned wheels. It needs no GPU, so the kernels are compiled on every machine that has the
+# wheels; CMake's own CUDA language wants an installed toolkit and is not used. Absent: no plugin is built, and the
+# trainer's loader answers Unimplemented.
 set(REKINDLE_HAVE_CUDA OFF)
+file(GLOB cuda_root "${REKINDLE_WHEELS}/nvidia/cu1[0-9]")
+if(REKINDLE_CUDA AND REKINDLE_WHEELS AND EXISTS "${cuda_root}/bin/nvcc" AND EXISTS "${cuda_root}/nvvm/bin/cicc")
+  set(REKINDLE_HAVE_CUDA ON)
+  # The runtime that LibTorch loads: two runtimes in one process would each keep their own state.
+  file(GLOB cudart "${cuda_root}/lib/libcudart.so.[0-9]*")
+  add_library(rk_cudart INTERFACE)
+  target_include_directories(rk_cudart SYSTEM INTERFACE "${cuda_root}/include")
+  target_link_libraries(rk_cudart INTERFACE "${cudart}")
+  target_link_options(rk_cudart INTERFACE "-Wl,-rpath,${cuda_root}/lib")
+else()
+  message(STATUS "CUDA compiler not found under REKINDLE_WHEELS='${REKINDLE_WHEELS}': the CUDA plugin is left out")
+endif()
+
+# rk_cuda_objects(OUT a.cu b.cu): compiles by nvcc, for sm_90 and, through PTX, for what comes later.
+function(rk_cuda_objects out)
+  set(objects)
+  foreach(source ${ARGN})
+    set(object "${CMAKE_CURRENT_BINARY_DIR}/${source}.o")
+    add_custom_command(
+      OUTPUT "${object}"
+      COMMAND "${cuda_root}/bin/nvcc" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++17 -O3 -fmad=false
+              -gencode arch=compute_90,code=[sm_90,compute_90] -Xcompiler -fPIC,-Wall,-Wextra -Werror all-warnings
+              -I "${CMAKE_SOURCE_DIR}" -MD -MF "${object}.d" -c "${CMAKE_CURRENT_SOURCE_DIR}/${source}" -o "${object}"
+      DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${object}.d"
+      COMMENT "Compiling ${source} for sm_90" VERBATIM)
+    list(APPEND objects "${object}")
+  endforeach()
+  set_source_files_properties(${objects} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+  set(${out} ${objects} PARENT_SCOPE)
+endfunction()

@@ -1,0 +1,91 @@
+#include "worker/train/cuda_plugin.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace rekindle::train {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+// A folder that is gone when the test ends.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "rekindle-cuda-XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Folder() { fs::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string Write(const std::string& name, const std::string& content) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name) << content;
+    return (path_ / name).string();
+  }
+  std::string path() const { return path_.string(); }
+
+ private:
+  fs::path path_;
+};
+
+TEST(CudaPlugin, NoDriverMeansNoGpu) {
+  Folder root;
+  absl::Status status = CheckGpuPresent(root.path());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("driver is not loaded"));
+}
+
+TEST(CudaPlugin, DriverWithoutDeviceNodeIsTold) {
+  Folder root;
+  root.Write("proc/driver/nvidia/version", "x");
+  root.Write("dev/nvidiactl", "");
+  absl::Status status = CheckGpuPresent(root.path());
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("access to a GPU"));
+  root.Write("dev/nvidia3", "");
+  EXPECT_TRUE(CheckGpuPresent(root.path()).ok());
+}
+
+TEST(CudaPlugin, BuildWithoutPluginIsUnimplemented) {
+  auto plugin = LoadCudaPlugin("/nonexistent/librekindle_cuda.so");
+  EXPECT_EQ(plugin.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(plugin.status().message()), HasSubstr("/nonexistent/librekindle_cuda.so"));
+}
+
+TEST(CudaPlugin, AnotherLibraryIsRefused) {
+  Folder folder;
+  auto plugin = OpenCudaPlugin(folder.Write("librekindle_cuda.so", "not a library"));
+  EXPECT_EQ(plugin.status().code(), absl::StatusCode::kFailedPrecondition);
+  plugin = OpenCudaPlugin("/proc/self/exe");
+  EXPECT_EQ(plugin.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(CudaPlugin, BuiltPluginOpensEverywhereAndLoadsWhereAGpuIs) {
+  const std::string path = DefaultCudaPluginPath();
+  if (!fs::exists(path)) GTEST_SKIP() << "built without the CUDA wheels: " << path << " is absent";
+  auto plugin = OpenCudaPlugin(path);
+  ASSERT_TRUE(plugin.ok()) << plugin.status().ToString();
+  EXPECT_EQ(plugin->api().version, kRekindleCudaApiVersion);
+  EXPECT_NE(plugin->api().scale_to_bf16, nullptr);
+
+  auto loaded = LoadCudaPlugin(path);
+  if (CheckGpuPresent().ok()) {
+    EXPECT_TRUE(loaded.ok()) << loaded.status().ToString();
+    return;
+  }
+  EXPECT_EQ(loaded.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(loaded.status().message()), HasSubstr("no GPU"));
+  absl::Status probe = plugin->Probe();
+  EXPECT_EQ(probe.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(probe.message()), HasSubstr("no CUDA device answers"));
+}
+
+}  // namespace
+}  // namespace rekindle::train
