@@ -52,14 +52,6 @@ class StagedShards {
   virtual absl::Status Commit() = 0;
 };
 
-struct Newest {
-  bool found = false;
-  std::string name;
-  Manifest manifest;
-  std::vector<std::string> skipped;  // "name: reason"
-  int highest_generation = 0;        // Of any manifest name in the store, whole or not.
-};
-
 struct ServiceInfo {
   std::string incarnation;
   double staged_bytes = 0;

@@ -16,7 +16,7 @@
 namespace rekindle::checkpoint {
 
 inline constexpr int kManifestFormat = 1;
-inline constexpr size_t kMaxManifestBytes = 8 << 20;
+inline constexpr size_t kMaxManifestBytes = 4 << 20;
 inline constexpr int kMaxShards = 16384;  // Of 64 MiB: 1 TiB of state.
 inline constexpr int64_t kMaxShardBytes = 64 << 20;
 
@@ -44,6 +44,15 @@ struct Manifest {
   std::string spec_digest;
 
   bool operator==(const Manifest&) const = default;
+};
+
+// What a search of the store for the newest whole checkpoint gave.
+struct Newest {
+  bool found = false;
+  std::string name;
+  Manifest manifest;
+  std::vector<std::string> skipped;  // "name: reason", newest first.
+  int highest_generation = 0;        // Of any manifest name in the store, whole or not.
 };
 
 // "<generation>-<step>-<writer>": numbers without leading zeros. Newer is the higher (generation, step).

@@ -71,7 +71,7 @@ FileSystem* PosixFileSystem();
 std::string DirName(const std::string& path);
 std::string BaseName(const std::string& path);
 
-// The whole file; RESOURCE_EXHAUSTED when it is larger than `limit`, before anything is allocated.
+// The whole file; OUT_OF_RANGE when it is larger than `limit`, before anything is allocated.
 absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, size_t limit);
 // Creates the missing folders of `path`, each durable in its parent.
 absl::Status CreateFolders(FileSystem& fs, const std::string& path);

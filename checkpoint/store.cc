@@ -1,0 +1,281 @@
+#include "checkpoint/store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+constexpr char kManifestSuffix[] = ".json";
+constexpr char kUriScheme[] = "file://";
+
+absl::Status CheckJob(const std::string& job_uid) {
+  if (IsSafeName(job_uid)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the job uid is not 1 to 128 of A-Z a-z 0-9 . _ - that begin with a letter or digit");
+}
+
+absl::Status CheckRef(const ShardRef& ref) {
+  uint8_t hash[16];
+  if (common::HexDecode(ref.xxh3, hash) && ref.name == ref.xxh3 + ".safetensors" && ref.bytes >= 1 &&
+      ref.bytes <= kMaxShardBytes) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError("a shard must be named by its XXH3-128 in hex and have 1 byte to 64 MiB");
+}
+
+// `source` in pieces, each given to `sink` at its offset; DATA_LOSS when it ends early.
+absl::Status ForPieces(const common::ReadableFile& source, int64_t bytes, const Store::Sink& sink) {
+  std::vector<uint8_t> piece(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
+  for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(piece.size())) {
+    const size_t want = static_cast<size_t>(std::min<int64_t>(piece.size(), bytes - at));
+    const auto got = source.ReadAt(at, piece.data(), want);
+    if (!got.ok()) return got.status();
+    if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", bytes, " bytes"));
+    if (absl::Status status = sink(at, piece.data(), want); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Annotate(const absl::Status& status, const std::string& what) {
+  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
+}
+
+// A manifest that will never be valid, as opposed to one that cannot be read now.
+bool IsBroken(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsInvalidArgument(status) ||
+         absl::IsOutOfRange(status);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> StoreFolder(const std::string& uri) {
+  std::string folder = absl::StartsWith(uri, kUriScheme) ? uri.substr(sizeof(kUriScheme) - 1) : "";
+  const bool bad = folder.empty() || folder[0] != '/' || folder.size() > 3000 ||
+                   std::any_of(folder.begin(), folder.end(), [](char c) { return static_cast<unsigned char>(c) < 32; });
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  if (!bad && folder != "/") return folder;
+  return absl::InvalidArgumentError(
+      absl::StrCat("store '", uri.substr(0, 200), "' is not supported: write file:///folder, an absolute path"));
+}
+
+absl::StatusOr<std::vector<std::string>> Store::ListOrNone(const std::string& folder) {
+  auto names = fs_.List(folder);
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  return names;
+}
+
+absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_uid, std::vector<std::string>* foreign) {
+  if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
+  const auto files = ListOrNone(Manifests(job_uid));
+  if (!files.ok()) return files.status();
+  std::vector<ManifestName> names;
+  for (const std::string& file : *files) {
+    if (common::IsTemporaryName(file)) continue;
+    auto name = ParseName(absl::EndsWith(file, kManifestSuffix) ? file.substr(0, file.size() - 5) : "");
+    if (name.ok()) {
+      names.push_back(*std::move(name));
+    } else if (foreign != nullptr) {
+      foreign->push_back(file);
+    }
+  }
+  std::sort(names.begin(), names.end(), std::greater<>());
+  return names;
+}
+
+bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
+  const std::string path = Shards(job_uid) + "/" + ref.name;
+  const auto info = fs_.Stat(path);
+  // Touched first: a collection that runs now takes it for new. Its folder is synced since the process that renamed it
+  // may have died before doing so.
+  return info.ok() && info->size == ref.bytes && fs_.Touch(path).ok() &&
+         ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
+}
+
+absl::Status Store::WriteShardFile(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
+                                   const std::string& temporary) {
+  auto file = fs_.Create(temporary);
+  if (!file.ok()) return file.status();
+  common::Hasher hasher;
+  absl::Status status = ForPieces(source, bytes, [&](int64_t, const void* data, size_t n) {
+    hasher.Update(data, n);
+    return (*file)->Append(data, n);
+  });
+  if (status.ok() && hasher.Hex() != xxh3) {
+    status = absl::DataLossError(absl::StrCat("a shard's bytes have the XXH3 ", hasher.Hex(), ", but ", xxh3,
+                                              " was announced: it was changed after its hand-over"));
+  }
+  if (status.ok()) status = (*file)->Sync();
+  const absl::Status closed = (*file)->Close();
+  return status.ok() ? closed : status;
+}
+
+absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
+                                         const std::string& xxh3) {
+  const ShardRef ref{.name = xxh3 + ".safetensors", .bytes = bytes, .xxh3 = xxh3};
+  if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
+  if (absl::Status status = CheckRef(ref); !status.ok()) return status;
+  const std::string folder = Shards(job_uid);
+  const std::string path = folder + "/" + ref.name;
+  if (!IsThere(job_uid, ref)) {
+    if (absl::Status status = common::CreateFolders(fs_, folder); !status.ok()) return status;
+    const std::string temporary = common::TemporaryName(path);
+    absl::Status status = WriteShardFile(source, bytes, xxh3, temporary);
+    if (status.ok()) status = fs_.Rename(temporary, path);
+    if (!status.ok()) {
+      fs_.Remove(temporary).IgnoreError();
+      return status;
+    }
+  }
+  if (absl::Status status = fs_.SyncDir(folder); !status.ok()) return status;
+  return ref;
+}
+
+absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& manifest) {
+  for (const ShardRef& ref : manifest.shards) {
+    const auto info = fs_.Stat(Shards(job_uid) + "/" + ref.name);
+    const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+    if (absl::IsNotFound(info.status())) return absl::NotFoundError(what + " is not in the store");
+    if (!info.ok()) return Annotate(info.status(), what);
+    if (info->size != ref.bytes) {
+      return absl::DataLossError(absl::StrCat(what, " has ", info->size, " bytes instead of ", ref.bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
+  if (absl::Status status = Validate(manifest); !status.ok()) return status;
+  const auto names = Names(manifest.job_uid, nullptr);
+  if (!names.ok()) return names.status();
+  if (!names->empty() && names->front().generation > manifest.generation) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
+  }
+  if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
+  // Another process may have renamed a shard and not synced its name yet: a durable manifest must not precede it.
+  if (absl::Status status = fs_.SyncDir(Shards(manifest.job_uid)); !status.ok()) return status;
+  const std::string folder = Manifests(manifest.job_uid);
+  if (absl::Status status = common::CreateFolders(fs_, folder); !status.ok()) return status;
+  const std::string name = FormatName(NameOf(manifest));
+  const absl::Status written =
+      common::WriteFileAtomic(fs_, absl::StrCat(folder, "/", name, kManifestSuffix), EncodeManifest(manifest));
+  if (!written.ok()) return written;
+  return name;
+}
+
+absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const std::string& name) {
+  if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
+  const auto parsed = ParseName(name);
+  if (!parsed.ok()) return parsed.status();
+  const auto text =
+      common::ReadFile(fs_, absl::StrCat(Manifests(job_uid), "/", name, kManifestSuffix), kMaxManifestBytes);
+  if (!text.ok()) return text.status();
+  auto manifest = DecodeManifest(*text);
+  if (!manifest.ok()) return manifest.status();
+  if (NameOf(*manifest) != *parsed || manifest->job_uid != job_uid) {
+    return absl::DataLossError(absl::StrCat("manifest: it is of job ", manifest->job_uid, ", ",
+                                            FormatName(NameOf(*manifest)), ", not what its path says"));
+  }
+  return manifest;
+}
+
+absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink) {
+  if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
+  if (absl::Status status = CheckRef(ref); !status.ok()) return status;
+  const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+  const auto file = fs_.Open(Shards(job_uid) + "/" + ref.name);
+  if (!file.ok()) return Annotate(file.status(), what);
+  const auto size = (*file)->Size();
+  if (!size.ok()) return Annotate(size.status(), what);
+  if (*size != ref.bytes) {
+    return absl::DataLossError(absl::StrCat(what, " has ", *size, " bytes instead of ", ref.bytes));
+  }
+  common::Hasher hasher;
+  const absl::Status read = ForPieces(**file, ref.bytes, [&](int64_t offset, const void* data, size_t bytes) {
+    hasher.Update(data, bytes);
+    return sink(offset, data, bytes);
+  });
+  if (!read.ok()) return Annotate(read, what);
+  if (hasher.Hex() != ref.xxh3) return absl::DataLossError(what + " is damaged: its bytes have another XXH3");
+  return absl::OkStatus();
+}
+
+absl::Status Store::VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress) {
+  // Sizes first: the cheap reasons to skip it.
+  if (absl::Status status = CheckPresent(job_uid, manifest); !status.ok()) return status;
+  int64_t total = 0, done = 0;
+  for (const ShardRef& ref : manifest.shards) total += ref.bytes;
+  for (const ShardRef& ref : manifest.shards) {
+    const auto ignore = [](int64_t, const void*, size_t) { return absl::OkStatus(); };
+    if (absl::Status status = ReadShard(job_uid, ref, ignore); !status.ok()) return status;
+    done += ref.bytes;
+    if (progress) progress(done, total);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Store::Verify(const std::string& job_uid, const std::string& name, const Progress& progress) {
+  const auto manifest = ReadManifest(job_uid, name);
+  if (!manifest.ok()) return manifest.status();
+  return VerifyShards(job_uid, *manifest, progress);
+}
+
+absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
+  Newest newest;
+  std::vector<std::string> foreign;
+  const auto names = Names(job_uid, &foreign);
+  if (!names.ok()) return names.status();
+  for (const std::string& file : foreign) newest.skipped.push_back(file + ": not named as a checkpoint");
+  if (!names->empty()) newest.highest_generation = names->front().generation;
+  for (const ManifestName& parsed : *names) {
+    const std::string name = FormatName(parsed);
+    auto manifest = ReadManifest(job_uid, name);
+    const absl::Status status = manifest.ok() ? VerifyShards(job_uid, *manifest, nullptr) : manifest.status();
+    if (status.ok()) {
+      newest.found = true;
+      newest.name = name;
+      newest.manifest = *std::move(manifest);
+      break;
+    }
+    newest.skipped.push_back(absl::StrCat(name, ": ", status.message()));
+  }
+  return newest;
+}
+
+absl::StatusOr<std::vector<StoredCheckpoint>> Store::List(const std::string& job_uid) {
+  const auto names = Names(job_uid, nullptr);
+  if (!names.ok()) return names.status();
+  std::vector<StoredCheckpoint> all;
+  for (const ManifestName& parsed : *names) {
+    StoredCheckpoint checkpoint{.name = FormatName(parsed)};
+    auto manifest = ReadManifest(job_uid, checkpoint.name);
+    absl::Status status = manifest.ok() ? CheckPresent(job_uid, *manifest) : manifest.status();
+    // Neither sound nor known to be broken: whoever asks must not draw conclusions.
+    if (!status.ok() && !IsBroken(status)) return status;
+    if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
+    for (const ShardRef& ref : checkpoint.manifest.shards) checkpoint.bytes += ref.bytes;
+    const auto info = fs_.Stat(absl::StrCat(Manifests(job_uid), "/", checkpoint.name, kManifestSuffix));
+    if (info.ok()) checkpoint.written = info->modified;
+    checkpoint.problem = std::string(status.message());
+    all.push_back(std::move(checkpoint));
+  }
+  return all;
+}
+
+absl::StatusOr<std::vector<std::string>> Store::ListJobs() {
+  auto names = ListOrNone(root_);
+  if (!names.ok()) return names.status();
+  std::vector<std::string> jobs;
+  for (const std::string& name : *names) {
+    if (IsSafeName(name) && fs_.Stat(Manifests(name)).ok()) jobs.push_back(name);
+  }
+  return jobs;
+}
+
+}  // namespace rekindle::checkpoint

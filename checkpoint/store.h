@@ -1,0 +1,112 @@
+// Checkpoints in a folder, through a FileSystem. Whole or invisible: a shard gets its name only when its bytes are
+// durable and match it; a manifest is written last, and only when every shard it names is there.
+//
+//   <root>/<job uid>/shards/<xxh3-128>.safetensors
+//   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
+//   <either>.tmp-...   unfinished; never read, collected after the grace
+//
+// Many processes may use one root at the same time; nothing here relies on locks. Job uids, shard and manifest names
+// are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever touched.
+//
+// Thread-safe. Errors of the file system come through as they are (common/file.h).
+#ifndef REKINDLE_CHECKPOINT_STORE_H_
+#define REKINDLE_CHECKPOINT_STORE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/manifest.h"
+#include "common/file.h"
+
+namespace rekindle::checkpoint {
+
+// Folder of a "file:///folder" URI. INVALID_ARGUMENT says what is supported.
+absl::StatusOr<std::string> StoreFolder(const std::string& uri);
+
+struct StoredCheckpoint {
+  std::string name;
+  Manifest manifest;    // Empty when it cannot be read.
+  int64_t bytes = 0;    // Of its shards.
+  double written = 0;   // Unix seconds.
+  std::string problem;  // Empty: the manifest is sound and every shard there, with its size. (Content: Verify.)
+};
+
+struct Collected {
+  std::vector<std::string> manifests;
+  int shards = 0;
+  int temporary = 0;
+  int64_t bytes = 0;
+};
+
+class Store {
+ public:
+  // `fs` must outlive it. `grace_seconds`: how long a file that no manifest names is kept, since it may belong to a
+  // checkpoint on its way.
+  Store(common::FileSystem& fs, std::string root, double grace_seconds = 3600)
+      : fs_(fs), root_(std::move(root)), grace_seconds_(grace_seconds) {}
+
+  // Copies `bytes` of `source` to the shard named `xxh3` and returns when it is durable; at once when it is there and
+  // whole. Hashes what it writes, so a source that changes meanwhile is DATA_LOSS and never gets the name.
+  // The ref's generation, index and count are the caller's to fill in.
+  absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
+                                    const std::string& xxh3);
+
+  // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
+  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation.
+  absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
+
+  // Every shard read and hashed, from the newest manifest down to the first that is whole. An error only when the
+  // store itself cannot be listed: "none" is never said of a store that could not be read.
+  absl::StatusOr<Newest> FindNewest(const std::string& job_uid);
+
+  // Newest first, by manifests and sizes only.
+  absl::StatusOr<std::vector<StoredCheckpoint>> List(const std::string& job_uid);
+  absl::StatusOr<std::vector<std::string>> ListJobs();
+
+  // NOT_FOUND, DATA_LOSS or INVALID_ARGUMENT when it is not there or not what its name says.
+  absl::StatusOr<Manifest> ReadManifest(const std::string& job_uid, const std::string& name);
+
+  // Reads the shard, hands it on piece by piece, and fails with DATA_LOSS when it is not whole (the pieces given are
+  // worthless then). A sink's error ends it.
+  using Sink = std::function<absl::Status(int64_t offset, const void* data, size_t bytes)>;
+  absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink);
+
+  // OK when the checkpoint is whole, byte for byte. `progress` (optional) is called after each shard.
+  using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;
+  absl::Status Verify(const std::string& job_uid, const std::string& name, const Progress& progress = nullptr);
+
+  // Keeps the newest `keep_last` (>= 1) checkpoints that are there in full, and everything newer; removes older ones,
+  // the shards that only those named, and unnamed shards and temporary files older than the grace. Files with foreign
+  // names are left alone. `now` is Unix time. For the current committer only, after its PutManifest.
+  absl::StatusOr<Collected> Collect(const std::string& job_uid, int keep_last, double now);
+
+ private:
+  std::string Shards(const std::string& job_uid) const { return root_ + "/" + job_uid + "/shards"; }
+  std::string Manifests(const std::string& job_uid) const { return root_ + "/" + job_uid + "/manifests"; }
+
+  // Names of `folder`; none when it does not exist.
+  absl::StatusOr<std::vector<std::string>> ListOrNone(const std::string& folder);
+  // Newest first; `foreign` gets what has no checkpoint's name.
+  absl::StatusOr<std::vector<ManifestName>> Names(const std::string& job_uid, std::vector<std::string>* foreign);
+  bool IsThere(const std::string& job_uid, const ShardRef& ref);
+  absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
+  absl::Status WriteShardFile(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
+                              const std::string& temporary);
+  absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
+  absl::Status RemoveManifests(const std::string& job_uid, const std::vector<StoredCheckpoint>& drop, Collected* done);
+  absl::Status RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
+                             const std::vector<StoredCheckpoint>& drop, double now, Collected* done);
+  absl::Status RemoveTemporary(const std::string& folder, double now, Collected* done);
+
+  common::FileSystem& fs_;
+  const std::string root_;
+  const double grace_seconds_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_STORE_H_
