@@ -137,6 +137,15 @@ void RecordIdentity(Job& job) {
   if (job.record.probe_digest().empty()) job.record.set_probe_digest(first->report.probe_digest());
 }
 
+// The dead are remembered for late messages, but not for ever.
+void ForgetDead(Job& job) {
+  constexpr size_t kMaxRemembered = 1000;
+  if (job.trainers.size() <= kMaxRemembered) return;
+  std::erase_if(job.trainers, [&](const auto& entry) {
+    return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
+  });
+}
+
 void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_redone, double completed_at) {
   const v1::Membership& membership = job.record.membership();
   v1::Fault fault;
@@ -197,6 +206,7 @@ void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, c
     Account(turn, job, change, redone, steps_redone, completed_at);
   }
   RememberNodes(turn.state, job);
+  ForgetDead(job);
   job.must_save = true;
   Touch(job);
 }

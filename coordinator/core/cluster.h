@@ -19,8 +19,6 @@
 
 namespace rekindle::core {
 
-inline constexpr int kProtocolVersion = 1;  // Of trainers and agents; others are refused by name.
-
 struct SubmitJob {
   v1::JobRecord record;
 };  // Validated and resolved; uid and secret set.

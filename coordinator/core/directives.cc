@@ -40,8 +40,11 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   }
   const int generation = job.record.membership().generation();
   if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
-    return Told(v1::TrainerDirective::WAIT,
-                absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
+    v1::TrainerDirective directive =
+        Told(v1::TrainerDirective::WAIT,
+             absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
+    *directive.mutable_membership() = job.record.membership();  // How it sees that it is not in it.
+    return directive;
   }
   const auto excluded = job.excluded_until.find(node);
   if (excluded != job.excluded_until.end()) {
@@ -71,6 +74,7 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
 bool IsDesired(const State& state, const Job& job, const std::string& node, int slot) {
   if (IsOver(job)) return false;
   if (!IsDraining(state, node)) return true;
+  if (state.nodes.at(node).overdue) return false;  // Its agent stops it; that is evidence for the others.
   for (const v1::Member& member : job.record.membership().members()) {
     if (member.node() != node || SlotOf(member.trainer()) != slot) continue;
     const Trainer* trainer = FindTrainer(job, member.trainer());

@@ -121,6 +121,20 @@ struct Fallback {
   Origin origin;
 };
 
+// The checkpoint that the newest generation should restore, when a member tried, failed and found another since.
+std::string FindSpoiled(const Job& job, const std::vector<Candidate>& pool) {
+  const std::string& tried = job.record.membership().source().checkpoint();
+  if (tried.empty()) return "";
+  for (const Candidate& candidate : pool) {
+    const v1::TrainerReport& report = FindTrainer(job, candidate.trainer)->report;
+    if (report.phase() != v1::TRAINER_INTERRUPTED || report.has_state()) continue;
+    if (report.generation() == job.record.membership().generation() && report.restorable().manifest() != tried) {
+      return tried;
+    }
+  }
+  return "";
+}
+
 Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate> survivors) {
   Fallback result;
   for (const MemberView& view : views) {
@@ -147,10 +161,11 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   }
   const Candidate* best = FindBest(result.pool);
   if (best != nullptr) result.origin = {Origin::Kind::kRank, best->step, best->attempt, ""};
+  const std::string spoiled = FindSpoiled(job, result.pool);
   std::pair<int, int> newest{-1, -1};
   for (const Candidate& candidate : result.pool) {
     const v1::TrainerReport& report = job.trainers[candidate.trainer].report;
-    if (!report.has_restorable()) continue;
+    if (!report.has_restorable() || report.restorable().manifest() == spoiled) continue;
     const std::pair<int, int> found{report.restorable().generation(), report.restorable().step()};
     if (found <= newest) continue;
     newest = found;
@@ -246,13 +261,13 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 }
 
 void TryForm(Turn& turn, Job& job) {
-  std::vector<MemberView> views = SurveyMembers(turn.state, job, turn.now);
+  std::vector<MemberView> views = SurveyMembers(turn.state, job);
   if (!Settle(turn, job, views)) return;
-  views = SurveyMembers(turn.state, job, turn.now);
+  views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;
   if (job.forming.failure && !job.forming.pairs_counted) {
     CountAccusations(turn, job, views);
-    views = SurveyMembers(turn.state, job, turn.now);
+    views = SurveyMembers(turn.state, job);
   }
   std::vector<Candidate> pool;
   bool boundary = true;

@@ -39,10 +39,10 @@ std::string DescribeInterruption(const Trainer& trainer) {
 }
 
 // The first evidence that the running generation cannot go on; empty: there is none.
-std::string FindFailure(Turn& turn, Job& job) {
+std::string FindFailure(Turn& turn, Job& job, bool& unheard) {
   const v1::Membership& membership = job.record.membership();
   double all_gone_at = 0;
-  for (const MemberView& view : SurveyMembers(turn.state, job, turn.now)) {
+  for (const MemberView& view : SurveyMembers(turn.state, job)) {
     if (view.standing == Standing::kDead) return view.cause;
     all_gone_at = std::max(all_gone_at, view.gone_at);
     if (view.trainer == nullptr || !view.trainer->reported) continue;
@@ -56,9 +56,27 @@ std::string FindFailure(Turn& turn, Job& job) {
     }
   }
   // Heartbeats alone evict nobody; when nobody at all is heard, there is nobody who could make progress.
-  if (turn.now >= all_gone_at) return "no member was heard of any more";
+  unheard = turn.now >= all_gone_at;
+  if (unheard) return "no member was heard of any more";
   turn.Wake(job, all_gone_at);
   return "";
+}
+
+// Members that could not reach the coordinator, but each other, have gone on: nothing has to change.
+void TryReadopt(Turn& turn, Job& job) {
+  const v1::Membership& membership = job.record.membership();
+  if (!job.forming.unheard || job.record.want_paused() || membership.members_size() == 0) return;
+  for (const v1::Member& member : membership.members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || !trainer->death.empty() || trainer->heard <= job.forming.since) return;
+    const v1::TrainerPhase phase = trainer->report.phase();
+    if (phase != v1::TRAINER_RUNNING && phase != v1::TRAINER_FINISHED) return;
+    if (trainer->report.generation() != membership.generation()) return;
+  }
+  job.active = true;
+  const std::string reason = absl::StrCat("all members are heard of again in generation ", membership.generation());
+  SetState(job, v1::RUNNING, reason);
+  turn.Emit(&job, "readopted", reason);
 }
 
 // A coordinator that died in the middle of a change finds members that have stopped as told.
@@ -75,28 +93,20 @@ void ResumeYield(Turn& turn, Job& job) {
   ConsiderChange(turn, job);
 }
 
-void WakeAtDrainDeadlines(Turn& turn, Job& job) {
-  for (const v1::Member& member : job.record.membership().members()) {
-    const auto node = turn.state.nodes.find(member.node());
-    if (node != turn.state.nodes.end() && node->second.record.draining() && turn.now < node->second.drain_deadline) {
-      turn.Wake(job, node->second.drain_deadline);
-    }
-  }
-}
-
 void Watch(Turn& turn, Job& job) {
-  const std::string failure = FindFailure(turn, job);
-  std::vector<MemberView> views = SurveyMembers(turn.state, job, turn.now);
+  bool unheard = false;
+  const std::string failure = FindFailure(turn, job, unheard);
+  std::vector<MemberView> views = SurveyMembers(turn.state, job);
   if (failure.empty()) {
     if (TryFinish(turn, job, views)) return;
     ResumeYield(turn, job);
     const bool all_stopped = std::all_of(views.begin(), views.end(),
                                          [](const MemberView& view) { return view.standing == Standing::kStopped; });
     if (job.yielding && all_stopped) OpenForming(turn, job, job.yield_reason, /*failure=*/false);
-    WakeAtDrainDeadlines(turn, job);
     return;
   }
   OpenForming(turn, job, failure, /*failure=*/true);
+  job.forming.unheard = unheard;
 }
 
 }  // namespace
@@ -170,6 +180,7 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   EaseSuspicions(turn, job);
+  if (!job.active) TryReadopt(turn, job);
   if (job.active) Watch(turn, job);
   if (!job.active && !IsOver(job)) TryForm(turn, job);
 }

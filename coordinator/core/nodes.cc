@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/version.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/progress.h"
@@ -63,6 +64,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     fresh.set_name(name);
     node.record = fresh;
     node.drain_deadline = kNever;
+    node.overdue = false;
     node.reported = false;
     node.checkpoint_incarnation.clear();
     node.slots.clear();
@@ -137,9 +139,9 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
 }
 
 std::string FindRefusal(const v1::NodeReport& report) {
-  if (report.protocol_version() != kProtocolVersion) {
+  if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
-                        kProtocolVersion, "; install the same release on both");
+                        common::kProtocolVersion, "; install the same release on both");
   }
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
@@ -207,6 +209,8 @@ double WatchNodes(Turn& turn) {
     double seen = std::max(node.known_since, node.heard + (node.reported ? wait : 0));
     const auto by_trainer = heard.find(name);
     if (by_trainer != heard.end()) seen = std::max(seen, by_trainer->second);
+    node.overdue = node.record.draining() && turn.now >= node.drain_deadline;
+    if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);
     const double lost_at = seen + turn.state.tunables.node_lost_seconds;
     const bool lost = turn.now >= lost_at;
     if (!lost) wake_at = std::min(wake_at, lost_at);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/version.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/text.h"
@@ -55,9 +56,9 @@ std::string FindRefusal(const Job& job, const v1::TrainerReport& report) {
     return absl::StrCat("the job secret is wrong for job ", job.record.job().name(),
                         "; trainers get it from their agent only");
   }
-  if (report.protocol_version() != kProtocolVersion) {
+  if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the trainer speaks protocol version ", report.protocol_version(), ", the coordinator ",
-                        kProtocolVersion, "; install the same release on both");
+                        common::kProtocolVersion, "; install the same release on both");
   }
   const std::string flaw = FindFlaw(job, report);
   return flaw.empty() ? "" : absl::StrCat("malformed report: ", flaw);
@@ -177,7 +178,12 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   if (!trainer.death.empty()) return;
   trainer.report.set_trainer(id);
   trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
-  trainer.death_kind = kind;
+  const auto node = turn.state.nodes.find(NodeOf(id));
+  const bool overdue = node != turn.state.nodes.end() && node->second.overdue;
+  trainer.death_kind = overdue ? "drained" : kind;
+  if (overdue) {
+    trainer.death = absl::StrCat("node ", NodeOf(id), " had to leave at once: ", node->second.record.drain_reason());
+  }
   CorrectVerdict(job, id, death);
   const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id);
   if (asked_to_leave || kind == "node_killed") return;

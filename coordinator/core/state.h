@@ -31,7 +31,7 @@ struct Forming {
   double since = 0;
   std::string reason;          // Shown to the trainers that wait; does not change while forming.
   bool failure = false;        // Opened by evidence of a failure rather than at an agreed boundary or a cold start.
-  bool all_gone = false;       // Nobody of the newest generation is left.
+  bool unheard = false;        // Opened because no member was heard of, without other evidence.
   bool pairs_counted = false;  // The accusations of this failure are in Suspicions already.
   std::string removed;         // The trainer that is taken out because two ranks cannot work together.
   std::string removed_reason;
@@ -80,6 +80,7 @@ struct NodeState {
   double heard = -kNever;
   double known_since = 0;
   double drain_deadline = kNever;
+  bool overdue = false;  // Draining, and the deadline has passed.
   bool lost = false;
   int probe = 0;
   std::string checkpoint_incarnation;       // The last one that was not empty.

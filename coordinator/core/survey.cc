@@ -96,19 +96,6 @@ void JudgeSilence(const State& state, const Job& job, MemberView& view) {
   if (state.restarted) view.give_up_at = std::max(view.give_up_at, state.started + tunables.reconnect_seconds);
 }
 
-bool ForcedOut(const State& state, const Job& job, const v1::Member& member, double now, MemberView& view) {
-  if (job.forming.removed == member.trainer() && !member.trainer().empty()) {
-    view.kind = "excluded";
-    view.cause = job.forming.removed_reason;
-    return true;
-  }
-  const auto node = state.nodes.find(member.node());
-  if (node == state.nodes.end() || !node->second.record.draining() || now < node->second.drain_deadline) return false;
-  view.kind = "drained";
-  view.cause = absl::StrCat("node ", member.node(), " had to leave at once: ", node->second.record.drain_reason());
-  return true;
-}
-
 }  // namespace
 
 double DeadlineSeconds(const Tunables& tunables, const Job& job) {
@@ -127,7 +114,7 @@ double GoneAt(const State& state, const Trainer* trainer) {
   return heard + wait + state.tunables.node_lost_seconds;
 }
 
-std::vector<MemberView> SurveyMembers(const State& state, const Job& job, double now) {
+std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   std::vector<MemberView> views;
   for (const v1::Member& member : job.record.membership().members()) {
     MemberView view;
@@ -138,8 +125,10 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job, double
       view.standing = Standing::kDead;
       view.kind = view.trainer->death_kind;
       view.cause = view.trainer->death;
-    } else if (ForcedOut(state, job, member, now, view)) {
+    } else if (!job.forming.removed.empty() && job.forming.removed == member.trainer()) {
       view.standing = Standing::kDead;
+      view.kind = "excluded";
+      view.cause = job.forming.removed_reason;
     } else if (view.trainer != nullptr && view.trainer->reported && HasStopped(state, job, *view.trainer)) {
       view.standing = Standing::kStopped;
     } else {

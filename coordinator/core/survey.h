@@ -11,7 +11,7 @@
 namespace rekindle::core {
 
 enum class Standing {
-  kDead,     // Certain: its agent, its node's new incarnation or itself said so; or it is put out by force.
+  kDead,     // Certain: its agent, its node's new incarnation or itself said so; or it is put out of the job.
   kStopped,  // Says that its communicator is gone, and waits.
   kLeftOut,  // Silent for longer than its grace in this regroup.
   kAwaited,
@@ -28,7 +28,7 @@ struct MemberView {
   bool by_silence = false;     // The verdict rests on silence, not on certain evidence.
 };
 
-std::vector<MemberView> SurveyMembers(const State& state, const Job& job, double now);
+std::vector<MemberView> SurveyMembers(const State& state, const Job& job);
 
 // Seconds that a live rank may be silent without progress.
 double DeadlineSeconds(const Tunables& tunables, const Job& job);

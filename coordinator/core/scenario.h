@@ -1,0 +1,56 @@
+// Test-only: plays a scenario written as text against a Cluster and writes down what it decided, so that the files
+// under testdata/ can be read as the documentation of the protocol. testdata/README.md describes the language.
+#ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_H_
+#define REKINDLE_COORDINATOR_CORE_SCENARIO_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/cluster.h"
+
+namespace rekindle::core {
+
+class Scenario {
+ public:
+  Scenario();
+
+  // Runs one command line; returns what came of it, one line each. A line "error: ..." for a wrong command.
+  std::vector<std::string> Run(const std::string& line);
+
+ private:
+  using Words = std::vector<std::string>;
+  using Options = std::map<std::string, std::string>;
+
+  void Feed(const Event& event);
+  void Submit(const std::string& name, const Options& options);
+  void Node(const Words& words, const Options& options);
+  void Trainer(const std::string& name, const Words& words, const Options& options);
+  void Set(const std::string& name, const Options& options);
+  void Follow(const std::string& name);
+  void Interrupt(const std::string& name);
+  void Steps(const std::string& name, int count);
+  void Report(const std::string& name);
+  void Tick(double seconds);
+  void Restart(double away);
+  void ShowStatus();
+  void ShowDirectives();
+  void Say(const std::string& line) { said_.push_back(line); }
+  std::vector<std::string> Names(const std::string& word) const;  // "all", or a comma separated list.
+
+  double now_ = 100;
+  double wake_at_ = 0;
+  std::unique_ptr<Cluster> cluster_;
+  std::string uid_;
+  std::map<std::string, v1::TrainerReport> trainers_;  // "n1/0" -> what it last said, without sequence.
+  std::map<std::string, v1::NodeReport> nodes_;
+  std::map<std::string, std::string> shown_;  // Trainer or node -> directive as last written down.
+  std::map<std::string, v1::JobRecord> saved_jobs_;
+  std::map<std::string, v1::NodeRecord> saved_nodes_;
+  std::vector<std::string> said_;
+};
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_SCENARIO_H_
