@@ -12,7 +12,9 @@
 namespace rekindle::train {
 namespace {
 
-constexpr double kIdleSeconds = 5;  // A wait without news; then the loop looks around.
+constexpr double kStateSeconds = 30;  // Progress deadlines while state is handed on, and while the store is involved.
+constexpr double kStoreSeconds = 300;
+constexpr double kIdleSeconds = 0.2;  // A wait without news; then the loop looks whether it was told to stop.
 
 }  // namespace
 
@@ -60,9 +62,10 @@ bool Engine::AwaitMembership(Membership* membership) {
   for (;;) {
     const int64_t version = parts_.control.Version();
     const Directive directive = parts_.control.Latest();
-    if (stopping_ || !failure_.ok() || directive.action == Directive::Action::kExit) return false;
-    if (!directive.error.empty()) {
-      Fail(absl::FailedPreconditionError(directive.error));
+    if (failure_.ok() && !directive.error.empty()) Fail(absl::FailedPreconditionError(directive.error));
+    if (stopping_ || !failure_.ok()) return false;
+    if (directive.action == Directive::Action::kExit) {
+      log::Info("leaves", {{"reason", directive.reason}});
       return false;
     }
     const bool newer = directive.membership.generation > generation_;
@@ -90,7 +93,7 @@ void Engine::RunGeneration(const Membership& membership) {
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(
-      membership, rank, DeadlinesNow(),
+      membership, rank, {.progress_seconds = kStateSeconds},
       [this, membership](const absl::Status& status, const std::vector<comm::Accusation>& accusations) {
         log::Warning("communicator ended", {{"error", std::string(status.message())}});
         reporter_.Interrupt(membership.generation, membership, accusations);
@@ -119,6 +122,8 @@ void Engine::RunGeneration(const Membership& membership) {
 }
 
 absl::Status Engine::StepsOf(Generation& generation) {
+  const bool restores = generation.membership.source == Membership::Source::kCheckpoint;
+  if (restores) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   if (absl::Status status = TakeState(generation); !status.ok()) return status;
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
@@ -203,6 +208,7 @@ std::set<int> Engine::AssignedIn(const Generation& generation) const {
 
 absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const double start = common::SteadySeconds();
+  generation.communicator.SetDeadlines({.progress_seconds = StepDeadline()});
   StepOutcome outcome;
   absl::Status status =
       steps_.Run(state_.scalars, AssignedIn(generation), ExtrasFor(generation), generation.communicator, &outcome);
@@ -270,6 +276,7 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
 
 absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
   if (with_checkpoint && checkpointer_) {
+    generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (absl::Status status = CheckpointNow(generation); !status.ok()) return status;
   }
   generation.communicator.Close();
@@ -283,6 +290,7 @@ absl::Status Engine::Finish(Generation& generation) {
   if (!status.ok()) return status;
   TellEvaluation(evaluation);
   if (checkpointer_ && options_.spec.checkpoint_every > 0) {
+    generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (status = CheckpointNow(generation); !status.ok()) return status;
   }
   const std::string digest = StateDigest(state_);
@@ -314,12 +322,10 @@ bool Engine::Superseded(int generation) const {
   return stopping_ || directive.action == Directive::Action::kExit || directive.membership.generation > generation;
 }
 
-comm::Deadlines Engine::DeadlinesNow() const {
+double Engine::StepDeadline() const {
   constexpr double kLeastSeconds = 2;
   constexpr double kStepsOfSilence = 5;
-  comm::Deadlines deadlines;
-  deadlines.progress_seconds = std::max(kLeastSeconds, kStepsOfSilence * times_.step_seconds_p99());
-  return deadlines;
+  return std::max(kLeastSeconds, kStepsOfSilence * times_.step_seconds_p99());
 }
 
 }  // namespace rekindle::train

@@ -103,7 +103,7 @@ class Engine {
   void TellCheckpoints();
   void Fail(const absl::Status& status);
   bool Superseded(int generation) const;
-  comm::Deadlines DeadlinesNow() const;
+  double StepDeadline() const;  // Seconds without progress of a step.
 
   const EngineOptions options_;
   EngineParts parts_;

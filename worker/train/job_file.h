@@ -7,18 +7,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/models/registry.h"
 #include "worker/train/spec.h"
 
 namespace rekindle::train {
-
-struct ModelSpec {
-  std::string kind;
-  int layers = 0;
-  int heads = 0;
-  int width = 0;
-  int context = 0;
-  double dropout = 0;
-};
 
 struct TrainerJob {
   std::string uid;
@@ -26,7 +18,7 @@ struct TrainerJob {
   std::string secret;
   TrainSpec spec;
   std::string spec_digest;  // XXH3-128 of all that the result depends on.
-  ModelSpec model;
+  models::ModelSpec model;
   std::vector<std::string> text;
   double validation_fraction = 0;
   int64_t max_bytes = 0;

@@ -136,12 +136,13 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
 }
 
 absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& listener, ControlPlane& control) {
-  auto data = OpenData(job, flags.dir);
   models::PinThreads(job.threads);
+  auto data = OpenData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
-  if (!model.ok()) {
-    ReportFailure(control, model.status());
-    return model.status();
+  auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
+  if (!probe.ok()) {
+    ReportFailure(control, probe.status());
+    return probe.status();
   }
   EngineOptions options;
   options.trainer = flags.trainer;
@@ -150,7 +151,7 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   options.keep_last = job.keep_last;
   options.data_fingerprint = data->dataset.fingerprint();
   options.unigram_bits_per_byte = data->dataset.UnigramBitsPerByte();
-  options.probe_digest = models::ProbeDigest();
+  options.probe_digest = *std::move(probe);
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
     auto client = checkpoint::CheckpointClient::Create(

@@ -1,0 +1,231 @@
+// Engines as threads, the coordinator's real core, the real host transport: whatever happens to the membership, the
+// weights at the end are those of an undisturbed run on one worker, bit for bit.
+#include "worker/train/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <random>
+
+#include "worker/train/testing/local_cluster.h"
+
+namespace rekindle::train {
+namespace {
+
+TrainSpec SmallSpec(int steps = 40) {
+  TrainSpec spec;
+  spec.seed = 5;
+  spec.steps = steps;
+  spec.global_batch = 18;
+  spec.micro_batch = 3;
+  spec.context = 12;
+  spec.exact = true;
+  spec.clip_norm = 1;
+  spec.evaluate_every = 10;
+  spec.optimizer.learning_rate = 0.05;
+  spec.schedule = {ScheduleSpec::Kind::kCosine, 5, 0.1};
+  return spec;
+}
+
+bool Ended(const v1::JobStatus& status) { return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED; }
+
+class EngineTest : public testing::Test {
+ protected:
+  void Start(const TrainSpec& spec, int trainers, int min_workers = 1) {
+    spec_ = spec;
+    coordinator_.emplace(spec_, min_workers);
+    for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
+  }
+  // A trainer whose micro-batches take a moment, so that faults hit running steps.
+  LocalTrainer& Add(const std::string& node) {
+    trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_));
+    return *trainers_.back();
+  }
+  void AwaitStep(int step) {
+    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.step() >= step; }))
+        << coordinator_->Status().DebugString();
+  }
+  v1::JobStatus AwaitEnd() {
+    EXPECT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
+    return coordinator_->Status();
+  }
+  std::string UndisturbedDigest() {
+    LocalCoordinator alone(spec_, 1);
+    LocalTrainer only(alone, spec_, "alone", 1);
+    EXPECT_TRUE(alone.Await(Ended)) << alone.Status().DebugString();
+    return alone.Status().state_digest();
+  }
+  void ExpectUndisturbedResult() {
+    const v1::JobStatus status = AwaitEnd();
+    EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+    EXPECT_EQ(status.state_digest(), UndisturbedDigest());
+    EXPECT_FALSE(status.state_digest().empty());
+  }
+
+  TrainSpec spec_;
+  int incarnations_ = 0;
+  std::optional<LocalCoordinator> coordinator_;
+  std::vector<std::unique_ptr<LocalTrainer>> trainers_;
+};
+
+TEST_F(EngineTest, LearnsAndEndsWithADigest) {
+  Start(SmallSpec(60), 1);
+  const v1::JobStatus status = AwaitEnd();
+  ASSERT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+  EXPECT_EQ(status.step(), 60);
+  EXPECT_LT(status.loss(), 1.8);  // log(16) = 2.77 at the start.
+  EXPECT_GT(status.validation_loss(), 0);
+}
+
+TEST_F(EngineTest, TheNumberOfWorkersDoesNotChangeTheResult) {
+  for (int trainers : {2, 3, 5}) {
+    Start(SmallSpec(), trainers, trainers);
+    ExpectUndisturbedResult();
+    trainers_.clear();
+    coordinator_.reset();
+  }
+}
+
+TEST_F(EngineTest, FloatModeRunsToo) {
+  TrainSpec spec = SmallSpec();
+  spec.exact = false;
+  Start(spec, 3, 3);
+  const v1::JobStatus status = AwaitEnd();
+  EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+}
+
+TEST_F(EngineTest, AKilledTrainerCostsNothingButItsMicroBatches) {
+  Start(SmallSpec(200), 3, 3);
+  AwaitStep(20);
+  trainers_[1]->Kill();
+  AwaitStep(60);
+  Add("n1");
+  ExpectUndisturbedResult();
+  const v1::JobStatus status = coordinator_->Status();
+  EXPECT_EQ(status.steps_redone(), 0);
+}
+
+TEST_F(EngineTest, AVanishedNodeIsLeftOutAfterTheGrace) {
+  Start(SmallSpec(200), 3, 3);
+  AwaitStep(20);
+  trainers_[2]->Kill(/*agent_reports=*/false);
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineTest, BrokenConnectionsReFormTheSameMembers) {
+  Start(SmallSpec(200), 3, 3);
+  AwaitStep(20);
+  trainers_[0]->BreakConnections();
+  AwaitStep(60);
+  trainers_[2]->BreakConnections();
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineTest, AKillInMidBackwardIsRecomputedByOthers) {
+  Start(SmallSpec(60), 3, 3);
+  LocalTrainer* victim = trainers_[1].get();
+  std::atomic<bool> killed{false};
+  victim->model().before_backward = [&, victim](int64_t step, int) {
+    if (step == 17 && !killed.exchange(true)) victim->Kill();
+  };
+  ExpectUndisturbedResult();
+  EXPECT_TRUE(killed);
+}
+
+TEST_F(EngineTest, AnAbortInMidBackwardLosesNoMicroBatch) {
+  Start(SmallSpec(60), 3, 3);
+  std::atomic<bool> broken{false};
+  trainers_[1]->model().before_backward = [&](int64_t step, int) {
+    if (step == 17 && !broken.exchange(true)) trainers_[0]->BreakConnections();
+  };
+  ExpectUndisturbedResult();
+  EXPECT_TRUE(broken);
+  int backwards = 0;
+  for (const auto& trainer : trainers_) backwards += trainer->model().backwards;
+  EXPECT_EQ(backwards, 60 * spec_.micro_batches());  // Nobody died: nothing was computed twice.
+}
+
+TEST_F(EngineTest, WithoutACoordinatorRanksKeepStepping) {
+  Start(SmallSpec(400), 3, 3);
+  AwaitStep(20);
+  const int generation = coordinator_->Status().generation();
+  coordinator_->SetAway(true);
+  const int before = trainers_[0]->model().backwards;
+  while (trainers_[0]->model().backwards < before + 40) std::this_thread::yield();
+  coordinator_->Restart();
+  AwaitStep(100);
+  EXPECT_EQ(coordinator_->Status().generation(), generation);
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineTest, ADeathWhileTheCoordinatorIsAwayWaitsForIt) {
+  Start(SmallSpec(200), 3, 3);
+  AwaitStep(20);
+  coordinator_->SetAway(true);
+  trainers_[1]->Kill(/*agent_reports=*/false);
+  coordinator_->Restart();
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineTest, AJoinerTakesStateFromAPeer) {
+  Start(SmallSpec(300), 2, 2);
+  AwaitStep(30);
+  Add("late");
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 3 || Ended(s); }));
+  ExpectUndisturbedResult();
+  EXPECT_GT(trainers_.back()->model().backwards, 0);
+}
+
+TEST_F(EngineTest, ADrainedNodeLeavesWithoutRework) {
+  Start(SmallSpec(300), 3, 3);
+  AwaitStep(30);
+  coordinator_->Feed(core::DrainNode{"n1", 0, "a test"});
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 2 || Ended(s); }));
+  ExpectUndisturbedResult();
+  int backwards = 0;
+  for (const auto& trainer : trainers_) backwards += trainer->model().backwards;
+  EXPECT_EQ(backwards, 300 * spec_.micro_batches());
+}
+
+TEST_F(EngineTest, PauseHoldsTheStateAndResumeGoesOn) {
+  Start(SmallSpec(200), 2, 2);
+  AwaitStep(20);
+  coordinator_->Feed(core::PauseJob{LocalCoordinator::kUid});
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PAUSED; }));
+  const int paused_at = coordinator_->Status().step();
+  EXPECT_LT(paused_at, 200);
+  coordinator_->Feed(core::ResumeJob{LocalCoordinator::kUid});
+  ExpectUndisturbedResult();
+}
+
+// Random faults, one after the other, on random trainers. REKINDLE_SEED repeats a run.
+TEST_F(EngineTest, AnySeriesOfFaultsGivesTheSameWeights) {
+  const char* given = std::getenv("REKINDLE_SEED");
+  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
+  SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  Start(SmallSpec(400), 3, 1);
+  for (int round = 0; round < 8 && !Ended(coordinator_->Status()); ++round) {
+    AwaitStep(std::min(399, coordinator_->Status().step() + 5 + static_cast<int>(random() % 20)));
+    const size_t victim = random() % trainers_.size();
+    switch (random() % 4) {
+      case 0:
+        trainers_[victim]->Kill(random() % 2 == 0);
+        Add("r" + std::to_string(round));
+        break;
+      case 1:
+        trainers_[victim]->BreakConnections();
+        break;
+      case 2:
+        coordinator_->Restart();
+        break;
+      case 3:
+        Add("a" + std::to_string(round));
+        break;
+    }
+  }
+  ExpectUndisturbedResult();
+}
+
+}  // namespace
+}  // namespace rekindle::train

@@ -1,0 +1,85 @@
+#include "worker/train/testing/bigram_model.h"
+
+#include <cmath>
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kContext = 12;
+constexpr int kSequences = 3;
+
+uint64_t Mix(uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31);
+}
+
+}  // namespace
+
+BigramModel::BigramModel() {
+  layout_.parameters = {{.name = "table", .shape = {kSymbols, kSymbols}, .offset = 0, .size = 256, .decay = true},
+                        {.name = "bias", .shape = {kSymbols}, .offset = 256, .size = kSymbols}};
+  layout_.total = 256 + kSymbols;
+}
+
+void BigramModel::Initialize(uint64_t seed, std::span<float> weights) const {
+  for (size_t i = 0; i < weights.size(); ++i) {
+    weights[i] = static_cast<float>(Mix(seed * 1'000'003 + i) >> 40) * 1e-9f;
+  }
+}
+
+LossSum BigramModel::Forward(const MicroBatch& batch, std::vector<float>* table, std::vector<float>* bias) const {
+  LossSum loss;
+  for (int s = 0; s < batch.sequences; ++s) {
+    for (int t = 0; t < batch.context; ++t) {
+      const size_t at = static_cast<size_t>(s) * (batch.context + 1) + t;
+      const int x = batch.tokens[at] % kSymbols;
+      const int y = batch.tokens[at + 1] % kSymbols;
+      double p[kSymbols];
+      double sum = 0;
+      for (int k = 0; k < kSymbols; ++k) sum += p[k] = std::exp(double{weights_[x * kSymbols + k]} + weights_[256 + k]);
+      loss.sum += std::log(sum) - std::log(p[y]);
+      ++loss.count;
+      if (table == nullptr) continue;
+      for (int k = 0; k < kSymbols; ++k) {
+        const auto g = static_cast<float>(p[k] / sum - (k == y ? 1 : 0));
+        (*table)[static_cast<size_t>(x * kSymbols + k)] += g;
+        (*bias)[static_cast<size_t>(k)] += g;
+      }
+    }
+  }
+  return loss;
+}
+
+absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const RandomKey& key, const GradientSink& sink) {
+  if (before_backward) before_backward(key.step, batch.index);
+  ++backwards;
+  std::vector<float> table(256), bias(kSymbols);
+  const LossSum loss = Forward(batch, &table, &bias);
+  if (!std::isfinite(loss.sum)) {
+    return absl::InvalidArgumentError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
+  }
+  sink(1, bias);
+  sink(0, table);
+  return loss;
+}
+
+absl::StatusOr<LossSum> BigramModel::Evaluate(const MicroBatch& batch) { return Forward(batch, nullptr, nullptr); }
+
+MicroBatch ChainBatches::Make(uint64_t key, int index) {
+  MicroBatch batch{.index = index, .sequences = kSequences, .context = kContext, .tokens = {}};
+  for (int s = 0; s < kSequences; ++s) {
+    uint64_t state = Mix(key * 31 + static_cast<uint64_t>(s));
+    int symbol = static_cast<int>(state % BigramModel::kSymbols);
+    for (int t = 0; t <= kContext; ++t) {
+      batch.tokens.push_back(static_cast<uint8_t>(symbol));
+      state = Mix(state);
+      symbol = state % 4 == 0 ? static_cast<int>(state >> 8) % BigramModel::kSymbols : (symbol * 5 + 3) % 16;
+    }
+  }
+  for (uint8_t& token : batch.tokens) token %= BigramModel::kSymbols;
+  return batch;
+}
+
+}  // namespace rekindle::train
