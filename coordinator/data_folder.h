@@ -1,0 +1,33 @@
+// The coordinator's folder, held by one process at a time.
+#ifndef REKINDLE_COORDINATOR_DATA_FOLDER_H_
+#define REKINDLE_COORDINATOR_DATA_FOLDER_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace rekindle::coordinator {
+
+// Movable; the lock ends with it, or with the process.
+class DataFolder {
+ public:
+  // Creates the folder (for its owner only: it holds job secrets) and locks it.
+  // FAILED_PRECONDITION names the process that has it. INVALID_ARGUMENT: cannot be created or written.
+  static absl::StatusOr<DataFolder> Open(const std::string& path);
+  ~DataFolder();
+  DataFolder(DataFolder&& other) noexcept;
+  DataFolder& operator=(DataFolder&&) = delete;
+
+  const std::string& path() const { return path_; }  // Absolute.
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  DataFolder(std::string path, int lock) : path_(std::move(path)), lock_(lock) {}
+
+  std::string path_;
+  int lock_;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_DATA_FOLDER_H_

@@ -1,0 +1,52 @@
+#include "coordinator/data_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <optional>
+
+namespace rekindle::coordinator {
+namespace {
+
+TEST(DataFolder, IsHeldByOneAtATime) {
+  char root[] = "/tmp/rk-folder-XXXXXX";
+  ASSERT_NE(mkdtemp(root), nullptr);
+  const std::string path = std::string(root) + "/a/b";
+  {
+    auto first = DataFolder::Open(path);
+    ASSERT_TRUE(first.ok()) << first.status();
+    EXPECT_EQ(first->File("x"), path + "/x");
+    struct stat info;
+    ASSERT_EQ(stat(path.c_str(), &info), 0);
+    EXPECT_EQ(info.st_mode & 0777, 0700u);
+
+    const auto second = DataFolder::Open(path);
+    EXPECT_EQ(second.status().code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(second.status().message()), testing::HasSubstr("pid " + std::to_string(getpid())));
+    EXPECT_THAT(std::string(second.status().message()), testing::HasSubstr(path));
+
+    DataFolder moved = *std::move(first);
+    EXPECT_FALSE(DataFolder::Open(path).ok());
+  }
+  EXPECT_TRUE(DataFolder::Open(path).ok());
+  std::filesystem::remove_all(root);
+}
+
+TEST(DataFolder, SaysWhyItCannotBeUsed) {
+  char root[] = "/tmp/rk-folder-XXXXXX";
+  ASSERT_NE(mkdtemp(root), nullptr);
+  std::ofstream(std::string(root) + "/file") << "x";
+  const auto inside_file = DataFolder::Open(std::string(root) + "/file/data");
+  EXPECT_EQ(inside_file.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(inside_file.status().message()), testing::HasSubstr("Not a directory"));
+  EXPECT_THAT(std::string(DataFolder::Open("").status().message()), testing::HasSubstr("--data is missing"));
+  std::filesystem::remove_all(root);
+}
+
+}  // namespace
+}  // namespace rekindle::coordinator

@@ -1,0 +1,279 @@
+#include "coordinator/job_spec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/nearest.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr int kMaxWorkers = 4096;
+constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
+constexpr int kMaxSteps = 100'000'000;
+constexpr double kMaxParameters = 1e11;
+constexpr double kMaxMicroBatchTokens = 1 << 26;
+constexpr int kMaxTexts = 1000;
+constexpr size_t kMaxPathBytes = 4096;
+
+const std::vector<std::string>& Precisions() {
+  static const auto* names = new std::vector<std::string>{"fp32"};
+  return *names;
+}
+
+// Keeps the first error; later checks are then skipped.
+class Checker {
+ public:
+  const absl::Status& status() const { return status_; }
+
+  void Refuse(const std::string& field, const std::string& why) {
+    if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat(field, ": ", why));
+  }
+  void Require(bool holds, const std::string& field, const std::string& why) {
+    if (!holds) Refuse(field, why);
+  }
+  void Range(const std::string& field, double value, double low, double high) {
+    if (value >= low && value <= high) return;  // False for NaN.
+    Refuse(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
+  }
+  void Above(const std::string& field, double value, double low, double high) {
+    if (value > low && value <= high) return;
+    Refuse(field, absl::StrCat(value, " is out of range: use a number above ", low, ", at most ", high));
+  }
+  // At least 0 and below 1.
+  void Share(const std::string& field, double value) {
+    if (value >= 0 && value < 1) return;
+    Refuse(field, absl::StrCat(value, " is out of range: use 0 or more, below 1"));
+  }
+  void OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known) {
+    if (std::find(known.begin(), known.end(), value) != known.end()) return;
+    const std::string nearest = common::Nearest(value, known);
+    const std::string hint = nearest.empty() ? ";" : absl::StrCat("; did you mean '", nearest, "'?");
+    Refuse(field, absl::StrCat("'", value, "' is not supported", hint, " supported: ", absl::StrJoin(known, ", ")));
+  }
+
+ private:
+  absl::Status status_;
+};
+
+void FillModel(v1::JobSpec::Model& model) {
+  if (model.kind().empty()) model.set_kind("gpt");
+  if (model.layers() == 0) model.set_layers(4);
+  if (model.heads() == 0) model.set_heads(4);
+  if (model.width() == 0) model.set_width(128);
+  if (model.context() == 0) model.set_context(128);
+}
+
+void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
+  constexpr int kGlobalBatch = 16;
+  constexpr int kMicroBatch = 4;
+  if (training.global_batch() == 0) {
+    const int micro = std::clamp(training.micro_batch(), 1, std::numeric_limits<int>::max() / kMicroBatch);
+    training.set_global_batch(kGlobalBatch % micro == 0 ? kGlobalBatch : kMicroBatch * micro);
+  }
+  if (training.micro_batch() == 0) {
+    int micro = kMicroBatch;
+    while (training.global_batch() % micro != 0) --micro;
+    training.set_micro_batch(micro);
+  }
+  if (training.precision().empty()) training.set_precision(defaults.precision);
+  if (training.reduce().empty()) training.set_reduce("exact");
+  if (!training.has_clip_norm()) training.set_clip_norm(1.0);
+  if (training.evaluate_micro_batches() == 0) training.set_evaluate_micro_batches(8);
+}
+
+void FillOptimizer(v1::JobSpec::Optimizer& optimizer) {
+  if (optimizer.kind().empty()) optimizer.set_kind("adamw");
+  if (optimizer.learning_rate() == 0) optimizer.set_learning_rate(1e-3);
+  if (!optimizer.has_beta1()) optimizer.set_beta1(0.9);
+  if (!optimizer.has_beta2()) optimizer.set_beta2(0.95);
+  if (optimizer.epsilon() == 0) optimizer.set_epsilon(1e-8);
+  if (!optimizer.has_weight_decay()) optimizer.set_weight_decay(0.1);
+}
+
+void Fill(v1::JobSpec& spec, const Defaults& defaults) {
+  if (!spec.has_seed()) spec.set_seed(1);
+  FillModel(*spec.mutable_model());
+  if (!spec.data().has_validation_fraction()) spec.mutable_data()->set_validation_fraction(0.05);
+  FillTraining(*spec.mutable_training(), defaults);
+  FillOptimizer(*spec.mutable_optimizer());
+
+  auto& schedule = *spec.mutable_schedule();
+  if (schedule.kind().empty()) schedule.set_kind("cosine");
+  if (!schedule.has_warmup_steps()) schedule.set_warmup_steps(std::clamp(spec.training().steps() / 10, 0, 100));
+  if (!schedule.has_final_ratio()) schedule.set_final_ratio(0.1);
+
+  auto& checkpoint = *spec.mutable_checkpoint();
+  if (checkpoint.store().empty()) checkpoint.set_store(defaults.store);
+  if (!checkpoint.has_every_steps()) checkpoint.set_every_steps(50);
+  if (checkpoint.keep_last() == 0) checkpoint.set_keep_last(2);
+
+  auto& workers = *spec.mutable_workers();
+  if (workers.min() == 0) workers.set_min(1);
+  if (workers.threads_per_rank() == 0) workers.set_threads_per_rank(1);
+  if (workers.max() == 0) workers.set_max(std::clamp(MicroBatches(spec), 1, kMaxWorkers));
+}
+
+void CheckWorkers(Checker& check, const v1::JobSpec& spec) {
+  const auto& workers = spec.workers();
+  const int micro_batches = MicroBatches(spec);
+  check.Range("spec.workers.min", workers.min(), 1, kMaxWorkers);
+  check.Range("spec.workers.max", workers.max(), 1, kMaxWorkers);
+  const std::string fix = absl::StrCat(" micro-batches (global_batch ", spec.training().global_batch(),
+                                       " / micro_batch ", spec.training().micro_batch(),
+                                       "), one a worker at least: lower it or raise spec.training.global_batch");
+  check.Require(workers.min() <= micro_batches, "spec.workers.min",
+                absl::StrCat(workers.min(), " workers for ", micro_batches, fix));
+  check.Require(workers.max() <= micro_batches, "spec.workers.max",
+                absl::StrCat(workers.max(), " workers for ", micro_batches, fix));
+  check.Require(workers.min() <= workers.max(), "spec.workers.max",
+                absl::StrCat(workers.max(), " is below spec.workers.min ", workers.min(), ": raise it"));
+  check.Range("spec.workers.threads_per_rank", workers.threads_per_rank(), 1, 256);
+}
+
+void CheckModel(Checker& check, const v1::JobSpec::Model& model) {
+  check.OneOf("spec.model.kind", model.kind(), {"gpt"});
+  check.Range("spec.model.layers", model.layers(), 1, 512);
+  check.Range("spec.model.heads", model.heads(), 1, 512);
+  check.Range("spec.model.width", model.width(), 1, 65536);
+  if (check.status().ok() && model.width() % model.heads() != 0) {
+    const int below = model.width() / model.heads() * model.heads();
+    check.Refuse("spec.model.width", absl::StrCat(model.width(), " is not divisible by heads ", model.heads(), ": use ",
+                                                  below > 0 ? absl::StrCat(below, " or ") : "", below + model.heads()));
+  }
+  check.Range("spec.model.context", model.context(), 1, 1 << 20);
+  check.Share("spec.model.dropout", model.dropout());
+  const double parameters =
+      12.0 * model.layers() * model.width() * model.width() + (256.0 + model.context()) * model.width();
+  check.Require(parameters <= kMaxParameters, "spec.model",
+                absl::StrCat("has ", parameters, " parameters, at most ", kMaxParameters, " are supported"));
+}
+
+void CheckData(Checker& check, const v1::JobSpec::Data& data) {
+  check.Require(data.text_size() > 0, "spec.data.text", "is missing: list the files or globs to train on");
+  check.Require(data.text_size() <= kMaxTexts, "spec.data.text",
+                absl::StrCat("has ", data.text_size(), " entries, at most ", kMaxTexts, ": use globs"));
+  for (int i = 0; i < std::min(data.text_size(), kMaxTexts); ++i) {
+    const std::string& path = data.text(i);
+    const std::string field = absl::StrCat("spec.data.text[", i, "]");
+    check.Require(path.size() <= kMaxPathBytes && path.find('\0') == std::string::npos, field, "is no path");
+    check.Require(absl::StartsWith(path, "/"), field,
+                  absl::StrCat("'", path.substr(0, 200), "' is not absolute: begin it with '/'"));
+  }
+  check.Range("spec.data.validation_fraction", data.validation_fraction(), 0, 0.9);
+  check.Range("spec.data.max_bytes", data.max_bytes(), 0, 1e15);
+}
+
+void CheckTraining(Checker& check, const v1::JobSpec& spec) {
+  const auto& training = spec.training();
+  check.Require(training.steps() != 0, "spec.training.steps", "is missing: say how many steps to train");
+  check.Range("spec.training.steps", training.steps(), 1, kMaxSteps);
+  check.Range("spec.training.global_batch", training.global_batch(), 1, 1 << 24);
+  check.Range("spec.training.micro_batch", training.micro_batch(), 1, 1 << 20);
+  if (check.status().ok() && training.global_batch() % training.micro_batch() != 0) {
+    const int below = training.global_batch() / training.micro_batch() * training.micro_batch();
+    check.Refuse("spec.training.global_batch",
+                 absl::StrCat(training.global_batch(), " is not divisible by micro_batch ", training.micro_batch(),
+                              ": use ", below > 0 ? absl::StrCat(below, " or ") : "", below + training.micro_batch()));
+  }
+  check.Require(
+      MicroBatches(spec) <= kMaxMicroBatches, "spec.training.micro_batch",
+      absl::StrCat("cuts the batch into ", MicroBatches(spec), " parts, at most ", kMaxMicroBatches, ": raise it"));
+  check.Require(1.0 * training.micro_batch() * spec.model().context() <= kMaxMicroBatchTokens,
+                "spec.training.micro_batch",
+                absl::StrCat("times spec.model.context is over ", kMaxMicroBatchTokens, " tokens: lower one"));
+  check.OneOf("spec.training.precision", training.precision(), Precisions());
+  check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32"});
+  check.Range("spec.training.clip_norm", training.clip_norm(), 0, 1e6);
+  check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
+  check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
+                "needs text to evaluate on: set spec.data.validation_fraction above 0");
+  check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
+}
+
+void CheckOptimizer(Checker& check, const v1::JobSpec::Optimizer& optimizer) {
+  check.OneOf("spec.optimizer.kind", optimizer.kind(), {"adamw"});
+  check.Above("spec.optimizer.learning_rate", optimizer.learning_rate(), 0, 100);
+  check.Share("spec.optimizer.beta1", optimizer.beta1());
+  check.Share("spec.optimizer.beta2", optimizer.beta2());
+  check.Above("spec.optimizer.epsilon", optimizer.epsilon(), 0, 1);
+  check.Range("spec.optimizer.weight_decay", optimizer.weight_decay(), 0, 100);
+}
+
+void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
+  check.OneOf("spec.schedule.kind", spec.schedule().kind(), {"constant", "cosine"});
+  check.Range("spec.schedule.warmup_steps", spec.schedule().warmup_steps(), 0, spec.training().steps());
+  check.Range("spec.schedule.final_ratio", spec.schedule().final_ratio(), 0, 1);
+}
+
+void CheckStore(Checker& check, const std::string& field, const std::string& store) {
+  const bool local = absl::StartsWith(store, "file:///");
+  check.Require(local && store.size() > 8 && store.size() <= kMaxPathBytes && store.find('\0') == std::string::npos,
+                field, absl::StrCat("'", store.substr(0, 200), "' is not supported; supported: file:///folder"));
+}
+
+void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
+  check.Range("spec.checkpoint.every_steps", checkpoint.every_steps(), 0, kMaxSteps);
+  if (checkpoint.every_steps() > 0 || !checkpoint.store().empty()) {
+    CheckStore(check, "spec.checkpoint.store", checkpoint.store());
+  }
+  check.Range("spec.checkpoint.keep_last", checkpoint.keep_last(), 1, 1000);
+}
+
+bool IsUid(const std::string& name) {
+  return name.size() == 32 && std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace
+
+int MicroBatches(const v1::JobSpec& spec) {
+  return spec.training().micro_batch() > 0 ? spec.training().global_batch() / spec.training().micro_batch() : 0;
+}
+
+absl::Status CheckDefaults(const Defaults& defaults) {
+  Checker check;
+  check.OneOf("REKINDLE_DEFAULT_PRECISION", defaults.precision, Precisions());
+  CheckStore(check, "default checkpoint store", defaults.store);
+  return check.status();
+}
+
+absl::Status CheckJobName(const std::string& name) {
+  if (name.empty()) return absl::InvalidArgumentError("name: is missing: give the job one, as my-job-1");
+  const auto fits = [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c));
+  };
+  const bool valid = name.size() <= 63 && fits(name.front()) && fits(name.back()) &&
+                     std::all_of(name.begin(), name.end(), [&](char c) { return fits(c) || c == '-'; });
+  if (!valid) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "name: '", name.substr(0, 100), "' must be 1 to 63 of a-z, 0-9 and '-', with none of '-' at its ends"));
+  }
+  if (IsUid(name)) return absl::InvalidArgumentError("name: looks like a uid: choose a name with another length");
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults& defaults) {
+  v1::JobSpec resolved = spec;
+  Fill(resolved, defaults);
+  Checker check;
+  check.Range("spec.seed", resolved.seed(), 0, std::numeric_limits<int>::max());
+  CheckModel(check, resolved.model());
+  CheckData(check, resolved.data());
+  CheckTraining(check, resolved);
+  CheckWorkers(check, resolved);
+  CheckOptimizer(check, resolved.optimizer());
+  CheckSchedule(check, resolved);
+  CheckCheckpoint(check, resolved.checkpoint());
+  if (!check.status().ok()) return check.status();
+  return resolved;
+}
+
+}  // namespace rekindle::coordinator

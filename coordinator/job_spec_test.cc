@@ -1,0 +1,200 @@
+#include "coordinator/job_spec.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/util/json_util.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+namespace rekindle::coordinator {
+namespace {
+
+using testing::HasSubstr;
+
+const Defaults kDefaults{"fp32", "file:///data/checkpoints"};
+
+v1::JobSpec Small() {
+  v1::JobSpec spec;
+  spec.mutable_data()->add_text("/text/*.txt");
+  spec.mutable_training()->set_steps(100);
+  return spec;
+}
+
+std::string Message(const v1::JobSpec& spec) {
+  const auto resolved = ResolveSpec(spec, kDefaults);
+  EXPECT_TRUE(resolved.ok() || resolved.status().code() == absl::StatusCode::kInvalidArgument);
+  return resolved.ok() ? "OK" : std::string(resolved.status().message());
+}
+
+TEST(JobSpec, DefaultsAreFilledIn) {
+  const auto resolved = ResolveSpec(Small(), kDefaults);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  v1::JobSpec expected;
+  ASSERT_TRUE(
+      google::protobuf::util::JsonStringToMessage(
+          R"({"seed":1,"workers":{"min":1,"max":4,"threads_per_rank":1},)"
+          R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
+          R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
+          R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
+          R"("evaluate_every":0,"evaluate_micro_batches":8},)"
+          R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
+          R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
+          R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2}})",
+          &expected)
+          .ok());
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, expected)) << resolved->DebugString();
+}
+
+TEST(JobSpec, AResolvedSpecResolvesToItself) {
+  const auto once = ResolveSpec(Small(), kDefaults);
+  ASSERT_TRUE(once.ok());
+  const auto twice = ResolveSpec(*once, {"fp32", "file:///elsewhere"});
+  ASSERT_TRUE(twice.ok());
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*once, *twice));
+}
+
+TEST(JobSpec, ZeroIsAWishWhereItHasAMeaning) {
+  v1::JobSpec spec = Small();
+  spec.set_seed(0);
+  spec.mutable_data()->set_validation_fraction(0);
+  spec.mutable_training()->set_clip_norm(0);
+  spec.mutable_optimizer()->set_weight_decay(0);
+  spec.mutable_schedule()->set_warmup_steps(0);
+  spec.mutable_checkpoint()->set_every_steps(0);
+  const auto resolved = ResolveSpec(spec, kDefaults);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->seed(), 0);
+  EXPECT_EQ(resolved->data().validation_fraction(), 0);
+  EXPECT_EQ(resolved->training().clip_norm(), 0);
+  EXPECT_EQ(resolved->optimizer().weight_decay(), 0);
+  EXPECT_EQ(resolved->schedule().warmup_steps(), 0);
+  EXPECT_EQ(resolved->checkpoint().every_steps(), 0);
+}
+
+TEST(JobSpec, BatchSizesFitEachOther) {
+  v1::JobSpec spec = Small();
+  spec.mutable_training()->set_global_batch(6);
+  EXPECT_EQ(ResolveSpec(spec, kDefaults)->training().micro_batch(), 3);
+  spec = Small();
+  spec.mutable_training()->set_micro_batch(5);
+  EXPECT_EQ(ResolveSpec(spec, kDefaults)->training().global_batch(), 20);
+}
+
+struct Case {
+  std::function<void(v1::JobSpec&)> change;
+  const char* message;
+};
+
+TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const double inf = std::numeric_limits<double>::infinity();
+  const Case cases[] = {
+      {[](auto& s) { s.set_seed(-1); }, "spec.seed: -1 is out of range"},
+      {[](auto& s) { s.mutable_model()->set_kind("gtp"); }, "spec.model.kind: 'gtp' is not supported; supported: gpt"},
+      {[](auto& s) { s.mutable_model()->set_layers(-4); }, "spec.model.layers: -4 is out of range: use 1 to 512"},
+      {[](auto& s) { s.mutable_model()->set_heads(3); },
+       "spec.model.width: 128 is not divisible by heads 3: use 126 or 129"},
+      {[](auto& s) { s.mutable_model()->set_width(2'000'000'000); }, "spec.model.width: 2e+09 is out of range"},
+      {[](auto& s) {
+         s.mutable_model()->set_width(65536);
+         s.mutable_model()->set_layers(512);
+       },
+       "spec.model: has 2.6"},
+      {[](auto& s) { s.mutable_model()->set_context(1 << 30); }, "spec.model.context"},
+      {[](auto& s) { s.mutable_model()->set_dropout(1); },
+       "spec.model.dropout: 1 is out of range: use 0 or more, below 1"},
+      {[=](auto& s) { s.mutable_model()->set_dropout(nan); }, "spec.model.dropout: nan is out of range"},
+      {[](auto& s) { s.mutable_data()->clear_text(); }, "spec.data.text: is missing"},
+      {[](auto& s) { s.mutable_data()->add_text("a.txt"); }, "spec.data.text[1]: 'a.txt' is not absolute"},
+      {[](auto& s) { s.mutable_data()->add_text(""); }, "spec.data.text[1]: '' is not absolute"},
+      {[](auto& s) { s.mutable_data()->add_text(std::string("/a\0b", 4)); }, "spec.data.text[1]: is no path"},
+      {[](auto& s) {
+         for (int i = 0; i < 2000; ++i) s.mutable_data()->add_text("/a");
+       },
+       "at most 1000: use globs"},
+      {[](auto& s) { s.mutable_data()->set_validation_fraction(0.95); }, "spec.data.validation_fraction"},
+      {[](auto& s) { s.mutable_data()->set_max_bytes(-1); }, "spec.data.max_bytes: -1 is out of range"},
+      {[](auto& s) { s.mutable_training()->set_steps(0); }, "spec.training.steps: is missing"},
+      {[](auto& s) { s.mutable_training()->set_steps(-5); }, "spec.training.steps: -5 is out of range"},
+      {[](auto& s) {
+         s.mutable_training()->set_global_batch(10);
+         s.mutable_training()->set_micro_batch(4);
+       },
+       "spec.training.global_batch: 10 is not divisible by micro_batch 4: use 8 or 12"},
+      {[](auto& s) {
+         s.mutable_training()->set_global_batch(2);
+         s.mutable_training()->set_micro_batch(4);
+       },
+       "spec.training.global_batch: 2 is not divisible by micro_batch 4: use 4"},
+      {[](auto& s) { s.mutable_training()->set_micro_batch(-1); }, "spec.training.micro_batch: -1 is out of range"},
+      {[](auto& s) {
+         s.mutable_training()->set_global_batch(1 << 20);
+         s.mutable_training()->set_micro_batch(1);
+       },
+       "spec.training.micro_batch: cuts the batch into 1048576 parts"},
+      {[](auto& s) { s.mutable_training()->set_micro_batch(1 << 20); }, "times spec.model.context is over"},
+      {[](auto& s) { s.mutable_training()->set_precision("fp23"); },
+       "spec.training.precision: 'fp23' is not supported; did you mean 'fp32'?"},
+      {[](auto& s) { s.mutable_training()->set_reduce("exat"); },
+       "spec.training.reduce: 'exat' is not supported; did you mean 'exact'? supported: exact, fp32"},
+      {[=](auto& s) { s.mutable_training()->set_clip_norm(nan); }, "spec.training.clip_norm: nan is out of range"},
+      {[](auto& s) { s.mutable_training()->set_evaluate_every(-1); }, "spec.training.evaluate_every"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_data()->set_validation_fraction(0);
+       },
+       "spec.training.evaluate_every: needs text to evaluate on"},
+      {[](auto& s) { s.mutable_workers()->set_min(5); },
+       "spec.workers.min: 5 workers for 4 micro-batches (global_batch 16 / micro_batch 4)"},
+      {[](auto& s) { s.mutable_workers()->set_max(5); }, "spec.workers.max: 5 workers for 4 micro-batches"},
+      {[](auto& s) {
+         s.mutable_workers()->set_min(3);
+         s.mutable_workers()->set_max(2);
+       },
+       "spec.workers.max: 2 is below spec.workers.min 3"},
+      {[](auto& s) { s.mutable_workers()->set_min(-1); }, "spec.workers.min: -1 is out of range"},
+      {[](auto& s) { s.mutable_workers()->set_threads_per_rank(1000); }, "spec.workers.threads_per_rank"},
+      {[](auto& s) { s.mutable_optimizer()->set_kind("adam"); }, "did you mean 'adamw'?"},
+      {[](auto& s) { s.mutable_optimizer()->set_learning_rate(-1); },
+       "spec.optimizer.learning_rate: -1 is out of range"},
+      {[=](auto& s) { s.mutable_optimizer()->set_learning_rate(inf); }, "spec.optimizer.learning_rate: inf"},
+      {[](auto& s) { s.mutable_optimizer()->set_beta1(1); }, "spec.optimizer.beta1"},
+      {[=](auto& s) { s.mutable_optimizer()->set_beta2(nan); }, "spec.optimizer.beta2"},
+      {[](auto& s) { s.mutable_optimizer()->set_epsilon(-1); }, "spec.optimizer.epsilon"},
+      {[](auto& s) { s.mutable_optimizer()->set_weight_decay(-1); }, "spec.optimizer.weight_decay"},
+      {[](auto& s) { s.mutable_schedule()->set_kind("cosin"); }, "did you mean 'cosine'?"},
+      {[](auto& s) { s.mutable_schedule()->set_warmup_steps(101); },
+       "spec.schedule.warmup_steps: 101 is out of range: use 0 to 100"},
+      {[](auto& s) { s.mutable_schedule()->set_final_ratio(2); }, "spec.schedule.final_ratio"},
+      {[](auto& s) { s.mutable_checkpoint()->set_store("s3://bucket"); },
+       "spec.checkpoint.store: 's3://bucket' is not supported; supported: file:///folder"},
+      {[](auto& s) { s.mutable_checkpoint()->set_store("file://relative"); }, "spec.checkpoint.store"},
+      {[](auto& s) { s.mutable_checkpoint()->set_every_steps(-1); }, "spec.checkpoint.every_steps"},
+      {[](auto& s) { s.mutable_checkpoint()->set_keep_last(-1); }, "spec.checkpoint.keep_last"},
+  };
+  for (const Case& c : cases) {
+    v1::JobSpec spec = Small();
+    c.change(spec);
+    EXPECT_THAT(Message(spec), HasSubstr(c.message));
+  }
+}
+
+TEST(JobSpec, Names) {
+  for (const char* good : {"a", "my-job-1", "0"}) EXPECT_TRUE(CheckJobName(good).ok()) << good;
+  for (const std::string& bad : {std::string(), std::string("A"), std::string("a_b"), std::string("-a"),
+                                 std::string("a-"), std::string("a/b"), std::string(64, 'a'), std::string(32, 'f')}) {
+    EXPECT_EQ(CheckJobName(bad).code(), absl::StatusCode::kInvalidArgument) << bad;
+  }
+}
+
+TEST(JobSpec, DefaultsOfTheClusterAreCheckedToo) {
+  EXPECT_TRUE(CheckDefaults(kDefaults).ok());
+  EXPECT_THAT(std::string(CheckDefaults({"fp8", "file:///x"}).message()),
+              HasSubstr("REKINDLE_DEFAULT_PRECISION: 'fp8'"));
+  EXPECT_THAT(std::string(CheckDefaults({"fp32", "/x"}).message()), HasSubstr("default checkpoint store"));
+}
+
+}  // namespace
+}  // namespace rekindle::coordinator

@@ -1,0 +1,257 @@
+#include "coordinator/sqlite_store.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+constexpr int kPageBytes = 4096;
+constexpr int kPruneEvery = 1000;  // Events; pruning at each commit would cost more than it saves.
+
+constexpr char kSchema[] = R"(
+  CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS entries(key TEXT PRIMARY KEY, value BLOB NOT NULL, revision INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS events(revision INTEGER PRIMARY KEY, job TEXT NOT NULL, body BLOB NOT NULL);
+  CREATE INDEX IF NOT EXISTS events_of_job ON events(job, revision);
+  INSERT OR IGNORE INTO meta VALUES('revision', 0), ('last_event', 0);
+)";
+
+}  // namespace
+
+// One prepared statement; errors are read from the connection after Step.
+class SqliteStore::Query {
+ public:
+  Query(sqlite3* db, const char* sql) { ok_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) == SQLITE_OK; }
+  ~Query() { sqlite3_finalize(statement_); }
+  Query(const Query&) = delete;
+
+  Query& Text(int at, const std::string& value) {
+    if (ok_)
+      ok_ = sqlite3_bind_text64(statement_, at, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK;
+    return *this;
+  }
+  Query& Blob(int at, const std::string& value) {
+    if (ok_) ok_ = sqlite3_bind_blob64(statement_, at, value.data(), value.size(), SQLITE_STATIC) == SQLITE_OK;
+    return *this;
+  }
+  Query& Number(int at, int64_t value) {
+    if (ok_) ok_ = sqlite3_bind_int64(statement_, at, value) == SQLITE_OK;
+    return *this;
+  }
+  // True while there is a row.
+  bool Step() {
+    if (!ok_) return false;
+    const int code = sqlite3_step(statement_);
+    ok_ = code == SQLITE_ROW || code == SQLITE_DONE;
+    return code == SQLITE_ROW;
+  }
+  bool ok() const { return ok_; }
+
+  std::string Bytes(int column) const {
+    const void* data = sqlite3_column_blob(statement_, column);
+    const int size = sqlite3_column_bytes(statement_, column);
+    return size > 0 ? std::string(static_cast<const char*>(data), static_cast<size_t>(size)) : "";
+  }
+  int64_t Integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+ private:
+  sqlite3_stmt* statement_ = nullptr;
+  bool ok_;
+};
+
+absl::Status SqliteStore::Error(const std::string& doing) const {
+  const int code = sqlite3_errcode(db_) & 0xff;
+  const std::string what = absl::StrCat("state store ", path_, ": ", doing, ": ", sqlite3_errmsg(db_));
+  switch (code) {
+    case SQLITE_FULL:
+      return absl::ResourceExhaustedError(absl::StrCat(what, ": free some disk space"));
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return absl::DataLossError(
+          absl::StrCat(what, ": restore it from a backup, or move it away to start without its jobs"));
+    case SQLITE_READONLY:
+    case SQLITE_CANTOPEN:
+    case SQLITE_PERM:
+      return absl::UnavailableError(absl::StrCat(what, ": let this user write the file and its folder"));
+    default:
+      return absl::UnavailableError(what);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, int64_t max_bytes) {
+  sqlite3* db = nullptr;
+  const int code =
+      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  if (db == nullptr) return absl::ResourceExhaustedError("state store: out of memory");
+  std::unique_ptr<SqliteStore> store(new SqliteStore(db, path));
+  if (code != SQLITE_OK) return store->Error("open");
+  if (absl::Status prepared = store->Prepare(max_bytes); !prepared.ok()) return prepared;
+  return store;
+}
+
+SqliteStore::~SqliteStore() { sqlite3_close_v2(db_); }
+
+absl::Status SqliteStore::Prepare(int64_t max_bytes) {
+  sqlite3_extended_result_codes(db_, 0);
+  if (absl::Status whole = CheckWhole(); !whole.ok()) return whole;
+  if (absl::Status schema = CheckSchema(); !schema.ok()) return schema;
+  const std::string pragmas = absl::StrCat("PRAGMA page_size=", kPageBytes,
+                                           "; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA max_page_count=",
+                                           std::max<int64_t>(1, max_bytes / kPageBytes));
+  if (absl::Status set = Run(pragmas.c_str()); !set.ok()) return set;
+  const std::string schema =
+      absl::StrCat("BEGIN IMMEDIATE; ", kSchema, "PRAGMA user_version=", kSchemaVersion, "; COMMIT");
+  if (absl::Status created = Run(schema.c_str()); !created.ok()) {
+    sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+    return created;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::CheckWhole() {
+  Query check(db_, "PRAGMA quick_check(1)");
+  if (!check.Step()) return Error("check");
+  if (const std::string said = check.Bytes(0); said != "ok") {
+    return absl::DataLossError(absl::StrCat("state store ", path_, " is damaged: ", said,
+                                            ": restore it from a backup, or move it away to start without its jobs"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::CheckSchema() {
+  const absl::StatusOr<int64_t> version = Number("PRAGMA user_version");
+  if (!version.ok()) return version.status();
+  if (*version <= kSchemaVersion) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("state store ", path_, " has schema version ", *version,
+                                                    ", this program knows ", kSchemaVersion,
+                                                    ": run the newer version that wrote it"));
+}
+
+absl::Status SqliteStore::Run(const char* sql) {
+  return sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) == SQLITE_OK ? absl::OkStatus() : Error("write");
+}
+
+absl::StatusOr<int64_t> SqliteStore::Number(const char* sql) {
+  Query query(db_, sql);
+  if (!query.Step()) return Error("read");
+  return query.Integer(0);
+}
+
+absl::StatusOr<int64_t> SqliteStore::Commit(const Transaction& transaction) {
+  std::lock_guard lock(mutex_);
+  if (absl::Status begun = Run("BEGIN IMMEDIATE"); !begun.ok()) return begun;
+  absl::StatusOr<int64_t> revision = CommitLocked(transaction);
+  if (revision.ok()) {
+    if (absl::Status committed = Run("COMMIT"); !committed.ok()) revision = committed;
+  }
+  if (!revision.ok()) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return revision;
+}
+
+absl::StatusOr<int64_t> SqliteStore::CommitLocked(const Transaction& transaction) {
+  if (absl::Status conditions = CheckConditions(transaction); !conditions.ok()) return conditions;
+  const absl::StatusOr<int64_t> revision =
+      Number("UPDATE meta SET value = value + 1 WHERE name = 'revision' RETURNING value");
+  if (!revision.ok()) return revision;
+  for (const Write& write : transaction.writes) {
+    if (absl::Status written = WriteEntry(write, *revision); !written.ok()) return written;
+  }
+  if (absl::Status written = WriteEvents(transaction.events); !written.ok()) return written;
+  return revision;
+}
+
+absl::Status SqliteStore::CheckConditions(const Transaction& transaction) {
+  for (const Write& write : transaction.writes) {
+    if (!write.if_revision) continue;
+    Query query(db_, "SELECT revision FROM entries WHERE key = ?");
+    const int64_t revision = query.Text(1, write.key).Step() ? query.Integer(0) : 0;
+    if (!query.ok()) return Error("read");
+    if (revision == *write.if_revision) continue;
+    return absl::AbortedError(absl::StrCat(write.key, " has revision ", revision, ", expected ", *write.if_revision));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SqliteStore::WriteEntry(const Write& write, int64_t revision) {
+  if (!write.value) {
+    Query query(db_, "DELETE FROM entries WHERE key = ?");
+    query.Text(1, write.key).Step();
+    return query.ok() ? absl::OkStatus() : Error("delete");
+  }
+  Query query(db_, "INSERT OR REPLACE INTO entries VALUES(?, ?, ?)");
+  query.Text(1, write.key).Blob(2, *write.value).Number(3, revision).Step();
+  return query.ok() ? absl::OkStatus() : Error("write");
+}
+
+absl::Status SqliteStore::WriteEvents(const std::vector<v1::Event>& events) {
+  if (events.empty()) return absl::OkStatus();
+  const absl::StatusOr<int64_t> last = Number("SELECT value FROM meta WHERE name = 'last_event'");
+  if (!last.ok()) return last.status();
+  int64_t newest = *last;
+  for (const v1::Event& event : events) {
+    if (event.revision() <= newest) return absl::AbortedError(absl::StrCat("event ", event.revision(), " is not new"));
+    newest = event.revision();
+    Query query(db_, "INSERT INTO events VALUES(?, ?, ?)");
+    const std::string body = event.SerializeAsString();
+    query.Number(1, event.revision()).Text(2, event.job()).Blob(3, body).Step();
+    if (!query.ok()) return Error("write");
+  }
+  Query query(db_, "UPDATE meta SET value = ? WHERE name = 'last_event'");
+  query.Number(1, newest).Step();
+  if (!query.ok()) return Error("write");
+  if (newest / kPruneEvery == *last / kPruneEvery) return absl::OkStatus();
+  Query prune(db_, "DELETE FROM events WHERE revision <= ?");
+  prune.Number(1, newest - kKeptEvents).Step();
+  return prune.ok() ? absl::OkStatus() : Error("delete");
+}
+
+absl::StatusOr<std::optional<Entry>> SqliteStore::Get(const std::string& key) {
+  std::lock_guard lock(mutex_);
+  Query query(db_, "SELECT value, revision FROM entries WHERE key = ?");
+  if (query.Text(1, key).Step()) return Entry{key, query.Bytes(0), query.Integer(1)};
+  if (!query.ok()) return Error("read");
+  return std::nullopt;
+}
+
+absl::StatusOr<std::vector<Entry>> SqliteStore::List(const std::string& prefix) {
+  std::lock_guard lock(mutex_);
+  std::vector<Entry> found;
+  Query query(db_, "SELECT key, value, revision FROM entries WHERE key >= ? ORDER BY key");
+  query.Text(1, prefix);
+  while (query.Step()) {
+    std::string key = query.Bytes(0);
+    if (key.compare(0, prefix.size(), prefix) != 0) return found;
+    found.push_back({std::move(key), query.Bytes(1), query.Integer(2)});
+  }
+  if (!query.ok()) return Error("read");
+  return found;
+}
+
+absl::StatusOr<std::vector<v1::Event>> SqliteStore::Events(int32_t after, const std::string& job, int limit) {
+  std::lock_guard lock(mutex_);
+  std::vector<v1::Event> found;
+  Query query(db_, job.empty() ? "SELECT body FROM events WHERE revision > ?1 ORDER BY revision LIMIT ?2"
+                               : "SELECT body FROM events WHERE revision > ?1 AND job = ?3 ORDER BY revision LIMIT ?2");
+  query.Number(1, after).Number(2, limit);
+  if (!job.empty()) query.Text(3, job);
+  while (query.Step()) {
+    if (!found.emplace_back().ParseFromString(query.Bytes(0))) {
+      return absl::DataLossError(absl::StrCat("state store ", path_, ": an event after ", after, " is damaged"));
+    }
+  }
+  if (!query.ok()) return Error("read");
+  return found;
+}
+
+absl::StatusOr<int32_t> SqliteStore::LastEventRevision() {
+  std::lock_guard lock(mutex_);
+  const absl::StatusOr<int64_t> last = Number("SELECT value FROM meta WHERE name = 'last_event'");
+  if (!last.ok()) return last.status();
+  return static_cast<int32_t>(*last);
+}
+
+}  // namespace rekindle::coordinator
