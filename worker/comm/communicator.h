@@ -56,6 +56,13 @@ class Work {
 // A device's execution queue (cudaStream_t); null means the host.
 using Stream = void*;
 
+// Time without any progress of a pending operation after which the slowest peer is accused.
+// May be changed while running (the first step and state transfer have deadlines of their own).
+struct Deadlines {
+  double connect_seconds = 5;
+  double progress_seconds = 2;
+};
+
 class Communicator {
  public:
   // Destruction aborts what is pending, joins the threads and closes the connections.
@@ -83,17 +90,13 @@ class Communicator {
   // Precondition: every issued operation is done. Idempotent.
   virtual void Close() = 0;
 
+  // From now on; connect_seconds no longer matters. Thread-safe.
+  virtual void SetDeadlines(const Deadlines& deadlines) = 0;
+
   // OK, or the first error.
   virtual absl::Status status() const = 0;
   // Whom this rank holds responsible for the first error; empty after Abort() or without an error.
   virtual std::vector<Accusation> accusations() const = 0;
-};
-
-// Time without any progress of a pending operation after which the slowest peer is accused.
-// May be changed while running (the first step and state transfer have deadlines of their own).
-struct Deadlines {
-  double connect_seconds = 5;
-  double progress_seconds = 2;
 };
 
 }  // namespace rekindle::comm

@@ -1,0 +1,131 @@
+#include "worker/comm/collectives.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "worker/comm/reduce.h"
+#include "worker/comm/ring_pass.h"
+#include "worker/comm/transfers.h"
+
+namespace rekindle::comm {
+namespace {
+
+// Up to here one hop to everyone is faster than a ring: per peer, and for all peers together.
+constexpr size_t kDirectBytes = 16 << 10;
+constexpr size_t kDirectTotal = 128 << 10;
+// Up to here the root sends to everyone itself.
+constexpr size_t kStarBytes = 64 << 10;
+
+bool Direct(const Mesh& mesh, size_t bytes) {
+  return bytes <= kDirectBytes && bytes * mesh.world_size() <= kDirectTotal;
+}
+
+// Everyone's `bytes` to everyone; the own ones are in place at slot `rank` of `all`.
+bool Exchange(Mesh& mesh, const OperationHeader& header, std::byte* all, size_t bytes) {
+  std::vector<Transfer> transfers;
+  for (int peer = 0; peer < mesh.world_size(); ++peer) {
+    if (peer == mesh.rank()) continue;
+    transfers.push_back({.peer = peer, .send = true, .data = all + mesh.rank() * bytes, .bytes = bytes});
+    transfers.push_back({.peer = peer, .send = false, .data = all + peer * bytes, .bytes = bytes});
+  }
+  return RunTransfers(mesh, header, transfers);
+}
+
+bool DirectAllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t count, DataType type,
+                     ReduceOp op) {
+  const size_t bytes = count * SizeOf(type);
+  // 64-bit words: aligned for every type, whatever `bytes` is a multiple of.
+  std::vector<uint64_t> memory((bytes * mesh.world_size() + 7) / 8);
+  auto* all = reinterpret_cast<std::byte*>(memory.data());
+  if (bytes > 0) std::memcpy(all + mesh.rank() * bytes, in, bytes);
+  if (!Exchange(mesh, header, all, bytes)) return false;
+  // In the order of ranks, so that everybody gets the same bits.
+  for (int rank = 1; rank < mesh.world_size(); ++rank) Reduce(all, all, all + rank * bytes, count, type, op);
+  if (bytes > 0) std::memcpy(out, all, bytes);
+  return true;
+}
+
+}  // namespace
+
+bool AllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t count, DataType type,
+               ReduceOp op) {
+  const size_t element = SizeOf(type);
+  const int world = mesh.world_size();
+  if (world == 1) {
+    if (in != out && count > 0) std::memcpy(out, in, count * element);
+    return true;
+  }
+  if (Direct(mesh, count * element)) return DirectAllReduce(mesh, header, in, out, count, type, op);
+  // Slice k is reduced along the ring and ends, complete, at one owner, from where it goes round once more.
+  auto slice = [&](int k) {
+    const auto index = static_cast<size_t>((k % world + world) % world);
+    const size_t begin = count * index / world;
+    return Segment{begin * element, (count * (index + 1) / world - begin) * element};
+  };
+  RingPass pass{.prev = (mesh.rank() + world - 1) % world, .next = (mesh.rank() + 1) % world};
+  pass.first = pass.in = static_cast<const std::byte*>(in);
+  pass.out = static_cast<std::byte*>(out);
+  pass.reduce_steps = world - 1;
+  pass.type = type;
+  pass.op = op;
+  for (int step = 0; step < 2 * (world - 1); ++step) {
+    pass.sends.push_back(slice(mesh.rank() - step));
+    pass.recvs.push_back(slice(mesh.rank() - step - 1));
+  }
+  return RunRingPass(mesh, header, pass);
+}
+
+bool Broadcast(Mesh& mesh, const OperationHeader& header, void* buffer, size_t bytes, int root) {
+  const int world = mesh.world_size();
+  if (world == 1) return true;
+  auto* data = static_cast<std::byte*>(buffer);
+  if (bytes <= kStarBytes) {
+    if (mesh.rank() != root) return Recv(mesh, header, buffer, bytes, root);
+    std::vector<Transfer> transfers;
+    for (int peer = 0; peer < world; ++peer) {
+      if (peer != root) transfers.push_back({.peer = peer, .send = true, .data = data, .bytes = bytes});
+    }
+    return RunTransfers(mesh, header, transfers);
+  }
+  // A chain that starts at the root and ends before it.
+  const int prev = (mesh.rank() + world - 1) % world;
+  const int next = (mesh.rank() + 1) % world;
+  RingPass pass{.prev = mesh.rank() == root ? -1 : prev, .next = next == root ? -1 : next};
+  pass.first = pass.out = data;
+  const Segment whole{0, bytes};
+  if (pass.prev >= 0) pass.recvs = {whole};
+  if (pass.next >= 0) pass.sends = pass.prev >= 0 ? std::vector<Segment>{Segment{}, whole} : std::vector{whole};
+  return RunRingPass(mesh, header, pass);
+}
+
+bool AllGather(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t bytes) {
+  const int world = mesh.world_size();
+  auto* data = static_cast<std::byte*>(out);
+  std::byte* own = data + mesh.rank() * bytes;
+  if (bytes > 0 && own != in) std::memmove(own, in, bytes);
+  if (world == 1) return true;
+  if (Direct(mesh, bytes)) return Exchange(mesh, header, data, bytes);
+  RingPass pass{.prev = (mesh.rank() + world - 1) % world, .next = (mesh.rank() + 1) % world};
+  pass.first = pass.out = data;
+  for (int step = 0; step < world - 1; ++step) {
+    const auto sent = static_cast<size_t>((mesh.rank() - step + world) % world);
+    const auto received = static_cast<size_t>((mesh.rank() - step - 1 + world) % world);
+    pass.sends.push_back({sent * bytes, bytes});
+    pass.recvs.push_back({received * bytes, bytes});
+  }
+  return RunRingPass(mesh, header, pass);
+}
+
+bool Send(Mesh& mesh, const OperationHeader& header, const void* buffer, size_t bytes, int peer) {
+  Transfer transfer{.peer = peer, .send = true, .bytes = bytes};
+  transfer.data = const_cast<std::byte*>(static_cast<const std::byte*>(buffer));  // Only read.
+  return RunTransfers(mesh, header, {&transfer, 1});
+}
+
+bool Recv(Mesh& mesh, const OperationHeader& header, void* buffer, size_t bytes, int peer) {
+  Transfer transfer{.peer = peer, .data = static_cast<std::byte*>(buffer), .bytes = bytes};
+  return RunTransfers(mesh, header, {&transfer, 1});
+}
+
+}  // namespace rekindle::comm

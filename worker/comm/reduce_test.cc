@@ -1,0 +1,61 @@
+#include "worker/comm/reduce.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace rekindle::comm {
+namespace {
+
+template <typename T>
+std::vector<T> Reduced(const std::vector<T>& a, const std::vector<T>& b, DataType type, ReduceOp op) {
+  std::vector<T> out(a.size());
+  Reduce(out.data(), a.data(), b.data(), a.size(), type, op);
+  return out;
+}
+
+TEST(Reduce, EveryLengthAroundTheVectorWidth) {
+  for (size_t n = 0; n < 100; ++n) {
+    std::vector<int64_t> a(n), b(n), sum(n), max(n);
+    for (size_t i = 0; i < n; ++i) {
+      a[i] = static_cast<int64_t>(i) * 7 - 50;
+      b[i] = 100 - static_cast<int64_t>(i) * 3;
+      sum[i] = a[i] + b[i];
+      max[i] = std::max(a[i], b[i]);
+    }
+    EXPECT_EQ(Reduced(a, b, DataType::kInt64, ReduceOp::kSum), sum);
+    EXPECT_EQ(Reduced(a, b, DataType::kInt64, ReduceOp::kMax), max);
+  }
+}
+
+TEST(Reduce, IntegersWrap) {
+  const std::vector<int64_t> most{std::numeric_limits<int64_t>::max()}, one{1};
+  EXPECT_EQ(Reduced(most, one, DataType::kInt64, ReduceOp::kSum)[0], std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(Reduced<uint8_t>({250}, {10}, DataType::kUint8, ReduceOp::kSum)[0], 4);
+  EXPECT_EQ(Reduced<uint8_t>({250}, {10}, DataType::kUint8, ReduceOp::kMax)[0], 250);
+}
+
+TEST(Reduce, MaximumKeepsNaN) {
+  const float nan = std::nanf("");
+  const auto max = Reduced<float>({nan, 1, -1, 2}, {1, nan, -2, 3}, DataType::kFloat32, ReduceOp::kMax);
+  EXPECT_TRUE(std::isnan(max[0]));
+  EXPECT_TRUE(std::isnan(max[1]));
+  EXPECT_EQ(max[2], -1);
+  EXPECT_EQ(max[3], 3);
+}
+
+TEST(Reduce, InPlaceOnEitherOperand) {
+  std::vector<float> a(1000), b(1000), sum(1000);
+  for (size_t i = 0; i < a.size(); ++i) sum[i] = (a[i] = 0.1f * i) + (b[i] = 3.0f / (i + 1));
+  std::vector<float> left = a, right = b;
+  Reduce(left.data(), left.data(), b.data(), a.size(), DataType::kFloat32, ReduceOp::kSum);
+  Reduce(right.data(), a.data(), right.data(), a.size(), DataType::kFloat32, ReduceOp::kSum);
+  EXPECT_EQ(left, sum);
+  EXPECT_EQ(right, sum);
+}
+
+}  // namespace
+}  // namespace rekindle::comm
