@@ -1,0 +1,86 @@
+"""Tokens a second of two workers with one thread each, beside PyTorch DDP over Gloo on the same model and data."""
+import argparse
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+from _bench_json import REPO, Report, peers_folder
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+from cluster import Cluster, completions, wait_until  # noqa: E402
+
+GLOBAL_BATCH, MICRO_BATCH, CONTEXT = 16, 4, 128   # Of the peers' common work.
+
+
+def job(name, data, steps, reduce):
+    return {"name": name, "spec": {
+        "seed": 1, "workers": {"min": 2, "max": 2, "threads_per_rank": 1},
+        "model": {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT},
+        "data": {"text": [str(data)], "validation_fraction": 0.05},
+        "training": {"steps": steps, "global_batch": GLOBAL_BATCH, "micro_batch": MICRO_BATCH, "reduce": reduce,
+                     "clip_norm": 1.0},
+        "optimizer": {"kind": "adamw", "learning_rate": 1e-3, "weight_decay": 0.1},
+        "schedule": {"kind": "constant"}, "checkpoint": {"every_steps": 0}}}
+
+
+def ours(data, steps, warmup, reduce):
+    """Seconds of each step, by the completions that both workers' timelines show."""
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
+        with Cluster(folder, nodes=("a", "b")) as cluster:
+            cluster.start()
+            cluster.submit(job("step", data, warmup + steps, reduce))
+            wait_until(lambda: cluster.status("step")["state"] == "SUCCEEDED", 300, "the job to end", poll=0.5)
+            done = [t for _, t in sorted(completions(cluster.marks()).items())]
+    gaps = [b - a for a, b in zip(done, done[1:])]
+    return gaps[warmup:]
+
+
+def write_data(path):
+    """The peers' default text: C headers, to 4 MiB."""
+    text = bytearray()
+    for header in sorted(pathlib.Path("/usr/include").rglob("*.h")):
+        try:
+            text += header.read_bytes()
+        except OSError:
+            continue
+        if len(text) >= 4 << 20:
+            break
+    path.write_bytes(text[:4 << 20])
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench step", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--steps", type=int, default=60)
+    p.add_argument("--warmup", type=int, default=10)
+    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of ours and the peer")
+    args = p.parse_args()
+    report = Report("step")
+    peers = peers_folder()
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "data.txt"
+        write_data(data)
+        times = {"fp32": [], "exact": [], "ddp": []}
+        for _ in range(args.rounds):
+            for reduce in ("fp32", "exact"):
+                times[reduce] += ours(data, args.steps, args.warmup, reduce)
+                print(reduce, statistics.median(times[reduce]), file=sys.stderr)
+            if peers:
+                sys.path.insert(0, str(peers))
+                import ddp_step
+                peer_args = argparse.Namespace(steps=args.steps, warmup=args.warmup, context=CONTEXT, layers=4,
+                                               heads=4, embd=128, data=str(data))
+                times["ddp"] += ddp_step.launch(peer_args, 2, 1)["times"]
+                print("ddp", statistics.median(times["ddp"]), file=sys.stderr)
+    tokens = GLOBAL_BATCH * CONTEXT
+    rate = {name: tokens / statistics.median(got) for name, got in times.items() if got}
+    report.add("tokens_per_second", rate["fp32"], "tokens/s", peer=rate.get("ddp"), target_ratio=1.05)
+    report.add("tokens_per_second_exact", rate["exact"], "tokens/s", peer=rate.get("ddp"))
+    report.add("exact_to_fp32_step_time", rate["fp32"] / rate["exact"], "ratio")
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
