@@ -45,7 +45,11 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     any_stopped = any_stopped || view.standing == Standing::kStopped;
     if (now.count(trainer)) continue;
     if (view.kind == "drained" || (view.kind.empty() && IsDraining(state, view.member->node()))) {
-      change.drained.push_back(view.cause.empty() ? absl::StrCat("node ", view.member->node(), " drains") : view.cause);
+      const auto node = state.nodes.find(view.member->node());
+      change.drained.push_back(
+          !view.cause.empty() || node == state.nodes.end()
+              ? view.cause
+              : absl::StrCat("node ", node->first, " drains: ", node->second.record.drain_reason()));
       change.drained_node = view.member->node();
       continue;
     }

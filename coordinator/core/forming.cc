@@ -154,7 +154,9 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   }
   if (job.ready_since == kNever) job.ready_since = turn.now;
   const double form_at = job.ready_since + turn.state.tunables.formation_seconds;
-  if (!any_survivor && static_cast<int>(result.pool.size()) < DesiredWorkers(turn.state, job) && turn.now < form_at) {
+  const int desired = DesiredWorkers(turn.state, job);
+  if (!any_survivor && static_cast<int>(result.pool.size()) < desired && turn.now < form_at) {
+    SetState(job, v1::PENDING, absl::StrCat(result.pool.size(), " of ", desired, " workers are ready; waits a moment"));
     turn.Wake(job, form_at);
     result.wait = true;
     return result;

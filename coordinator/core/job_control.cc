@@ -81,14 +81,13 @@ void TryReadopt(Turn& turn, Job& job) {
 
 // A coordinator that died in the middle of a change finds members that have stopped as told.
 void ResumeYield(Turn& turn, Job& job) {
-  if (job.yielding) return;
   for (const v1::Member& member : job.record.membership().members()) {
+    if (job.yielding) break;
     const Trainer* trainer = FindTrainer(job, member.trainer());
     if (trainer == nullptr || trainer->report.phase() != v1::TRAINER_QUIESCED) continue;
     if (trainer->report.generation() != job.record.membership().generation()) continue;
     job.yielding = true;
     job.yield_reason = "a change of membership that was under way is completed";
-    return;
   }
   ConsiderChange(turn, job);
 }

@@ -198,9 +198,13 @@ double WatchNodes(Turn& turn) {
   std::map<std::string, double> heard;
   for (const auto& [uid, job] : turn.state.jobs) {
     if (IsOver(job)) continue;
+    for (const v1::Member& member : job.record.membership().members()) {  // A step completes on all of them.
+      double& latest = heard.try_emplace(member.node(), -kNever).first->second;
+      if (job.active) latest = std::max(latest, job.completed_at);
+    }
     for (const auto& [id, trainer] : job.trainers) {
       if (!trainer.reported || !trainer.death.empty()) continue;
-      double& latest = heard[trainer.report.node()];
+      double& latest = heard.try_emplace(trainer.report.node(), -kNever).first->second;
       latest = std::max(latest, trainer.heard + std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0);
     }
   }

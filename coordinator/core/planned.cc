@@ -85,6 +85,10 @@ void ConsiderChange(Turn& turn, Job& job) {
   if (job.record.want_paused()) reasons.push_back("paused by the user");
   const auto drain = WantDrain(turn.state, job, nobody_stays);
   const auto join = WantJoin(turn, job);
+  if (job.yielding) {
+    if (drain && nobody_stays && !join) job.yield_checkpoint = true;
+    return;
+  }
   if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
     if (drain) reasons.push_back(*drain);
     if (join) reasons.push_back(*join);
@@ -95,7 +99,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   if (reasons.empty()) return;
   job.yielding = true;
   job.yield_reason = JoinWords(reasons);
-  job.yield_checkpoint = job.record.want_paused() || (nobody_stays && !join);
+  job.yield_checkpoint = job.record.want_paused() || (drain && nobody_stays && !join);
 }
 
 void EaseSuspicions(Turn& turn, Job& job) {

@@ -7,7 +7,7 @@
 namespace rekindle::core {
 
 // Tells the members to stop at the next boundary when something is wanted: pause, drain, a joiner, better ranges.
-// REQUIRES: job.active, !job.yielding.
+// While they stop, what else is wanted is added. REQUIRES: job.active.
 void ConsiderChange(Turn& turn, Job& job);
 
 // Forgets suspicions of pairs that have worked well for long, and ends exclusions.

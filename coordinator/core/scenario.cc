@@ -165,6 +165,17 @@ void Scenario::Node(const Words& words, const Options& options) {
     report.set_drain_within_seconds(ToDouble(Get(options, "within", "0")));
     report.set_drain_reason(Get(options, "reason", "SIGTERM"));
   }
+  auto* processes = report.mutable_trainers();
+  processes->erase(std::remove_if(processes->begin(), processes->end(), [](const auto& p) { return p.running(); }),
+                   processes->end());
+  for (const auto& [other, trainer] : trainers_) {
+    if (trainer.node() != name) continue;
+    v1::TrainerProcess* process = report.add_trainers();
+    process->set_trainer(trainer.trainer());
+    process->set_job_uid(trainer.job_uid());
+    process->set_slot(SlotOf(trainer.trainer()));
+    process->set_running(true);
+  }
   if (options.count("checkpoint")) report.set_checkpoint_incarnation(options.at("checkpoint"));
   Feed(NodeReported{report});
 }
