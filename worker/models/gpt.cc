@@ -6,12 +6,13 @@
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
-#include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "worker/models/gelu.h"
 #include "worker/models/random.h"
 
 namespace rekindle::models {
@@ -41,6 +43,23 @@ struct Block {
   at::Tensor qkv, proj;
   Norm ln2;
   at::Tensor up, down;
+};
+
+// GELU that keeps its slope for backward (gelu.h).
+class Gelu : public torch::autograd::Function<Gelu> {
+ public:
+  static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input) {
+    at::Tensor x = input.contiguous(), out = at::empty_like(x), slope = at::empty_like(x);
+    GeluForward(x.const_data_ptr<float>(), x.numel(), out.mutable_data_ptr<float>(), slope.mutable_data_ptr<float>());
+    context->save_for_backward({slope});
+    return out;
+  }
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    at::Tensor slope = context->get_saved_variables()[0], dy = gradients[0].contiguous(), dx = at::empty_like(dy);
+    GeluBackward(dy.const_data_ptr<float>(), slope.const_data_ptr<float>(), dy.numel(), dx.mutable_data_ptr<float>());
+    return {dx};
+  }
 };
 
 absl::Status CheckRange(const char* field, int value, int most) {
@@ -214,7 +233,7 @@ at::Tensor Gpt::Forward(const train::MicroBatch& batch, const train::RandomKey* 
   for (int layer = 0; layer < spec_.layers; ++layer) {
     const Block& block = blocks_[layer];
     h = at::add(h, Drop(Attend(block, Normalize(block.ln1, h), batch), batch, key, layer, Site::kAttention));
-    at::Tensor mlp = at::gelu(at::linear(Normalize(block.ln2, h), block.up), "tanh");
+    at::Tensor mlp = Gelu::apply(at::linear(Normalize(block.ln2, h), block.up));
     h = at::add(h, Drop(at::linear(mlp, block.down), batch, key, layer, Site::kMlp));
   }
   at::Tensor logits = at::linear(Normalize(ln_, h), tok_);

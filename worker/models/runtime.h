@@ -10,6 +10,7 @@
 namespace rekindle::models {
 
 // Call once, before anything else of this folder. `threads` compute threads a process; denormals are kept.
+// Also tells malloc to keep freed memory, which a training loop asks for again at once.
 // The instruction set is pinned before the process starts: see pinned_environment.h.
 void PinThreads(int threads);
 

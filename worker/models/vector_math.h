@@ -1,0 +1,74 @@
+// For the kernels of this folder: vectors of floats, compiled for several instruction sets. With
+// -ffp-contract=off and reductions in a fixed order, every clone gives the same bits.
+#ifndef REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
+#define REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
+
+#include <bit>
+#include <cstdint>
+
+// Sanitizers instrument the loader's resolver before their runtime is up, hence REKINDLE_NO_CLONES.
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES)
+#define REKINDLE_MODEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#else
+#define REKINDLE_MODEL_CLONES
+#endif
+
+#define REKINDLE_MODEL_INLINE inline __attribute__((always_inline))
+
+// Vectors are only passed to functions that are always inlined, so no calling convention is at stake.
+#pragma GCC diagnostic ignored "-Wpsabi"
+
+namespace rekindle::models {
+
+// Sixteen floats; g++ cuts them into what the instruction set has. Explicit, since its own vectoriser computes with
+// masked lanes in which denormals, at a hundred cycles each, come up.
+constexpr int kLanes = 16;
+using Floats [[gnu::vector_size(64)]] = float;
+using Ints [[gnu::vector_size(64)]] = int32_t;
+
+REKINDLE_MODEL_INLINE Floats Load(const float* from) {
+  Floats v;
+  __builtin_memcpy(&v, from, sizeof(v));
+  return v;
+}
+REKINDLE_MODEL_INLINE void Store(Floats v, float* to) { __builtin_memcpy(to, &v, sizeof(v)); }
+
+// The first `count` lanes; the others are `fill`.
+REKINDLE_MODEL_INLINE Floats LoadSome(const float* from, int64_t count, float fill) {
+  Floats v = Floats{} + fill;
+  for (int64_t i = 0; i < count; ++i) v[i] = from[i];
+  return v;
+}
+REKINDLE_MODEL_INLINE void StoreSome(Floats v, int64_t count, float* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = v[i];
+}
+
+// x cut to [least, most]; NaN becomes `least`.
+REKINDLE_MODEL_INLINE Floats Clamp(Floats x, float least, float most) {
+  Floats low = Floats{} + least, high = Floats{} + most;
+  x = x > low ? x : low;
+  return x < high ? x : high;
+}
+
+// e^x for x in [-87, 88], relative error below 3e-7; arguments outside are cut to it, NaN too.
+REKINDLE_MODEL_INLINE Floats Exp(Floats x) {
+  constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer.
+  constexpr float kLn2High = 0.693145751953125f, kLn2Low = 1.42860677e-6f;
+  x = Clamp(x, -87.0f, 88.0f);
+  Floats shifted = x * 1.44269504f + kRound;
+  Floats n = shifted - kRound;
+  Floats r = x - n * kLn2High - n * kLn2Low;  // |r| <= ln(2) / 2; Taylor's series leaves 5e-9.
+  Floats p = r * (1.0f / 5040) + 1.0f / 720;
+  p = p * r + 1.0f / 120;
+  p = p * r + 1.0f / 24;
+  p = p * r + 1.0f / 6;
+  p = p * r + 0.5f;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  // The low bits of `shifted` are n in two's complement: move them to the exponent.
+  return p * std::bit_cast<Floats>((std::bit_cast<Ints>(shifted) << 23) + 0x3F800000);
+}
+
+}  // namespace rekindle::models
+
+#endif  // REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
