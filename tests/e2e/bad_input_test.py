@@ -1,0 +1,107 @@
+"""Bad input: a clear error, a non-zero exit code, nothing changed."""
+import copy
+import json
+import pathlib
+import subprocess
+import unittest
+
+from base import ClusterTest, small_job
+from cluster import program
+
+
+class BadInputTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        self.running = self.cluster(nodes=())
+
+    def rekindle(self, *args, endpoint=None):
+        return subprocess.run([program("rekindle"), *args, "--endpoint", endpoint or self.running.endpoint],
+                              capture_output=True, text=True, timeout=60)
+
+    def refused(self, change, *expected):
+        """submit and validate of a changed job both fail with all the expected words; no job appears."""
+        spec = copy.deepcopy(small_job("bad", self.text))
+        change(spec)
+        path = pathlib.Path(self.folder) / "bad.yaml"
+        path.write_text(json.dumps(spec))
+        for verb in ("validate", "submit"):
+            done = self.rekindle(verb, str(path))
+            self.assertNotEqual(done.returncode, 0, f"{verb} accepted it")
+            for word in expected:
+                self.assertIn(word, done.stderr)
+        self.assertEqual(self.running.cli("jobs")["jobs"], [])
+
+    def test_job_files(self):
+        def put(section, field, value):
+            return lambda job: job["spec"][section].update({field: value})
+        self.refused(put("training", "stepps", 5), "spec.training.stepps", "did you mean `steps`")
+        self.refused(put("training", "steps", "many"), "spec.training.steps", "whole number")
+        self.refused(put("workers", "min", 13), "workers.min", "12")
+        self.refused(lambda j: j["spec"]["training"].update(global_batch=13, micro_batch=2), "global_batch")
+        self.refused(put("data", "text", ["/nonexistent/file.txt"]), "/nonexistent/file.txt")
+        self.refused(put("training", "reduce", "exakt"), "exact")
+        self.refused(put("checkpoint", "store", "ftp://somewhere"), "store", "file://")
+
+    def test_text_that_cannot_be_used(self):
+        folder = pathlib.Path(self.folder)
+        empty, short = folder / "empty.txt", folder / "short.txt"
+        empty.write_text("")
+        short.write_text("too short")
+        for path in (empty, short):
+            self.refused(lambda job, p=path: job["spec"]["data"].update(text=[str(p)]), str(path) if path == empty else "")
+
+    def test_a_job_file_that_is_not_there(self):
+        done = self.rekindle("submit", "/nonexistent/job.yaml")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("/nonexistent/job.yaml", done.stderr)
+
+    def test_two_jobs_of_one_name(self):
+        self.running.submit(small_job("twin", self.text))
+        path = pathlib.Path(self.folder) / "twin.yaml"
+        path.write_text(json.dumps(small_job("twin", self.text)))
+        done = self.rekindle("submit", str(path))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("twin", done.stderr)
+        self.assertEqual(len(self.running.cli("jobs")["jobs"]), 1)
+
+    def test_wrong_use_is_2_and_unreachable_is_3(self):
+        self.assertEqual(self.rekindle("submit").returncode, 2)
+        self.assertEqual(self.rekindle("frobnicate").returncode, 2)
+        done = self.rekindle("jobs", endpoint="127.0.0.1:1")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("rekindle up", done.stderr)
+
+    def start_coordinator(self, *flags):
+        return subprocess.run([program("rekindle-coordinator"), *flags], capture_output=True, text=True, timeout=30)
+
+    def test_coordinators_that_cannot_start(self):
+        other = str(pathlib.Path(self.folder) / "other")
+        done = self.start_coordinator("--data", other, "--listen", self.running.endpoint)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("in use", done.stderr)
+        done = self.start_coordinator("--data", str(self.running.dir / "coordinator"), "--listen", "127.0.0.1:0")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(str(self.running.coordinator.pid), done.stderr)
+        done = self.start_coordinator("--data", other, "--listen", "0.0.0.0:0")
+        self.assertNotEqual(done.returncode, 0)
+        for word in ("--tls-cert", "--token-file"):
+            self.assertIn(word, done.stderr)
+
+    def test_a_store_that_cannot_be_written_does_not_stop_the_job(self):
+        store = pathlib.Path(self.folder) / "store"
+        store.mkdir()
+        self.running.add_node("n1")
+        spec = small_job("storeless", self.text, steps=80)
+        spec["spec"]["checkpoint"].update(store=f"file://{store}", every_steps=10)
+        self.running.submit(spec)
+        # A file where the job's folder should be: no checkpoint can be written, whoever asks.
+        uid = self.running.cli("get", "storeless")["uid"]
+        (store / uid).write_text("in the way")
+        status = self.await_end(self.running, "storeless")
+        self.assertGreater(status["checkpoints_failed"], 0)
+        kinds = [e["kind"] for e in self.running.events("storeless")["events"]]
+        self.assertIn("checkpoint_failed", kinds)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+"""What the end-to-end tests share: a small job, a cluster in a temporary folder, the undisturbed digest."""
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+from cluster import Cluster, wait_until  # noqa: E402,F401
+from faults import Injector, steps_done  # noqa: E402,F401
+
+
+def text_file(folder):
+    """A text that is the same everywhere: sentences from a fixed chain of words."""
+    path = pathlib.Path(folder) / "text.txt"
+    if not path.exists():
+        words = "the of rank step shard lease pool and one two peer state moves to a node that stays".split()
+        out, x = [], 12345
+        for _ in range(60_000):
+            x = (1103515245 * x + 12345) % 2**31
+            out.append(words[(x >> 16) % len(words)])
+        path.write_text(" ".join(out))
+    return path
+
+
+def small_job(name, text, steps=60, workers=3, **training):
+    """About 30 ms a step on one core."""
+    return {"name": name, "spec": {
+        "seed": 3, "workers": {"min": 1, "max": workers},
+        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 64, "context": 64},
+        "data": {"text": [str(text)], "validation_fraction": 0.05},
+        "training": {"steps": steps, "global_batch": 12, "micro_batch": 1, "reduce": "exact", "evaluate_every": 25,
+                     "evaluate_micro_batches": 8, **training},
+        "optimizer": {"kind": "adamw", "learning_rate": 2e-3}, "schedule": {"kind": "cosine", "warmup_steps": 10},
+        "checkpoint": {"every_steps": 15, "keep_last": 2}}}
+
+
+class ClusterTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="rekindle-e2e-")
+        self.text = text_file(self.folder)
+
+    def tearDown(self):
+        outcome = getattr(self._outcome, "result", None)
+        failed = outcome and any(t is self for t, _ in [*outcome.failures, *outcome.errors])
+        if failed or os.environ.get("REKINDLE_KEEP"):
+            print(f"{self.id()}: logs and timelines are in {self.folder}", file=sys.stderr)
+        else:
+            import shutil
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def cluster(self, nodes=("n1", "n2", "n3"), **options):
+        cluster = Cluster(pathlib.Path(self.folder) / "cluster", nodes=nodes, **options)
+        self.addCleanup(cluster.stop)
+        return cluster.start()
+
+    def await_end(self, cluster, job, seconds=120, state="SUCCEEDED"):
+        def ended():
+            status = cluster.status(job)
+            return status if status["state"] in ("SUCCEEDED", "FAILED", "CANCELLED") else None
+        status = wait_until(ended, seconds, f"job {job} to end", poll=0.1)
+        self.assertEqual(status["state"], state, status["reason"])
+        return status
+
+    def undisturbed_digest(self, spec):
+        """Of the same spec on one worker, in a cluster of its own."""
+        with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",)) as cluster:
+            cluster.start()
+            cluster.submit({**spec, "name": "undisturbed"})
+            return self.await_end(cluster, "undisturbed")["state_digest"]
+
+    def assert_undisturbed(self, status, spec):
+        self.assertTrue(status["state_digest"])
+        self.assertEqual(status["state_digest"], self.undisturbed_digest(spec))
