@@ -1,0 +1,48 @@
+"""Every source is compiled and every test is run by ctest. Reads the build folder, as CMake knows best what it builds."""
+
+import json
+import os
+import subprocess
+
+from repository import Finding
+
+
+class Skipped(Exception):
+    """The rule cannot be checked here; the message says why."""
+
+
+def check(repository):
+    if not repository.build or not os.path.exists(os.path.join(repository.build, "compile_commands.json")):
+        raise Skipped("no build folder was given")
+    if not has_everything(repository.build):
+        raise Skipped("this build leaves out LibTorch or CUDA, hence some of the sources")
+    with open(os.path.join(repository.build, "compile_commands.json"), encoding="utf-8") as file:
+        commands = json.load(file)
+    listed = subprocess.run(["ctest", "--test-dir", repository.build, "--show-only=json-v1"], check=True,
+                            capture_output=True, text=True).stdout
+    yield from compare(repository, commands, json.loads(listed)["tests"])
+
+
+def has_everything(build):
+    return all(os.path.exists(os.path.join(build, marker)) for marker in ("rekindle-has-torch", "rekindle-has-cuda"))
+
+
+def compare(repository, compile_commands, tests):
+    """tests: ctest's own list, whose entries have a command, unless the program is not built yet, and a name."""
+    programs = {}
+    for command in compile_commands:
+        path = os.path.relpath(os.path.join(command["directory"], command["file"]), repository.root)
+        target = command.get("output", "").partition("CMakeFiles/")[2].partition(".dir/")[0]
+        programs.setdefault(path, set()).add(target)
+    names = {test["name"] for test in tests}
+    arguments = {os.path.relpath(word, repository.root) for test in tests for word in test.get("command", [])[1:]
+                 if word.startswith("/")}
+
+    for path in repository.select(".cc"):
+        if path not in programs:
+            yield Finding(path, 1, "is compiled into no target", "name it in its folder's CMake file, or remove it")
+        elif path.endswith("_test.cc") and not programs[path] & names:
+            yield Finding(path, 1, "is compiled, but ctest does not run it", "use rk_test")
+    for path in repository.select("_test.py", under="tests/"):
+        if path not in arguments:
+            yield Finding(path, 1, "is not run by ctest", "use rk_python_test")

@@ -1,0 +1,54 @@
+"""The tracked files of a checkout, as the rules read them; in the self-test, files that exist only in memory."""
+
+import dataclasses
+import os
+import subprocess
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Finding:
+    """One breach of a rule: where, what, and how to mend it. A warning does not fail the run."""
+
+    path: str
+    line: int
+    what: str
+    fix: str
+    warning: bool = False
+
+    def __str__(self):
+        return f"{self.path}:{self.line}: {'warning: ' if self.warning else ''}{self.what}; fix: {self.fix}"
+
+
+class Repository:
+    """Files by path relative to the root, read once. `build` is the build folder, or None."""
+
+    def __init__(self, files=None, root=None, build=None):
+        self.root = root
+        self.build = build
+        self._text = dict(files or {})
+        self.paths = sorted(self._text) if files is not None else self._tracked()
+
+    def _tracked(self):
+        command = ["git", "-c", "safe.directory=*", "-C", self.root, "ls-files", "-z"]
+        listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+        return sorted(path for path in listed if path and os.path.isfile(os.path.join(self.root, path)))
+
+    def text(self, path):
+        """The file's text; empty for one that is not text."""
+        if path not in self._text:
+            with open(os.path.join(self.root, path), "rb") as file:
+                data = file.read()
+            self._text[path] = "" if b"\0" in data else data.decode("utf-8", errors="replace")
+        return self._text[path]
+
+    def lines(self, path):
+        """(number, line) from 1."""
+        return enumerate(self.text(path).splitlines(), 1)
+
+    def select(self, *suffixes, under=""):
+        return [path for path in self.paths if path.startswith(under) and path.endswith(suffixes)]
+
+    def has(self, path):
+        """Whether a tracked file, or a folder with one, has this path."""
+        folder = path.rstrip("/") + "/"
+        return path in self.paths or any(known.startswith(folder) for known in self.paths)

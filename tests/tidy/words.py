@@ -1,0 +1,53 @@
+"""Words that have no place in the project. The lists are in rot13, so that this file does not name what it forbids."""
+
+import codecs
+import re
+import socket
+
+from repository import Finding
+
+EXEMPT = ("LICENSE",)
+
+
+def plain(text):
+    return codecs.decode(text, "rot13")
+
+
+ASSISTANTS = plain(r"pynhqr|naguebcvp|bcranv|pungtcg|pbcvybg|pbqrk|nv nffvfgnag|pb-nhguberq-ol|trarengrq jvgu")
+REGISTRIES = plain(
+    r"clcv\.bet|clgubaubfgrq\.bet|qbpxre\.vb|tupe\.vb|dhnl\.vb|ertvfgel\.aczwf|cebkl\.tbynat|pengrf\.vb|"
+    r"qro\.qrovna\.bet|nepuvir\.hohagh\.pbz|nanpbaqn\.bet"
+)
+UNFINISHED = plain(r"GBQB|SVKZR|KKK")
+# Folders of one machine. Something like "$dir/work/" or "a/work/" is not one.
+FOLDERS = plain(r"/(jbex|ebbg)/")
+SIBLING = plain(r"\.\./funerq")
+
+# (pattern, folders where it is allowed, what, fix)
+RULES = [
+    (re.compile(rf"\b({ASSISTANTS})\b", re.IGNORECASE), (), "names a tool or assistant", "say what the code does instead"),
+    (re.compile(REGISTRIES, re.IGNORECASE), (), "names a registry's host", "leave it to the package manager's settings"),
+    (re.compile(rf"\b({UNFINISHED})\b"), (), "is unfinished", "do it, or open an issue"),
+    (re.compile(rf"(?<![\w.)}}\]*$~<>-]){FOLDERS}"), (), "names a folder of one machine", "use a relative or configured path"),
+    (re.compile(SIBLING), ("tests/", "bench/"), "reaches beside the checkout", "only tests and benches may, and skip without it"),
+]
+
+
+def machine_rule():
+    """The name of this machine, where it is telling enough not to be an ordinary word."""
+    name = socket.gethostname().split(".")[0]
+    if len(name) < 8 or not re.search(r"\d", name):
+        return []
+    return [(re.compile(re.escape(name)), (), "names this machine", "leave it out")]
+
+
+def check(repository):
+    rules = RULES + machine_rule()
+    for path in repository.paths:
+        if path in EXEMPT:
+            continue
+        for number, line in repository.lines(path):
+            for pattern, allowed, what, fix in rules:
+                match = None if path.startswith(allowed or ("\0",)) else pattern.search(line)
+                if match:
+                    yield Finding(path, number, f"'{match.group(0)}' {what}", fix)
