@@ -1,0 +1,226 @@
+#include "worker/agent/agent.h"
+
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/process.h"
+#include "common/rpc.h"
+#include "common/version.h"
+#include "worker/agent/agent_metrics.h"
+#include "worker/agent/checkpoint_probe.h"
+#include "worker/agent/coordinator_link.h"
+#include "worker/agent/init.h"
+#include "worker/agent/local_service.h"
+#include "worker/agent/node_folder.h"
+#include "worker/agent/supervisor.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr double kLockWaitSeconds = 3;
+constexpr double kLogPeriodSeconds = 0.25;
+constexpr double kDrainReportStep = 0.5;  // The time left is told in such steps, so that a drain is not a flood.
+constexpr int kAgentIncarnationBytes = 8;
+constexpr int kMaxLocalMessageBytes = 1 << 20;
+
+class Agent {
+ public:
+  Agent(const AgentOptions& options, NodeFolder folder, common::UniqueFd signals)
+      : options_(options),
+        folder_(std::move(folder)),
+        signals_(std::move(signals)),
+        supervisor_({.launch = {.trainer_binary = options.trainer_binary,
+                                .coordinator = options.coordinator,
+                                .node = options.node,
+                                .advertise = options.advertise},
+                     .slots = options.slots,
+                     .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
+                    &folder_, &metrics_),
+        local_service_(&supervisor_),
+        incarnation_(RandomHex(kAgentIncarnationBytes)) {}
+
+  absl::Status Start() {
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> coordinator = common::Connect(options_.coordinator);
+    if (!coordinator.ok()) return coordinator.status();
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> checkpoint =
+        common::Connect("unix:" + folder_.CheckpointSocket(), {.security = {}});
+    if (!checkpoint.ok()) return checkpoint.status();
+    if (!options_.metrics.empty()) {
+      const absl::StatusOr<std::string> at = metrics_.Serve(options_.metrics);
+      if (!at.ok()) return at.status();
+      log::Info("serving metrics", {{"address", *at}});
+    }
+    supervisor_.Adopt();
+    absl::StatusOr<std::unique_ptr<common::Server>> server = common::Server::Start(
+        {.listen = "unix:" + folder_.AgentSocket(), .security = {}, .max_message_bytes = kMaxLocalMessageBytes},
+        {&local_service_});
+    if (!server.ok()) return server.status();
+    server_ = *std::move(server);
+    probe_ = std::make_unique<CheckpointProbe>(*checkpoint, &waker_);
+    link_ = std::make_unique<CoordinatorLink>(*coordinator, &waker_);
+    return absl::OkStatus();
+  }
+
+  int Run() {
+    for (;;) {
+      TakeSignals();
+      const std::optional<int> told = TakeDirective();
+      if (told) return *told;
+      const double wake_at = supervisor_.Act(common::SteadySeconds());
+      CollectLogs();
+      Publish();
+      if (Finished()) return kExitOk;
+      Wait(wake_at);
+    }
+  }
+
+ private:
+  void TakeSignals() {
+    while (common::ReadSignal(signals_.get()) != 0) {
+      if (!drain_until_) {
+        drain_until_ = common::SteadySeconds() + options_.drain_seconds;
+        supervisor_.Drain();
+        log::Info("draining", {{"within_seconds", options_.drain_seconds}});
+      } else {
+        drain_until_ = common::SteadySeconds();
+        log::Info("told again: not waiting for the drain");
+      }
+    }
+    if (drain_until_ && !stopping_ && common::SteadySeconds() >= *drain_until_) {
+      stopping_ = true;
+      if (supervisor_.running() > 0) log::Warning("the drain is out of time: stopping the trainers");
+      supervisor_.StopAll();
+    }
+  }
+
+  // An exit code when the coordinator refuses this node.
+  std::optional<int> TakeDirective() {
+    const std::optional<CoordinatorLink::Delivery> delivery = link_->Take();
+    if (!delivery) return std::nullopt;
+    if (!delivery->directive.error().empty()) {
+      log::Error("refused by the coordinator", {{"error", delivery->directive.error()}});
+      return kExitRefused;
+    }
+    supervisor_.Apply(delivery->directive);
+    drained_ = delivery->directive.drained();
+    if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
+    return std::nullopt;
+  }
+
+  // The next lines, once the last ones have arrived.
+  void CollectLogs() {
+    const double now = common::SteadySeconds();
+    if (logs_.logs_size() > 0 || now < next_logs_) return;
+    next_logs_ = now + kLogPeriodSeconds;
+    supervisor_.CollectLogs(&logs_);
+    logs_published_ = 0;
+  }
+
+  v1::NodeReport MakeReport() const {
+    v1::NodeReport report;
+    report.set_node(options_.node);
+    report.set_incarnation(folder_.incarnation());
+    report.set_agent_incarnation(incarnation_);
+    report.set_protocol_version(common::kProtocolVersion);
+    report.set_version(common::kVersion);
+    report.set_slots(options_.slots);
+    report.set_checkpoint_incarnation(probe_->incarnation());
+    supervisor_.Report(&report);
+    *report.mutable_logs() = logs_.logs();
+    if (drain_until_) {
+      const double left = *drain_until_ - common::SteadySeconds();
+      report.set_draining(true);
+      // 0 would mean: without a limit.
+      report.set_drain_within_seconds(
+          std::max(kDrainReportStep, std::floor(left / kDrainReportStep) * kDrainReportStep));
+      report.set_drain_reason("the node was told to stop (SIGTERM)");
+    }
+    return report;
+  }
+
+  void Publish() {
+    v1::NodeReport report = MakeReport();
+    std::string text = report.SerializeAsString();
+    if (text == published_) return;
+    published_ = std::move(text);
+    const int64_t number = link_->Publish(std::move(report));
+    if (logs_.logs_size() > 0 && logs_published_ == 0) logs_published_ = number;
+  }
+
+  bool Finished() const {
+    if (supervisor_.running() > 0) return false;
+    if (stopping_) return true;
+    // Nothing to hand over, and nobody to tell.
+    if (drain_until_ && !link_->connected()) return true;
+    return drained_;
+  }
+
+  void Wait(double wake_at) {
+    if (supervisor_.running() > 0 || logs_.logs_size() > 0) wake_at = std::min(wake_at, next_logs_);
+    if (drain_until_) {
+      wake_at = std::min({wake_at, stopping_ ? wake_at : *drain_until_, common::SteadySeconds() + kDrainReportStep});
+    }
+    std::vector<pollfd> fds = {{.fd = signals_.get(), .events = POLLIN}, {.fd = waker_.fd(), .events = POLLIN}};
+    for (const int fd : supervisor_.WatchFds()) fds.push_back({.fd = fd, .events = POLLIN});
+    const double seconds = wake_at - common::SteadySeconds();
+    const int timeout = std::isinf(wake_at) ? -1 : static_cast<int>(std::ceil(std::clamp(seconds, 0.0, 60.0) * 1000));
+    poll(fds.data(), fds.size(), timeout);
+    waker_.Clear();
+  }
+
+  const AgentOptions options_;
+  const NodeFolder folder_;
+  const common::UniqueFd signals_;
+  const Waker waker_;
+  AgentMetrics metrics_;
+  Supervisor supervisor_;
+  LocalService local_service_;
+  const std::string incarnation_;
+  std::unique_ptr<common::Server> server_;
+  std::unique_ptr<CheckpointProbe> probe_;
+  std::unique_ptr<CoordinatorLink> link_;
+
+  std::optional<double> drain_until_;
+  bool stopping_ = false;
+  bool drained_ = false;
+  v1::NodeReport logs_;         // Only `logs`: lines on their way, until a report with them was answered.
+  int64_t logs_published_ = 0;  // The first report with them.
+  double next_logs_ = 0;
+  std::string published_;
+};
+
+}  // namespace
+
+int RunAgent(const AgentOptions& options) {
+  log::Init("rekindle-worker");
+  log::SetContext({{"node", options.node}});
+  umask(0077);
+  absl::StatusOr<common::UniqueFd> signals = common::OpenSignalFd({SIGTERM, SIGINT});
+  if (!signals.ok()) {
+    log::Error("cannot start", {{"error", std::string(signals.status().message())}});
+    return kExitFailed;
+  }
+  absl::StatusOr<NodeFolder> folder = NodeFolder::Open(options.dir, kLockWaitSeconds);
+  if (!folder.ok()) {
+    log::Error("cannot use the folder", {{"error", std::string(folder.status().message())}});
+    return absl::IsInternal(folder.status()) ? kExitFailed : kExitRefused;
+  }
+  Agent agent(options, *std::move(folder), *std::move(signals));
+  const absl::Status started = agent.Start();
+  if (!started.ok()) {
+    log::Error("cannot start", {{"error", std::string(started.message())}});
+    return absl::IsInvalidArgument(started) ? kExitWrongUse : kExitFailed;
+  }
+  return agent.Run();
+}
+
+}  // namespace rekindle::agent

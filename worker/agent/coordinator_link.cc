@@ -1,0 +1,123 @@
+#include "worker/agent/coordinator_link.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "common/log.h"
+
+namespace rekindle::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kWaitMs = 2000;    // Shorter than what makes a node count as silent.
+constexpr int kAnswerMs = 2000;  // An answer that takes longer beyond the wait: the coordinator is away.
+constexpr double kFirstRetryMs = 20;
+constexpr double kLongestRetryMs = 200;
+
+}  // namespace
+
+CoordinatorLink::CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker)
+    : stub_(v1::Nodes::NewStub(channel)), waker_(waker), thread_([this] { Loop(); }) {}
+
+CoordinatorLink::~CoordinatorLink() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    if (call_ != nullptr) call_->TryCancel();
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+int64_t CoordinatorLink::Publish(v1::NodeReport report) {
+  std::lock_guard lock(mutex_);
+  report_ = std::move(report);
+  ++published_;
+  if (waiting_ != nullptr) waiting_->TryCancel();
+  changed_.notify_all();
+  return published_;
+}
+
+std::optional<CoordinatorLink::Delivery> CoordinatorLink::Take() {
+  std::lock_guard lock(mutex_);
+  return std::exchange(delivery_, std::nullopt);
+}
+
+bool CoordinatorLink::connected() const {
+  std::lock_guard lock(mutex_);
+  return connected_;
+}
+
+bool CoordinatorLink::CallOnce() {
+  grpc::ClientContext context;
+  v1::NodeReport report;
+  int64_t number = 0;
+  int wait_ms = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return true;
+    report = report_;
+    number = published_;
+    const bool news = must_ask_ || answered_ < published_;
+    wait_ms = news ? 0 : kWaitMs;
+    call_ = &context;
+    waiting_ = news ? nullptr : &context;
+    report.set_known_revision(known_revision_);
+  }
+  report.set_wait_ms(wait_ms);
+  context.set_deadline(std::chrono::system_clock::now() + milliseconds(wait_ms + kAnswerMs));
+  v1::NodeDirective directive;
+  const grpc::Status status = stub_->Sync(&context, report, &directive);
+
+  std::lock_guard lock(mutex_);
+  const bool cancelled_for_news = waiting_ != nullptr && answered_ < published_;
+  call_ = waiting_ = nullptr;
+  if (status.ok()) {
+    if (!connected_) log::Info("coordinator answers");
+    connected_ = true;
+    complained_ = false;
+    must_ask_ = false;
+    answered_ = std::max(answered_, number);
+    known_revision_ = directive.revision();
+    delivery_ = Delivery{std::move(directive), answered_};
+    waker_->Wake();
+    return true;
+  }
+  if (status.error_code() == grpc::StatusCode::CANCELLED && (cancelled_for_news || stopping_)) return true;
+  NoteFailure(status);
+  return false;
+}
+
+// REQUIRES: mutex_ held.
+void CoordinatorLink::NoteFailure(const grpc::Status& status) {
+  must_ask_ = true;
+  connected_ = false;
+  if (!complained_) {
+    log::Warning("coordinator away: trainers go on, trying again", {{"error", status.error_message()}});
+  }
+  complained_ = true;
+  waker_->Wake();
+}
+
+void CoordinatorLink::Loop() {
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return stopping_ || published_ > 0; });
+  }
+  double retry_ms = kFirstRetryMs;
+  for (;;) {
+    const bool ok = CallOnce();
+    std::unique_lock lock(mutex_);
+    if (stopping_) return;
+    if (ok) {
+      retry_ms = kFirstRetryMs;
+      continue;
+    }
+    const double jitter = std::uniform_real_distribution<double>(0.5, 1.0)(random_);
+    changed_.wait_for(lock, std::chrono::duration<double, std::milli>(retry_ms * jitter), [&] { return stopping_; });
+    retry_ms = std::min(2 * retry_ms, kLongestRetryMs);
+  }
+}
+
+}  // namespace rekindle::agent

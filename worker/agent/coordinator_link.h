@@ -1,0 +1,71 @@
+// The agent's line to the coordinator: whole reports up, whole directives down, for ever.
+//
+// News goes out at once in a short call; between news one call waits at the coordinator for a new directive, and is
+// cancelled when there is news again. So an exit is known there within milliseconds, and every report that carries news
+// is known to have arrived. While the coordinator is away the newest report is tried again, at most 0.2 s apart.
+#ifndef REKINDLE_WORKER_AGENT_COORDINATOR_LINK_H_
+#define REKINDLE_WORKER_AGENT_COORDINATOR_LINK_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <thread>
+
+#include "rekindle/v1/node.grpc.pb.h"
+#include "worker/agent/waker.h"
+
+namespace rekindle::agent {
+
+// Thread-safe.
+class CoordinatorLink {
+ public:
+  struct Delivery {
+    v1::NodeDirective directive;
+    int64_t answered = 0;  // The newest published report that the coordinator has seen.
+  };
+
+  // `waker` is woken when Take() has something, and must outlive the link.
+  CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker);
+  ~CoordinatorLink();  // Cancels the call.
+
+  // Replaces the report to deliver; returns its number. known_revision and wait_ms are set by the link.
+  int64_t Publish(v1::NodeReport report);
+  // The newest answer since the last call.
+  std::optional<Delivery> Take();
+  // The last call was answered (or one waits at a coordinator that answered before).
+  bool connected() const;
+
+ private:
+  void Loop();
+  // One call; false when it failed for another reason than our cancelling it.
+  bool CallOnce();
+  void NoteFailure(const grpc::Status& status);
+
+  const std::unique_ptr<v1::Nodes::Stub> stub_;
+  const Waker* const waker_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  v1::NodeReport report_;
+  int64_t published_ = 0;
+  int64_t answered_ = 0;
+  bool must_ask_ = true;  // The coordinator may be another process: no waiting before it has answered once.
+  bool connected_ = false;
+  bool complained_ = false;
+  bool stopping_ = false;
+  grpc::ClientContext* waiting_ = nullptr;  // The call to cancel when there is news.
+  grpc::ClientContext* call_ = nullptr;
+  int known_revision_ = 0;
+  std::optional<Delivery> delivery_;
+  std::mt19937 random_{std::random_device{}()};  // Jitter only.
+  std::thread thread_;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_COORDINATOR_LINK_H_

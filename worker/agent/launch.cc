@@ -1,0 +1,122 @@
+#include "worker/agent/launch.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "worker/agent/small_file.h"
+#include "worker/models/pinned_environment.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr int kIncarnationBytes = 4;
+constexpr int kMaxThreads = 1024;
+constexpr size_t kLongestName = 128;
+
+bool PassesOn(const std::string& name) {
+  static constexpr const char* kNames[] = {
+      "PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TERM", "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME"};
+  static constexpr const char* kPrefixes[] = {"REKINDLE_", "CUDA_", "NVIDIA_", "NCCL_", "GRPC_"};
+  return std::any_of(std::begin(kNames), std::end(kNames), [&](const char* n) { return name == n; }) ||
+         std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
+                     [&](const char* prefix) { return absl::StartsWith(name, prefix); }) ||
+         absl::EndsWith(name, "SAN_OPTIONS");
+}
+
+std::vector<std::string> OwnEnvironment() {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
+  return environment;
+}
+
+absl::StatusOr<common::UniqueFd> OpenLog(const std::string& path, int64_t* size) {
+  common::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  struct stat info = {};
+  if (!fd.valid() || fstat(fd.get(), &info) != 0) return common::ErrnoError(absl::StrCat("open ", path));
+  *size = info.st_size;
+  return fd;
+}
+
+absl::Status WriteJobFile(const NodeFolder& folder, const v1::DesiredTrainer& desired) {
+  const absl::Status made = folder.MakeJobFolder(desired.job_uid());
+  if (!made.ok()) return made;
+  return ReplaceFile(folder.JobFile(desired.job_uid(), desired.slot()), desired.SerializeAsString());
+}
+
+}  // namespace
+
+absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots) {
+  if (!IsSafeName(desired.job_uid(), kLongestName) || !IsSafeName(desired.job_name(), kLongestName)) {
+    return absl::InvalidArgumentError("the job's name or uid is not fit to name a file");
+  }
+  if (desired.slot() < 0 || desired.slot() >= slots) {
+    return absl::InvalidArgumentError(absl::StrCat("slot ", desired.slot(), " of ", slots, " does not exist"));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own) {
+  std::map<std::string, std::string> environment;
+  for (const std::string& entry : own) {
+    const size_t equals = entry.find('=');
+    if (equals == std::string::npos || !PassesOn(entry.substr(0, equals))) continue;
+    environment[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  const int threads = std::clamp(spec.workers().threads_per_rank(), 1, kMaxThreads);
+  for (const auto& [name, value] : models::PinnedEnvironment(threads)) environment[name] = value;
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : environment) entries.push_back(absl::StrCat(name, "=", value));
+  return entries;
+}
+
+absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
+                                       const v1::DesiredTrainer& desired, double now) {
+  TrainerRecord record;
+  record.slot = desired.slot();
+  record.trainer = absl::StrCat(options.node, "/", record.slot, "/", RandomHex(kIncarnationBytes));
+  record.job_uid = desired.job_uid();
+  record.job_name = desired.job_name();
+  record.boot_id = common::BootId();
+  record.started_at = now;
+  record.log = folder.LogFile(desired.job_name(), record.slot);
+  const absl::Status job_file = WriteJobFile(folder, desired);
+  if (!job_file.ok()) return job_file;
+  folder.PruneLogs();
+  const absl::StatusOr<common::UniqueFd> log = OpenLog(record.log, &record.log_offset);
+  if (!log.ok()) return log.status();
+
+  common::SpawnOptions spawn;
+  spawn.argv = {options.trainer_binary,
+                "--job-file",
+                folder.JobFile(desired.job_uid(), desired.slot()),
+                "--dir",
+                folder.dir(),
+                "--coordinator",
+                options.coordinator,
+                "--node",
+                options.node,
+                "--trainer",
+                record.trainer,
+                "--listen",
+                options.advertise};
+  spawn.environment = TrainerEnvironment(desired.spec(), OwnEnvironment());
+  spawn.output_fd = log->get();
+  spawn.new_session = true;
+  absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(spawn);
+  if (!child.ok()) return child.status();
+  record.process = child->identity();
+  absl::StatusOr<common::Process> process = common::Process::Open(record.process);
+  if (!process.ok()) return process.status();
+  const absl::Status recorded = ReplaceFile(folder.RecordFile(record.slot), ToJson(record));
+  if (!recorded.ok()) return recorded;
+  child->Release();
+  return Launched{std::move(record), *std::move(process)};
+}
+
+}  // namespace rekindle::agent

@@ -1,0 +1,140 @@
+#include "worker/agent/node_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "worker/agent/small_file.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr size_t kLongestSocketName = sizeof("/checkpoint.sock");
+constexpr double kLockRetrySeconds = 0.01;
+constexpr size_t kKeptLogs = 64;
+constexpr size_t kIncarnationBytes = 16;
+
+absl::Status MakeFolder(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
+  return common::ErrnoError(absl::StrCat("make the folder ", path));
+}
+
+absl::StatusOr<common::UniqueFd> Lock(const std::string& path, double wait_seconds) {
+  common::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) return common::ErrnoError(absl::StrCat("open ", path));
+  const double give_up = common::SteadySeconds() + wait_seconds;
+  while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK) return common::ErrnoError(absl::StrCat("lock ", path));
+    if (common::SteadySeconds() >= give_up) {
+      return absl::AlreadyExistsError(
+          absl::StrCat(path, " is held by another agent: stop it, or give this one a folder of its own (--dir)"));
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(kLockRetrySeconds));
+  }
+  return fd;
+}
+
+absl::StatusOr<std::string> ReadOrMakeIncarnation(const std::string& path) {
+  const absl::StatusOr<std::string> content = ReadSmallFile(path, 4096);
+  if (content.ok()) {
+    const nlohmann::json node = nlohmann::json::parse(*content, nullptr, /*allow_exceptions=*/false);
+    if (node.is_object() && node.contains("incarnation") && node["incarnation"].is_string()) {
+      return node["incarnation"].get<std::string>();
+    }
+    return absl::DataLossError(absl::StrCat(path, " is damaged: remove the folder, and the node joins as a new one"));
+  }
+  if (!absl::IsNotFound(content.status())) return content.status();
+  const std::string incarnation = RandomHex(kIncarnationBytes);
+  const nlohmann::json node = {{"incarnation", incarnation}};
+  // Synced, unlike the other files: a node must not change its identity by a power cut.
+  const absl::Status written = common::WriteFileAtomic(*common::PosixFileSystem(), path, node.dump() + "\n");
+  if (!written.ok()) return written;
+  return incarnation;
+}
+
+}  // namespace
+
+std::string RandomHex(int bytes) {
+  std::string random(static_cast<size_t>(bytes), '\0');
+  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) std::abort();
+  return absl::BytesToHexString(random);
+}
+
+absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_wait_seconds) {
+  std::error_code error;
+  std::filesystem::create_directories(dir, error);
+  char resolved[PATH_MAX];
+  if (error || realpath(dir.c_str(), resolved) == nullptr) {
+    return absl::InternalError(
+        absl::StrCat("cannot make the folder ", dir, ": ", error ? error.message() : std::string("no such folder")));
+  }
+  NodeFolder folder;
+  folder.dir_ = resolved;
+  const size_t longest = sizeof(sockaddr_un::sun_path) - kLongestSocketName;
+  if (folder.dir_.size() > longest) {
+    return absl::InvalidArgumentError(absl::StrCat("the path ", folder.dir_, " has ", folder.dir_.size(),
+                                                   " bytes; Unix sockets allow ", longest, ": use a shorter --dir"));
+  }
+  if (chmod(resolved, 0700) != 0) return common::ErrnoError(absl::StrCat("chmod of ", folder.dir_));
+  absl::StatusOr<common::UniqueFd> lock = Lock(folder.dir_ + "/agent.lock", lock_wait_seconds);
+  if (!lock.ok()) return lock.status();
+  folder.lock_ = *std::move(lock);
+  for (const char* name : {"/jobs", "/trainers", "/ended", "/exits", "/logs"}) {
+    const absl::Status made = MakeFolder(folder.dir_ + name);
+    if (!made.ok()) return made;
+  }
+  absl::StatusOr<std::string> incarnation = ReadOrMakeIncarnation(folder.dir_ + "/node.json");
+  if (!incarnation.ok()) return incarnation.status();
+  folder.incarnation_ = *std::move(incarnation);
+  return folder;
+}
+
+std::string NodeFolder::JobFile(const std::string& job_uid, int slot) const {
+  return absl::StrCat(dir_, "/jobs/", job_uid, "/", slot, ".pb");
+}
+
+std::string NodeFolder::RecordFile(int slot) const { return absl::StrCat(RecordFolder(), "/", slot, ".json"); }
+
+std::string NodeFolder::LogFile(const std::string& job_name, int slot) const {
+  return absl::StrCat(dir_, "/logs/", job_name, "-", slot, ".log");
+}
+
+absl::Status NodeFolder::MakeJobFolder(const std::string& job_uid) const {
+  return MakeFolder(absl::StrCat(dir_, "/jobs/", job_uid));
+}
+
+void NodeFolder::RemoveJobFile(const std::string& job_uid, int slot) const {
+  RemoveFile(JobFile(job_uid, slot));
+  rmdir(absl::StrCat(dir_, "/jobs/", job_uid).c_str());
+}
+
+void NodeFolder::PruneLogs() const {
+  const std::string folder = dir_ + "/logs";
+  std::vector<std::pair<time_t, std::string>> logs;
+  for (const std::string& name : ListFolder(folder)) {
+    struct stat info = {};
+    const std::string path = absl::StrCat(folder, "/", name);
+    if (stat(path.c_str(), &info) == 0) logs.emplace_back(info.st_mtime, path);
+  }
+  std::sort(logs.rbegin(), logs.rend());
+  for (size_t i = kKeptLogs; i < logs.size(); ++i) RemoveFile(logs[i].second);
+}
+
+}  // namespace rekindle::agent

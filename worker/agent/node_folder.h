@@ -1,0 +1,60 @@
+// The node's own folder: who the node is, and where the agent, the trainers and the checkpoint service find each other.
+//
+//   node.json          the node's incarnation, made once a folder: a wiped node is another one
+//   agent.lock         held by the one agent of this folder
+//   agent.sock         NodeLocal, for the trainers
+//   checkpoint.sock    Checkpoints, of the node's checkpoint service
+//   jobs/UID/SLOT.pb   v1.DesiredTrainer of a slot, job secret included
+//   trainers/SLOT.json the process that runs in a slot (trainer_record.h)
+//   ended/ID.json      exits that the coordinator has not acknowledged
+//   exits/             exits seen by init (exits.h)
+//   logs/              output of the trainers
+//
+// All of it is for this user only (0700, 0600).
+#ifndef REKINDLE_WORKER_AGENT_NODE_FOLDER_H_
+#define REKINDLE_WORKER_AGENT_NODE_FOLDER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/process.h"
+
+namespace rekindle::agent {
+
+class NodeFolder {
+ public:
+  // Makes what is missing. Waits for the lock so long: an agent that was just killed may still hold it.
+  // ALREADY_EXISTS: another agent runs on it. INVALID_ARGUMENT: the path is too long for a Unix socket.
+  static absl::StatusOr<NodeFolder> Open(const std::string& dir, double lock_wait_seconds);
+
+  const std::string& dir() const { return dir_; }  // Absolute.
+  const std::string& incarnation() const { return incarnation_; }
+  std::string AgentSocket() const { return dir_ + "/agent.sock"; }
+  std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
+  std::string JobFile(const std::string& job_uid, int slot) const;
+  std::string RecordFile(int slot) const;
+  std::string RecordFolder() const { return dir_ + "/trainers"; }
+  std::string EndedFolder() const { return dir_ + "/ended"; }
+  std::string LogFile(const std::string& job_name, int slot) const;
+
+  // Makes the job's folder.
+  absl::Status MakeJobFolder(const std::string& job_uid) const;
+  // Removes the file with the secret, and the job's folder when it was the last.
+  void RemoveJobFile(const std::string& job_uid, int slot) const;
+  // Keeps the newest logs, so that a node that lives long does not fill its disk.
+  void PruneLogs() const;
+
+ private:
+  NodeFolder() = default;
+  std::string dir_;
+  std::string incarnation_;
+  common::UniqueFd lock_;
+};
+
+// Random, in lower-case hex.
+std::string RandomHex(int bytes);
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_NODE_FOLDER_H_

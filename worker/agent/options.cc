@@ -1,0 +1,85 @@
+#include "worker/agent/options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "common/version.h"
+#include "worker/agent/init.h"
+#include "worker/agent/small_file.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr size_t kLongestNodeName = 63;
+constexpr int kMaxSlots = 64;
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, HOST_NAME_MAX) == 0 ? name : "node";
+}
+
+std::string CheckNodeName(const std::string& name) {
+  if (IsSafeName(name, kLongestNodeName)) return "";
+  return absl::StrCat("must be 1 to ", kLongestNodeName, " letters, digits, '.', '_' or '-'");
+}
+
+std::string CheckProgram(const std::string& path) {
+  return access(path.c_str(), X_OK) == 0 ? "" : absl::StrCat(path, " is not an executable file");
+}
+
+}  // namespace
+
+std::string OwnProgram() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "/proc/self/exe" : path.string();
+}
+
+std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, int* exit_code) {
+  AgentOptions options;
+  options.node = HostName();
+  options.trainer_binary = (std::filesystem::path(OwnProgram()).parent_path() / "rekindle-trainer").string();
+
+  CLI::App app("Registers this machine as a node and keeps its trainers as the coordinator wants them.",
+               "rekindle-worker agent");
+  app.footer(
+      "SIGTERM drains the node; a second one stops its trainers at once.\n"
+      "Run it as `rekindle-worker init`, with the same flags: then it is restarted when it dies.\n"
+      "REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE secure the line to the "
+      "coordinator.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart would help).");
+  app.set_version_flag("--version", std::string("rekindle-worker ") + common::kVersion);
+  app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
+  app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
+  app.add_option("--node", options.node, "Name of the node")->capture_default_str()->check(CheckNodeName);
+  app.add_option("--slots", options.slots, "Trainers it can run, one a device")
+      ->capture_default_str()
+      ->check(CLI::Range(1, kMaxSlots));
+  app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
+  app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
+      ->capture_default_str();
+  app.add_option("--metrics", options.metrics, "host:port to serve Prometheus metrics on; default: none");
+  app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--stop-grace-seconds", options.stop_grace_seconds, "From a trainer's SIGTERM to its SIGKILL")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back.
+  try {
+    app.parse(reversed);
+    const std::string unfit = CheckProgram(options.trainer_binary);
+    if (!unfit.empty()) throw CLI::ValidationError("--trainer-binary", unfit);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? kExitOk : kExitWrongUse;
+    return std::nullopt;
+  }
+  return options;
+}
+
+}  // namespace rekindle::agent

@@ -1,0 +1,32 @@
+// The flags of `rekindle-worker agent`.
+#ifndef REKINDLE_WORKER_AGENT_OPTIONS_H_
+#define REKINDLE_WORKER_AGENT_OPTIONS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace rekindle::agent {
+
+struct AgentOptions {
+  std::string dir;
+  std::string coordinator;
+  std::string node;  // Default: the host's name.
+  int slots = 1;
+  std::string trainer_binary;  // Default: rekindle-trainer beside this program.
+  std::string advertise = "127.0.0.1";
+  std::string metrics;  // Empty: none.
+  double drain_seconds = 30;
+  double stop_grace_seconds = 10;
+};
+
+// `arguments`: those after "agent". When nothing is to be run (help, version, wrong use), says so on stdout or stderr
+// and returns nothing, with *exit_code set to 0 or 2.
+std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, int* exit_code);
+
+// The path of this program.
+std::string OwnProgram();
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_OPTIONS_H_

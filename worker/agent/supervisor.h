@@ -1,0 +1,113 @@
+// The trainers of this node: starts, watches, adopts and stops them as the desired state says, and knows what to
+// report.
+//
+// Thread-safe: the agent's loop drives it, gRPC threads bring what trainers say of themselves (Attach). Nothing here
+// waits: descriptors and times to wait for are handed to the loop.
+#ifndef REKINDLE_WORKER_AGENT_SUPERVISOR_H_
+#define REKINDLE_WORKER_AGENT_SUPERVISOR_H_
+
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/process.h"
+#include "rekindle/v1/node.pb.h"
+#include "rekindle/v1/node_local.pb.h"
+#include "worker/agent/agent_metrics.h"
+#include "worker/agent/launch.h"
+#include "worker/agent/log_tail.h"
+#include "worker/agent/node_folder.h"
+#include "worker/agent/reconcile.h"
+#include "worker/agent/trainer_record.h"
+
+namespace rekindle::agent {
+
+struct SupervisorOptions {
+  LaunchOptions launch;
+  int slots = 1;
+  Policy policy;
+  LogLimits logs;
+};
+
+class Supervisor {
+ public:
+  // `folder` and `metrics` must outlive it.
+  Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics);
+
+  // Takes over what an earlier agent of this folder left: running trainers, and exits that were not acknowledged.
+  // Once, first.
+  void Adopt();
+
+  // The desired state and the acknowledgements of a directive.
+  void Apply(const v1::NodeDirective& directive);
+  // Nothing new starts any more.
+  void Drain();
+  // All stop, wanted or not.
+  void StopAll();
+
+  // Notes the trainers that ended and carries out what the desired state asks for. Returns when to call again at the
+  // latest (or when a descriptor of WatchFds is readable).
+  double Act(double now);
+
+  // Readable when a trainer has ended.
+  std::vector<int> WatchFds() const;
+  int running() const;
+  // Fills in `trainers`.
+  void Report(v1::NodeReport* report) const;
+  // New lines of all logs, bounded. Rotates and remembers the positions.
+  void CollectLogs(v1::NodeReport* report);
+
+  // A trainer speaks: recognised when it is one of ours by id, job, process and secret.
+  v1::AttachReply Attach(const v1::AttachRequest& request);
+
+ private:
+  struct Trainer {
+    TrainerRecord record;
+    common::Process process;
+    LogTail log;
+    std::string job_secret;
+    bool adopted = false;
+    bool attached = false;
+    std::string stop_reason;                   // Why it was told to stop; empty: it was not.
+    std::optional<double> exit_unknown_since;  // Ended, and init has not said how yet.
+    v1::TrainerMetrics metrics;
+  };
+  struct EndedLog {  // Of an ended trainer, until it was read whole.
+    std::string job_uid;
+    std::string trainer;
+    LogTail log;
+  };
+
+  // All below: REQUIRES mutex_ held.
+  void AdoptRecord(const TrainerRecord& record);
+  void CollectExits(double now);
+  // How it ended; nothing while that is not known.
+  std::optional<common::ExitStatus> ExitOf(Trainer& trainer, double now);
+  void NoteExit(int slot, common::ExitStatus status, double now);
+  void Start(int slot, double now);
+  void Stop(const Action& action, double now);
+  void AddEnded(TrainerRecord record, common::ExitStatus status, const std::string& reason);
+  void Acknowledge(const std::string& trainer);
+  std::string EndedFile(const std::string& trainer) const;
+  void SaveRecord(const Trainer& trainer);
+
+  const SupervisorOptions options_;
+  const NodeFolder* const folder_;
+  AgentMetrics* const metrics_;
+
+  mutable std::mutex mutex_;
+  Node node_;  // What the pure part sees.
+  std::map<int, v1::DesiredTrainer> desired_;
+  std::map<int, Trainer> trainers_;
+  std::map<int, std::string> last_trainer_;  // That ended last in a slot.
+  std::deque<TrainerRecord> ended_;          // Not acknowledged; bounded.
+  std::deque<EndedLog> ended_logs_;          // Bounded.
+  double wake_for_exit_ = 0;                 // 0: no exit is being waited for.
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_SUPERVISOR_H_
