@@ -1,0 +1,54 @@
+#include "checkpoint/client_channel.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/service_limits.h"
+#include "common/rpc.h"
+
+namespace rekindle::checkpoint {
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenClientChannel(const std::string& socket) {
+  common::ChannelOptions options;
+  options.max_message_bytes = kMaxServiceMessage;
+  return common::Connect("unix:" + socket, options);
+}
+
+bool ClientChannel::Sleep(double seconds) {
+  std::unique_lock lock(mutex_);
+  return !cancelled_changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return cancelled_; });
+}
+
+void ClientChannel::Cancel() {
+  std::lock_guard lock(mutex_);
+  cancelled_ = true;
+  for (grpc::ClientContext* context : active_) context->TryCancel();
+  cancelled_changed_.notify_all();
+}
+
+bool ClientChannel::Enter(grpc::ClientContext* context, double seconds) {
+  context->set_deadline(std::chrono::system_clock::now() +
+                        std::chrono::microseconds(static_cast<int64_t>(seconds * 1e6)));
+  std::lock_guard lock(mutex_);
+  if (cancelled_) return false;
+  active_.insert(context);
+  return true;
+}
+
+absl::Status ClientChannel::Leave(grpc::ClientContext* context, const grpc::Status& answer, double seconds) {
+  std::lock_guard lock(mutex_);
+  active_.erase(context);
+  if (cancelled_) return absl::CancelledError("cancelled");
+  if (answer.error_code() == grpc::StatusCode::UNAVAILABLE) {
+    return absl::UnavailableError(
+        absl::StrCat("the checkpoint service at ", socket_, " is away: ", answer.error_message()));
+  }
+  if (answer.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED) {
+    return absl::DeadlineExceededError(
+        absl::StrCat("the checkpoint service at ", socket_, " did not answer within ", seconds, " s"));
+  }
+  return common::StatusFromGrpc(answer);
+}
+
+}  // namespace rekindle::checkpoint

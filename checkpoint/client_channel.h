@@ -1,0 +1,67 @@
+// Calls to the checkpoint service that have a deadline, outlast a restart of it, and can be cancelled from any thread.
+#ifndef REKINDLE_CHECKPOINT_CLIENT_CHANNEL_H_
+#define REKINDLE_CHECKPOINT_CLIENT_CHANNEL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "rekindle/v1/checkpoint.grpc.pb.h"
+
+namespace rekindle::checkpoint {
+
+absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenClientChannel(const std::string& socket);
+
+// Thread-safe.
+class ClientChannel {
+ public:
+  template <typename Request, typename Reply>
+  using Method = grpc::Status (v1::Checkpoints::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
+
+  ClientChannel(std::shared_ptr<grpc::Channel> channel, std::string socket)
+      : stub_(v1::Checkpoints::NewStub(channel)), socket_(std::move(socket)) {}
+
+  // `seconds` for one attempt; UNAVAILABLE is tried again for `patience` seconds, so calls must bear repeating.
+  template <typename Request, typename Reply>
+  absl::Status Call(Method<Request, Reply> method, const Request& request, Reply* reply, double seconds,
+                    double patience) {
+    const double until = common::SteadySeconds() + patience;
+    while (true) {
+      grpc::ClientContext context;
+      if (!Enter(&context, seconds)) return absl::CancelledError("cancelled");
+      const grpc::Status answer = (stub_.get()->*method)(&context, request, reply);
+      const absl::Status status = Leave(&context, answer, seconds);
+      if (!absl::IsUnavailable(status) || common::SteadySeconds() >= until) return status;
+      if (!Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
+    }
+  }
+
+  // False, at once, when cancelled.
+  bool Sleep(double seconds);
+  // Ends pending and later calls.
+  void Cancel();
+
+ private:
+  static constexpr double kRetrySeconds = 0.05;
+
+  bool Enter(grpc::ClientContext* context, double seconds);
+  absl::Status Leave(grpc::ClientContext* context, const grpc::Status& answer, double seconds);
+
+  const std::unique_ptr<v1::Checkpoints::Stub> stub_;
+  const std::string socket_;
+  std::mutex mutex_;
+  std::condition_variable cancelled_changed_;
+  bool cancelled_ = false;
+  std::set<grpc::ClientContext*> active_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_CLIENT_CHANNEL_H_

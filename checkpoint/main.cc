@@ -1,0 +1,132 @@
+// rekindle-checkpoint: the checkpoint service of a node.
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <climits>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/service.h"
+#include "checkpoint/service_limits.h"
+#include "checkpoint/staging.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/process.h"
+#include "common/rpc.h"
+#include "common/version.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr int kSweepMilliseconds = 500;  // How long the memory of a dead trainer stays, at most.
+constexpr double kShutdownSeconds = 5;   // For calls in progress.
+
+struct Flags {
+  std::string dir;
+  uint64_t memory_limit = uint64_t{4} << 30;
+  std::string shm_dir = "/dev/shm";
+  std::string metrics;
+};
+
+// The node's folder, its canonical path, and the lock that this process holds on it for its life.
+struct NodeFolder {
+  std::string path;
+  common::UniqueFd lock;
+};
+
+absl::StatusOr<NodeFolder> Enter(const std::string& dir) {
+  if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
+    return common::ErrnoStatus(errno, "cannot create folder", dir);
+  char resolved[PATH_MAX];
+  if (::realpath(dir.c_str(), resolved) == nullptr) return common::ErrnoStatus(errno, "cannot resolve", dir);
+  NodeFolder folder{.path = resolved};
+  const std::string lock = folder.path + "/checkpoint.lock";
+  folder.lock = common::UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!folder.lock.valid()) return common::ErrnoStatus(errno, "cannot open", lock);
+  if (::flock(folder.lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("another rekindle-checkpoint serves ", folder.path, ": stop it first, or use another --dir"));
+  }
+  return folder;
+}
+
+void ServeUntilSignal(int signals, Staging& staging) {
+  while (true) {
+    pollfd wait{.fd = signals, .events = POLLIN};
+    ::poll(&wait, 1, kSweepMilliseconds);
+    if (const int signal = common::ReadSignal(signals); signal != 0) {
+      log::Info("stopping", {{"signal", signal}});
+      return;
+    }
+    if (const int removed = staging.RemoveOfDead(); removed > 0) {
+      log::Info("removed segments of trainers that have ended", {{"segments", removed}});
+    }
+  }
+}
+
+absl::Status Run(const Flags& flags) {
+  const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});  // Before any thread.
+  if (!signals.ok()) return signals.status();
+  const auto folder = Enter(flags.dir);
+  if (!folder.ok()) return folder.status();
+
+  const std::string prefix = absl::StrCat("rekindle-", common::Xxh3_128Hex(folder->path).substr(0, 16), "-");
+  Staging staging(flags.shm_dir, prefix, static_cast<int64_t>(flags.memory_limit));
+  const auto leftovers = staging.RemoveLeftovers();
+  if (!leftovers.ok()) return leftovers.status();
+  if (*leftovers > 0) log::Info("removed segments of an earlier run", {{"segments", *leftovers}});
+
+  common::Metrics metrics;
+  if (!flags.metrics.empty()) {
+    const auto address = metrics.Serve(flags.metrics);
+    if (!address.ok()) return address.status();
+    log::Info("metrics", {{"address", *address}});
+  }
+  CheckpointService service(*common::PosixFileSystem(), staging, metrics);
+  common::ServerOptions options;
+  options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
+  options.max_message_bytes = kMaxServiceMessage;
+  const auto server = common::Server::Start(options, {&service});
+  if (!server.ok()) return server.status();
+  ::chmod(options.listen.substr(5).c_str(), 0600);
+  log::Info("serving", {{"address", (*server)->address()}});
+  ServeUntilSignal(signals->get(), staging);
+  (*server)->Shutdown(kShutdownSeconds);
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
+
+int main(int argc, char** argv) {
+  rekindle::checkpoint::Flags flags;
+  CLI::App app("The checkpoint service of a node: lends trainers shared memory, writes their shards and manifests.");
+  app.set_version_flag("--version", rekindle::common::kVersion);
+  app.add_option("--dir", flags.dir, "The node's folder; serves DIR/checkpoint.sock")->required();
+  app.add_option("--memory-limit", flags.memory_limit, "Shared memory lent at any time, as 4GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option("--shm-dir", flags.shm_dir, "Folder of the shared memory, a tmpfs")->capture_default_str();
+  app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  rekindle::log::Init("rekindle-checkpoint");
+  const absl::Status status = rekindle::checkpoint::Run(flags);
+  if (status.ok()) return 0;
+  std::cerr << "rekindle-checkpoint: " << std::string(status.message()) << "\n";
+  return 1;
+}

@@ -1,0 +1,236 @@
+#include "checkpoint/service.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/convert.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/rpc.h"
+#include "common/shared_memory.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr size_t kMaxTrainerName = 256;
+
+std::string RandomId() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8), absl::Hex(random(), absl::kZeroPad8));
+}
+
+absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
+  int64_t start = 0;
+  if (!IsSafeName(owner.job_uid()) || owner.trainer().size() > kMaxTrainerName || owner.pid() <= 0 ||
+      owner.generation() < 0 || !ToBytes(owner.start_time_ticks(), 0, int64_t{1} << 52, &start)) {
+    return absl::InvalidArgumentError("owner: it needs a job uid, a trainer, pid > 0, its start time and a generation");
+  }
+  return SegmentOwner{.job_uid = owner.job_uid(),
+                      .trainer = owner.trainer(),
+                      .process = {.pid = owner.pid(), .start_time_ticks = static_cast<uint64_t>(start)},
+                      .generation = owner.generation()};
+}
+
+absl::StatusOr<Store> OpenStore(common::FileSystem& fs, const std::string& uri) {
+  auto folder = StoreFolder(uri);
+  if (!folder.ok()) return folder.status();
+  return Store(fs, *std::move(folder));
+}
+
+}  // namespace
+
+CheckpointService::CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics)
+    : fs_(fs), staging_(staging), metrics_(metrics), incarnation_(RandomId()) {}
+
+grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
+  const double start = common::SteadySeconds();
+  const absl::Status status = call();
+  const double seconds = common::SteadySeconds() - start;
+  metrics_
+      .Histogram("rekindle_checkpoint_seconds", "Time of a call.", common::Metrics::Seconds(),
+                 {{"operation", operation}})
+      .Observe(seconds);
+  metrics_.Gauge("rekindle_checkpoint_staged_bytes", "Shared memory lent to trainers.").Set(staging_.bytes());
+  if (!status.ok()) {
+    metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}})
+        .Increment();
+    log::Warning("checkpoint call failed", {{"operation", operation}, {"error", std::string(status.message())}});
+  }
+  return common::StatusToGrpc(status);
+}
+
+absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply) {
+  const auto owner = ParseOwner(request.owner());
+  if (!owner.ok()) return owner.status();
+  // Told now rather than after the copy.
+  if (const auto folder = StoreFolder(request.store()); !folder.ok()) return folder.status();
+  int64_t bytes = 0;
+  if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {
+    return absl::InvalidArgumentError("a segment must have 1 byte to 64 MiB");
+  }
+  const auto segment = staging_.Open(*owner, bytes);
+  if (!segment.ok()) return segment.status();
+  reply->set_segment((*segment)->name);
+  reply->set_path((*segment)->path);
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply) {
+  const auto owner = ParseOwner(request.owner());
+  if (!owner.ok()) return owner.status();
+  auto store = OpenStore(fs_, request.store());
+  if (!store.ok()) return store.status();
+  const auto segment = staging_.Find(*owner, request.segment());
+  if (!segment.ok()) return segment.status();
+  const auto source = common::PosixFileSystem()->Open((*segment)->path);
+  if (!source.ok()) return source.status();
+  auto ref = store->PutShard(owner->job_uid, **source, (*segment)->bytes, request.xxh3());
+  if (!ref.ok()) return ref.status();
+  ref->generation = owner->generation;
+  staging_.Release(*owner, {request.segment()});
+  metrics_.Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "store"}})
+      .Increment(static_cast<double>(ref->bytes));
+  ToProto(*ref, reply);
+  return absl::OkStatus();
+}
+
+void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, int keep_last) {
+  const auto collected = store.Collect(manifest.job_uid, keep_last, common::WallSeconds());
+  if (collected.ok()) return;
+  // The checkpoint is durable; what is left over is tried again after the next one.
+  metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}}).Increment();
+  log::Warning("garbage collection failed",
+               {{"job", manifest.job_uid}, {"error", std::string(collected.status().message())}});
+}
+
+absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
+                                                v1::WriteManifestReply* reply) {
+  auto store = OpenStore(fs_, request.store());
+  if (!store.ok()) return store.status();
+  if (request.keep_last() < 0) return absl::InvalidArgumentError("keep_last is negative");
+  const auto manifest = FromProto(request.manifest());
+  if (!manifest.ok()) return manifest.status();
+  const auto name = store->PutManifest(*manifest);
+  if (!name.ok()) return name.status();
+  log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
+  if (request.keep_last() > 0) CollectGarbage(*store, *manifest, request.keep_last());
+  reply->set_name(*name);
+  return absl::OkStatus();
+}
+
+absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
+  auto store = OpenStore(fs_, request.store());
+  if (!store.ok()) return store.status();
+  const auto newest = store->FindNewest(request.job_uid());
+  if (!newest.ok()) return newest.status();
+  reply->set_found(newest->found);
+  reply->set_name(newest->name);
+  if (newest->found) ToProto(newest->manifest, reply->mutable_manifest());
+  for (const std::string& skipped : newest->skipped) {
+    reply->add_skipped(skipped);
+    log::Warning("checkpoint skipped", {{"job", request.job_uid()}, {"checkpoint", skipped}});
+  }
+  reply->set_highest_generation(newest->highest_generation);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Staging::Segment>> CheckpointService::Lay(const grpc::ServerContext& context,
+                                                                               Store& store, const SegmentOwner& owner,
+                                                                               const ShardRef& ref) {
+  auto segment = staging_.Open(owner, ref.bytes);
+  if (!segment.ok()) return segment.status();
+  auto memory = common::SharedMemory::Map((*segment)->path, static_cast<size_t>(ref.bytes),
+                                          common::SharedMemory::Access::kReadWrite);
+  absl::Status status = memory.status();
+  if (status.ok()) {
+    status = store.ReadShard(owner.job_uid, ref, [&](int64_t offset, const void* data, size_t bytes) {
+      if (context.IsCancelled()) return absl::CancelledError("the caller has gone");
+      std::memcpy(memory->data() + offset, data, bytes);
+      return absl::OkStatus();
+    });
+  }
+  if (status.ok()) return segment;
+  staging_.Release(owner, {(*segment)->name});
+  return status;
+}
+
+absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
+                                          v1::RestoreReply* reply) {
+  const auto owner = ParseOwner(request.owner());
+  if (!owner.ok()) return owner.status();
+  auto store = OpenStore(fs_, request.store());
+  if (!store.ok()) return store.status();
+  const auto manifest = store->ReadManifest(owner->job_uid, request.name());
+  if (!manifest.ok()) return manifest.status();
+  std::vector<int> wanted(request.shards().begin(), request.shards().end());
+  for (int i = 0; request.shards().empty() && i < static_cast<int>(manifest->shards.size()); ++i) wanted.push_back(i);
+  const auto outside = [&](int i) { return i < 0 || i >= static_cast<int>(manifest->shards.size()); };
+  if (wanted.size() > manifest->shards.size() || std::any_of(wanted.begin(), wanted.end(), outside)) {
+    return absl::InvalidArgumentError(absl::StrCat("shards: indices below ", manifest->shards.size(), ", each once"));
+  }
+  std::vector<std::string> laid;
+  for (int i : wanted) {
+    const ShardRef& ref = manifest->shards[static_cast<size_t>(i)];
+    const auto segment = Lay(context, *store, *owner, ref);
+    if (!segment.ok()) {
+      staging_.Release(*owner, laid);
+      return segment.status();
+    }
+    laid.push_back((*segment)->name);
+    reply->add_segments((*segment)->name);
+    reply->add_paths((*segment)->path);
+    metrics_
+        .Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "trainer"}})
+        .Increment(static_cast<double>(ref.bytes));
+  }
+  ToProto(*manifest, reply->mutable_manifest());
+  return absl::OkStatus();
+}
+
+grpc::Status CheckpointService::OpenStaging(grpc::ServerContext*, const v1::OpenStagingRequest* request,
+                                            v1::OpenStagingReply* reply) {
+  return Run("open", [&] { return DoOpen(*request, reply); });
+}
+
+grpc::Status CheckpointService::CommitShard(grpc::ServerContext*, const v1::CommitShardRequest* request,
+                                            v1::ShardRef* reply) {
+  return Run("commit", [&] { return DoCommit(*request, reply); });
+}
+
+grpc::Status CheckpointService::WriteManifest(grpc::ServerContext*, const v1::WriteManifestRequest* request,
+                                              v1::WriteManifestReply* reply) {
+  return Run("manifest", [&] { return DoWriteManifest(*request, reply); });
+}
+
+grpc::Status CheckpointService::FindNewest(grpc::ServerContext*, const v1::FindNewestRequest* request,
+                                           v1::FindNewestReply* reply) {
+  return Run("find", [&] { return DoFindNewest(*request, reply); });
+}
+
+grpc::Status CheckpointService::Restore(grpc::ServerContext* context, const v1::RestoreRequest* request,
+                                        v1::RestoreReply* reply) {
+  return Run("restore", [&] { return DoRestore(*context, *request, reply); });
+}
+
+grpc::Status CheckpointService::Release(grpc::ServerContext*, const v1::ReleaseRequest* request, v1::ReleaseReply*) {
+  return Run("release", [&] {
+    const auto owner = ParseOwner(request->owner());
+    if (!owner.ok()) return owner.status();
+    staging_.Release(*owner, {request->segments().begin(), request->segments().end()});
+    return absl::OkStatus();
+  });
+}
+
+grpc::Status CheckpointService::GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*, v1::GetInfoReply* reply) {
+  return Run("info", [&] {
+    reply->set_incarnation(incarnation_);
+    reply->set_staged_bytes(static_cast<double>(staging_.bytes()));
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace rekindle::checkpoint

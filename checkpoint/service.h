@@ -1,0 +1,54 @@
+// The gRPC adapter of a node's checkpoint service: requests to staging and store, statuses and metrics back.
+// No call's failure ends the service. Thread-safe.
+#ifndef REKINDLE_CHECKPOINT_SERVICE_H_
+#define REKINDLE_CHECKPOINT_SERVICE_H_
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/staging.h"
+#include "checkpoint/store.h"
+#include "common/file.h"
+#include "common/metrics.h"
+#include "rekindle/v1/checkpoint.grpc.pb.h"
+
+namespace rekindle::checkpoint {
+
+class CheckpointService final : public v1::Checkpoints::Service {
+ public:
+  // None is owned; all must outlive it.
+  CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics);
+
+  grpc::Status OpenStaging(grpc::ServerContext*, const v1::OpenStagingRequest*, v1::OpenStagingReply*) override;
+  grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::ShardRef*) override;
+  grpc::Status WriteManifest(grpc::ServerContext*, const v1::WriteManifestRequest*, v1::WriteManifestReply*) override;
+  grpc::Status FindNewest(grpc::ServerContext*, const v1::FindNewestRequest*, v1::FindNewestReply*) override;
+  grpc::Status Restore(grpc::ServerContext*, const v1::RestoreRequest*, v1::RestoreReply*) override;
+  grpc::Status Release(grpc::ServerContext*, const v1::ReleaseRequest*, v1::ReleaseReply*) override;
+  grpc::Status GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*, v1::GetInfoReply*) override;
+
+ private:
+  absl::Status DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply);
+  absl::Status DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply);
+  absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
+  absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);
+  absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
+                         v1::RestoreReply* reply);
+  absl::StatusOr<std::shared_ptr<const Staging::Segment>> Lay(const grpc::ServerContext& context, Store& store,
+                                                              const SegmentOwner& owner, const ShardRef& ref);
+  void CollectGarbage(Store& store, const Manifest& manifest, int keep_last);
+
+  // Runs one call: its time, its failure in metrics and log, its status for gRPC.
+  grpc::Status Run(const char* operation, const std::function<absl::Status()>& call);
+
+  common::FileSystem& fs_;
+  Staging& staging_;
+  common::Metrics& metrics_;
+  const std::string incarnation_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_SERVICE_H_
