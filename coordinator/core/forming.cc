@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/announce.h"
+#include "coordinator/core/candidates.h"
+#include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
@@ -12,67 +14,15 @@
 namespace rekindle::core {
 namespace {
 
-Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
-  const v1::TrainerReport& report = trainer.report;
-  Candidate candidate;
-  candidate.trainer = report.trainer();
-  candidate.node = report.node();
-  candidate.address = report.address();
-  candidate.host = report.host();
-  candidate.previous_rank = previous_rank;
-  candidate.step = report.step();
-  candidate.attempt = report.attempt();
-  candidate.holding.seconds = report.micro_batch_seconds();
-  if (report.phase() == v1::TRAINER_INTERRUPTED) {
-    candidate.holding.holds.assign(report.assigned().begin(), report.assigned().end());
-    candidate.holding.computed = report.computed();
-  }
-  return candidate;
-}
-
 // State of a stopped member that belongs to the newest history. A READY trainer's may be stale.
 bool HoldsNewest(const Trainer& trainer) {
   return trainer.report.has_state() && trainer.report.phase() != v1::TRAINER_READY;
-}
-
-std::vector<Candidate> Joiners(const Turn& turn, const Job& job) {
-  std::vector<Candidate> joiners;
-  for (const auto& [id, trainer] : job.trainers) {
-    if (MayJoin(turn.state, job, trainer, turn.now)) joiners.push_back(ToCandidate(trainer, -1));
-  }
-  return joiners;
-}
-
-void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to) {
-  for (const Candidate& joiner : joiners) {
-    if (static_cast<int>(pool.size()) >= up_to) return;
-    pool.push_back(joiner);
-  }
-}
-
-int DesiredWorkers(const State& state, const Job& job) {
-  int desired = 0;
-  for (const auto& [name, node] : state.nodes) {
-    if (node.lost || node.record.draining()) continue;
-    for (const auto& [slot, uid] : node.slots) desired += uid == job.record.job().uid();
-  }
-  return std::min(desired, MaxWorkers(job));
 }
 
 int NextGeneration(const Job& job) {
   int highest = std::max(job.record.membership().generation(), job.record.store_generation());
   for (const auto& [id, trainer] : job.trainers) highest = std::max(highest, trainer.report.generation());
   return highest + 1;
-}
-
-void WaitForWorkers(Turn& turn, Job& job, size_t have) {
-  const int missing = MinWorkers(job) - static_cast<int>(have);
-  const std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
-                                          " (has ", have, ", needs ", MinWorkers(job), ")");
-  if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
-    turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.forming.reason));
-  }
-  SetState(job, v1::PENDING, reason);
 }
 
 // Two live ranks that failed each other before: one of them has to go.
@@ -113,70 +63,6 @@ bool Settle(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   return settled;
 }
 
-// Nobody of the newest generation holds its state. Waits until the silent ones are gone for good, then takes
-// the highest step that any live replica or checkpoint has.
-struct Fallback {
-  bool wait = false;
-  std::vector<Candidate> pool;
-  Origin origin;
-};
-
-// The checkpoint that the newest generation should restore, when a member tried, failed and found another since.
-std::string FindSpoiled(const Job& job, const std::vector<Candidate>& pool) {
-  const std::string& tried = job.record.membership().source().checkpoint();
-  if (tried.empty()) return "";
-  for (const Candidate& candidate : pool) {
-    const v1::TrainerReport& report = FindTrainer(job, candidate.trainer)->report;
-    if (report.phase() != v1::TRAINER_INTERRUPTED || report.has_state()) continue;
-    if (report.generation() == job.record.membership().generation() && report.restorable().manifest() != tried) {
-      return tried;
-    }
-  }
-  return "";
-}
-
-Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate> survivors) {
-  Fallback result;
-  for (const MemberView& view : views) {
-    if (view.standing != Standing::kLeftOut || turn.now >= view.gone_at) continue;
-    turn.Wake(job, view.gone_at);
-    result.wait = true;
-  }
-  const bool any_survivor = !survivors.empty();
-  result.pool = std::move(survivors);
-  Fill(result.pool, Joiners(turn, job), MaxWorkers(job));
-  for (Candidate& candidate : result.pool) candidate.live = job.trainers[candidate.trainer].report.has_state();
-  if (result.pool.empty()) job.ready_since = kNever;
-  if (result.wait || static_cast<int>(result.pool.size()) < MinWorkers(job)) {
-    WaitForWorkers(turn, job, result.pool.size());
-    result.wait = true;
-    return result;
-  }
-  if (job.ready_since == kNever) job.ready_since = turn.now;
-  const double form_at = job.ready_since + turn.state.tunables.formation_seconds;
-  const int desired = DesiredWorkers(turn.state, job);
-  if (!any_survivor && static_cast<int>(result.pool.size()) < desired && turn.now < form_at) {
-    SetState(job, v1::PENDING, absl::StrCat(result.pool.size(), " of ", desired, " workers are ready; waits a moment"));
-    turn.Wake(job, form_at);
-    result.wait = true;
-    return result;
-  }
-  const Candidate* best = FindBest(result.pool);
-  if (best != nullptr) result.origin = {Origin::Kind::kRank, best->step, best->attempt, ""};
-  const std::string spoiled = FindSpoiled(job, result.pool);
-  std::pair<int, int> newest{-1, -1};
-  for (const Candidate& candidate : result.pool) {
-    const v1::TrainerReport& report = job.trainers[candidate.trainer].report;
-    if (!report.has_restorable() || report.restorable().manifest() == spoiled) continue;
-    const std::pair<int, int> found{report.restorable().generation(), report.restorable().step()};
-    if (found <= newest) continue;
-    newest = found;
-    if (best != nullptr && best->step >= found.second) continue;
-    result.origin = {Origin::Kind::kCheckpoint, found.second, 0, report.restorable().manifest()};
-  }
-  return result;
-}
-
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it.
 void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, bool others_to_come) {
   const bool others_live = std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
@@ -197,15 +83,6 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
 }
 
 }  // namespace
-
-bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now) {
-  if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
-  if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
-  if (job.excluded_until.count(trainer.report.node()) || IsDraining(state, trainer.report.node())) return false;
-  if (job.refused.count(trainer.report.trainer())) return false;
-  constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
-  return now - trainer.heard <= std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0 + kSlackSeconds;
-}
 
 void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) {
   job.active = false;

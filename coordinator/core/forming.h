@@ -15,9 +15,6 @@ void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure);
 // Forms the next generation, or finishes the job, or says what it waits for. REQUIRES: !job.active, !IsOver(job).
 void TryForm(Turn& turn, Job& job);
 
-// A READY trainer that may join the next generation now.
-bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now);
-
 // All members that live have finished: SUCCEEDED when their digests agree, else FAILED. False: not all have.
 bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views);
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/forming.h"
+#include "coordinator/core/candidates.h"
 #include "coordinator/core/ranges.h"
 #include "coordinator/core/text.h"
 
@@ -47,6 +47,7 @@ std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
   std::vector<std::string> names;
   for (const auto& [id, trainer] : job.trainers) {
     if (static_cast<int>(names.size()) >= room) break;
+    if (job.excluded_until.count(trainer.report.node())) continue;
     if (MayJoin(turn.state, job, trainer, turn.now)) names.push_back(ShortName(id));
   }
   if (names.empty()) return std::nullopt;

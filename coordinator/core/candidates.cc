@@ -1,0 +1,63 @@
+#include "coordinator/core/candidates.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::core {
+
+Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
+  const v1::TrainerReport& report = trainer.report;
+  Candidate candidate;
+  candidate.trainer = report.trainer();
+  candidate.node = report.node();
+  candidate.address = report.address();
+  candidate.host = report.host();
+  candidate.previous_rank = previous_rank;
+  candidate.step = report.step();
+  candidate.attempt = report.attempt();
+  candidate.holding.seconds = report.micro_batch_seconds();
+  if (report.phase() == v1::TRAINER_INTERRUPTED) {
+    candidate.holding.holds.assign(report.assigned().begin(), report.assigned().end());
+    candidate.holding.computed = report.computed();
+  }
+  return candidate;
+}
+
+bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now) {
+  if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
+  if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
+  if (IsDraining(state, trainer.report.node())) return false;
+  if (job.refused.count(trainer.report.trainer())) return false;
+  constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
+  return now - trainer.heard <= std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0 + kSlackSeconds;
+}
+
+std::vector<Candidate> Joiners(const Turn& turn, const Job& job) {
+  std::vector<Candidate> joiners;
+  for (const auto& [id, trainer] : job.trainers) {
+    if (MayJoin(turn.state, job, trainer, turn.now) && !job.excluded_until.count(trainer.report.node())) {
+      joiners.push_back(ToCandidate(trainer, -1));
+    }
+  }
+  return joiners;
+}
+
+void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to) {
+  for (const Candidate& joiner : joiners) {
+    if (static_cast<int>(pool.size()) >= up_to) return;
+    pool.push_back(joiner);
+  }
+}
+
+void WaitForWorkers(Turn& turn, Job& job, size_t have) {
+  const int missing = MinWorkers(job) - static_cast<int>(have);
+  const std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
+                                          " (has ", have, ", needs ", MinWorkers(job), ")");
+  if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
+    turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.forming.reason));
+  }
+  SetState(job, v1::PENDING, reason);
+}
+
+}  // namespace rekindle::core

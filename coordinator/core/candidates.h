@@ -1,0 +1,29 @@
+// Who can be in the next membership, as candidates for its formation.
+#ifndef REKINDLE_COORDINATOR_CORE_CANDIDATES_H_
+#define REKINDLE_COORDINATOR_CORE_CANDIDATES_H_
+
+#include <vector>
+
+#include "coordinator/core/formation.h"
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+// `previous_rank` -1: joins. `live` is left for the caller to decide.
+Candidate ToCandidate(const Trainer& trainer, int previous_rank);
+
+// A READY trainer that is there and may join the next generation (unless its node is kept out).
+bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now);
+
+// Those that may join and whose node is not kept out.
+std::vector<Candidate> Joiners(const Turn& turn, const Job& job);
+
+// Appends joiners until there are `up_to`.
+void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to);
+
+// Shows the job as PENDING for want of workers.
+void WaitForWorkers(Turn& turn, Job& job, size_t have);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_CANDIDATES_H_
