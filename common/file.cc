@@ -214,8 +214,7 @@ absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, si
   const auto size = (*file)->Size();
   if (!size.ok()) return size.status();
   if (static_cast<uint64_t>(*size) > limit) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(path, " has ", *size, " bytes, more than the ", limit, " allowed"));
+    return absl::OutOfRangeError(absl::StrCat(path, " has ", *size, " bytes, more than the ", limit, " allowed"));
   }
   std::string content(static_cast<size_t>(*size), '\0');
   const auto got = (*file)->ReadAt(0, content.data(), content.size());

@@ -1,0 +1,143 @@
+#include "common/file.h"
+
+#include <errno.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "common/fault_file.h"
+
+namespace rekindle::common {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// What both file systems promise.
+class FileSystemTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    if (GetParam()) {
+      char folder[] = "/tmp/rekindle-file-test-XXXXXX";
+      root_ = ::mkdtemp(folder);
+      fs_ = PosixFileSystem();
+    } else {
+      root_ = "/root";
+      fs_ = &memory_;
+      ASSERT_TRUE(fs_->CreateFolder(root_).ok());
+    }
+  }
+  void TearDown() override {
+    if (GetParam()) std::filesystem::remove_all(root_);
+  }
+
+  FaultFileSystem memory_;
+  FileSystem* fs_ = nullptr;
+  std::string root_;
+};
+
+TEST_P(FileSystemTest, WritesListsAndReads) {
+  ASSERT_TRUE(CreateFolders(*fs_, root_ + "/a/b").ok());
+  ASSERT_TRUE(CreateFolders(*fs_, root_ + "/a/b").ok());
+  ASSERT_TRUE(WriteFileAtomic(*fs_, root_ + "/a/b/file", "one").ok());
+  ASSERT_TRUE(WriteFileAtomic(*fs_, root_ + "/a/b/file", "three").ok());
+  EXPECT_THAT(fs_->List(root_ + "/a/b").value(), ElementsAre("file"));
+  EXPECT_EQ(ReadFile(*fs_, root_ + "/a/b/file", 5).value(), "three");
+  EXPECT_EQ(fs_->Stat(root_ + "/a/b/file")->size, 5);
+  EXPECT_TRUE(fs_->Stat(root_ + "/a/b")->is_folder);
+  ASSERT_TRUE(fs_->Remove(root_ + "/a/b/file").ok());
+  EXPECT_THAT(fs_->List(root_ + "/a/b").value(), IsEmpty());
+}
+
+TEST_P(FileSystemTest, ErrorsNameThePath) {
+  const std::string gone = root_ + "/gone";
+  EXPECT_TRUE(absl::IsNotFound(fs_->Open(gone).status()));
+  EXPECT_THAT(std::string(fs_->Open(gone).status().message()), HasSubstr(gone));
+  EXPECT_TRUE(absl::IsNotFound(fs_->List(gone).status()));
+  EXPECT_TRUE(absl::IsNotFound(fs_->Stat(gone).status()));
+  EXPECT_TRUE(absl::IsNotFound(fs_->Remove(gone)));
+  EXPECT_TRUE(absl::IsNotFound(fs_->Touch(gone)));
+  EXPECT_TRUE(absl::IsNotFound(fs_->Create(gone + "/file").status()));
+  ASSERT_TRUE(WriteFileAtomic(*fs_, root_ + "/file", "x").ok());
+  EXPECT_TRUE(absl::IsAlreadyExists(fs_->Create(root_ + "/file").status()));
+  EXPECT_TRUE(absl::IsAlreadyExists(CreateFolders(*fs_, root_ + "/file")));
+  EXPECT_FALSE(CreateFolders(*fs_, root_ + "/file/below").ok());
+}
+
+TEST_P(FileSystemTest, ReadsAreBounded) {
+  ASSERT_TRUE(WriteFileAtomic(*fs_, root_ + "/file", "12345678").ok());
+  EXPECT_TRUE(absl::IsOutOfRange(ReadFile(*fs_, root_ + "/file", 7).status()));
+  const auto file = fs_->Open(root_ + "/file");
+  char buffer[16];
+  EXPECT_EQ((*file)->ReadAt(5, buffer, sizeof(buffer)).value(), 3u);
+  EXPECT_EQ((*file)->ReadAt(100, buffer, sizeof(buffer)).value(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "Posix" : "Fault"; });
+
+TEST(PosixFileSystemTest, OpensNoFifo) {
+  char folder[] = "/tmp/rekindle-file-test-XXXXXX";
+  const std::string root = ::mkdtemp(folder);
+  ASSERT_EQ(::mkfifo((root + "/fifo").c_str(), 0600), 0);
+  EXPECT_TRUE(absl::IsInvalidArgument(PosixFileSystem()->Open(root + "/fifo").status()));
+  std::filesystem::remove_all(root);
+}
+
+TEST(ErrnoStatusTest, SaysWhatKind) {
+  EXPECT_TRUE(absl::IsResourceExhausted(ErrnoStatus(ENOSPC, "cannot write", "/f")));
+  EXPECT_TRUE(absl::IsPermissionDenied(ErrnoStatus(EROFS, "cannot write", "/f")));
+  EXPECT_TRUE(absl::IsInternal(ErrnoStatus(EIO, "cannot write", "/f")));
+  EXPECT_THAT(std::string(ErrnoStatus(ENOSPC, "cannot write", "/f").message()), HasSubstr("/f: No space left"));
+}
+
+TEST(FaultFileSystemTest, CrashLosesWhatWasNotSynced) {
+  FaultFileSystem fs;
+  ASSERT_TRUE(CreateFolders(fs, "/d").ok());
+  ASSERT_TRUE(WriteFileAtomic(fs, "/d/kept", "kept").ok());
+  auto file = fs.Create("/d/lost").value();
+  ASSERT_TRUE(file->Append("lost", 4).ok());
+  ASSERT_TRUE(file->Sync().ok());  // Bytes durable, name not.
+  auto half = fs.Create("/d/half").value();
+  ASSERT_TRUE(half->Append("ha", 2).ok());
+  ASSERT_TRUE(half->Sync().ok());
+  ASSERT_TRUE(fs.SyncDir("/d").ok());
+  ASSERT_TRUE(half->Append("lf", 2).ok());
+  ASSERT_TRUE(fs.Rename("/d/lost", "/d/renamed").ok());
+  fs.Crash(0);
+  EXPECT_THAT(fs.Files(), ElementsAre("/d/half", "/d/kept", "/d/lost"));
+  EXPECT_EQ(fs.Get("/d/half"), "ha");
+}
+
+TEST(FaultFileSystemTest, AtomicWriteIsAllOrNothingAtEveryCrash) {
+  for (int64_t at = 0; at < 6; ++at) {
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+      FaultFileSystem fs;
+      ASSERT_TRUE(CreateFolders(fs, "/d").ok());
+      ASSERT_TRUE(WriteFileAtomic(fs, "/d/file", "old").ok());
+      fs.FailAt(at, absl::InternalError("crashed"), /*for_ever=*/true);
+      const bool written = WriteFileAtomic(fs, "/d/file", "new!").ok();
+      EXPECT_FALSE(written);
+      fs.Crash(seed);
+      const std::string content = fs.Get("/d/file");
+      EXPECT_TRUE(content == "old" || content == "new!") << "operation " << at << ", seed " << seed << ": " << content;
+    }
+  }
+}
+
+TEST(FaultFileSystemTest, FailsOnce) {
+  FaultFileSystem fs;
+  fs.FailAt(1, absl::ResourceExhaustedError("full"), /*for_ever=*/false);
+  EXPECT_TRUE(fs.CreateFolder("/a").ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(fs.CreateFolder("/b")));
+  EXPECT_TRUE(fs.CreateFolder("/b").ok());
+  EXPECT_THAT(fs.operations(), ElementsAre("mkdir /a", "mkdir /b", "mkdir /b"));
+}
+
+}  // namespace
+}  // namespace rekindle::common
