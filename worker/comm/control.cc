@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+
 namespace rekindle::comm {
 
 void SetDetail(ControlFrame& frame, const std::string& text) {
@@ -20,6 +22,31 @@ std::string GetDetail(const ControlFrame& frame) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c > 0x7e; }, '?');
   return text;
+}
+
+ControlFrame MakeAbort(const Verdict& verdict) {
+  ControlFrame frame{.type = ControlFrame::kAbort};
+  for (const Accusation& accusation : verdict.accusations) {
+    frame.accused |= uint64_t{1} << accusation.rank;
+    frame.kind = static_cast<uint32_t>(accusation.kind);
+  }
+  const absl::string_view message = verdict.status.message();
+  SetDetail(frame, verdict.accusations.empty() ? std::string(message) : verdict.accusations.front().detail);
+  return frame;
+}
+
+Verdict ReadAbort(const ControlFrame& frame, int from, int self, int world_size) {
+  Verdict verdict;
+  const std::string detail = GetDetail(frame);
+  for (int accused = 0; accused < world_size; ++accused) {
+    if ((frame.accused >> accused & 1) == 0 || accused == self) continue;
+    const auto kind = static_cast<Accusation::Kind>(std::min<uint32_t>(frame.kind, 2));
+    verdict.accusations.push_back({accused, kind, absl::StrCat("reported by rank ", from, ": ", detail)});
+  }
+  const bool me = (frame.accused >> self & 1) != 0;
+  verdict.status = absl::AbortedError(
+      absl::StrCat("rank ", from, " ended the communicator", me ? " and accuses this rank" : "", ": ", detail));
+  return verdict;
 }
 
 ControlChannel::ControlChannel(UniqueFd fd) : fd_(std::move(fd)) { TuneStream(fd_.get()); }

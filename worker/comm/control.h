@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
+#include "worker/comm/communicator.h"
 #include "worker/comm/socket.h"
 
 namespace rekindle::comm {
@@ -36,6 +39,15 @@ static_assert(sizeof(ControlFrame) == 128);
 // Puts a printable, cut copy of `text` into the frame; and takes it out again, whatever a peer put there.
 void SetDetail(ControlFrame& frame, const std::string& text);
 std::string GetDetail(const ControlFrame& frame);
+
+// What a rank that ended its communicator tells the others, and what they make of it: the same accusations, except of
+// themselves.
+struct Verdict {
+  absl::Status status;
+  std::vector<Accusation> accusations;
+};
+ControlFrame MakeAbort(const Verdict& verdict);
+Verdict ReadAbort(const ControlFrame& frame, int from, int self, int world_size);
 
 // Owns the socket. Send() may be called by any thread, Receive() by one.
 class ControlChannel {

@@ -136,17 +136,8 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
 }
 
 void Monitor::HandleAbort(int rank, const ControlFrame& frame) {
-  const std::string detail = GetDetail(frame);
-  std::vector<Accusation> accusations;
-  for (int accused = 0; accused < static_cast<int>(peers_.size()); ++accused) {
-    if ((frame.accused >> accused & 1) == 0 || accused == mesh_.rank()) continue;
-    const auto kind = static_cast<Accusation::Kind>(std::min<uint32_t>(frame.kind, 2));
-    accusations.push_back({accused, kind, absl::StrCat("reported by rank ", rank, ": ", detail)});
-  }
-  const bool me = (frame.accused >> mesh_.rank() & 1) != 0;
-  Fail(absl::AbortedError(
-           absl::StrCat("rank ", rank, " ended the communicator", me ? " and accuses this rank" : "", ": ", detail)),
-       std::move(accusations));
+  Verdict verdict = ReadAbort(frame, rank, mesh_.rank(), static_cast<int>(peers_.size()));
+  Fail(std::move(verdict.status), std::move(verdict.accusations));
 }
 
 void Monitor::CheckSuspects(double now) {

@@ -138,18 +138,11 @@ void RingCommunicator::Fail(absl::Status status, std::vector<Accusation> accusat
   }
   mesh_.End();
   monitor_->Stop();
-  TellPeersOfFailure(status, accusations);
+  TellPeers(MakeAbort({status, accusations}));
   if (!local && options_.on_error) options_.on_error(status, accusations);
 }
 
-void RingCommunicator::TellPeersOfFailure(const absl::Status& status, const std::vector<Accusation>& accusations) {
-  ControlFrame frame{.type = ControlFrame::kAbort};
-  for (const Accusation& accusation : accusations) {
-    frame.accused |= uint64_t{1} << accusation.rank;
-    frame.kind = static_cast<uint32_t>(accusation.kind);
-  }
-  const absl::string_view message = status.message();
-  SetDetail(frame, accusations.empty() ? std::string(message) : accusations.front().detail);
+void RingCommunicator::TellPeers(const ControlFrame& frame) {
   for (const PeerConnection& peer : options_.peers) {
     if (!peer.control) continue;
     peer.control->Send(frame);
@@ -169,12 +162,7 @@ void RingCommunicator::Close() {
     stage_ = Stage::kClosed;
   }
   monitor_->Stop();
-  const ControlFrame frame{.type = ControlFrame::kClose};
-  for (const PeerConnection& peer : options_.peers) {
-    if (!peer.control) continue;
-    peer.control->Send(frame);
-    peer.control->Shutdown();
-  }
+  TellPeers({.type = ControlFrame::kClose});
 }
 
 void RingCommunicator::SetDeadlines(const Deadlines& deadlines) { monitor_->SetDeadlines(deadlines); }

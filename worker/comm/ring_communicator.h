@@ -70,7 +70,8 @@ class RingCommunicator : public Communicator {
   void Execute(Operation& operation);
   // The first call wins: ends everything, tells the peers. `local`: the caller of Abort() knows already.
   void Fail(absl::Status status, std::vector<Accusation> accusations, bool local);
-  void TellPeersOfFailure(const absl::Status& status, const std::vector<Accusation>& accusations);
+  // The last thing they hear.
+  void TellPeers(const ControlFrame& frame);
   // What an operation that was not completed ends with.
   absl::Status EndStatus() const;
 

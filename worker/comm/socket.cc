@@ -71,6 +71,11 @@ void WakeFd::Clear() {
   [[maybe_unused]] const ssize_t rc = read(fd_.get(), &count, sizeof(count));
 }
 
+bool WakeFd::IsSet() const {
+  pollfd fd{fd_.get(), POLLIN, 0};
+  return poll(&fd, 1, 0) > 0;
+}
+
 absl::Status WaitReady(int fd, short events, const WaitLimit& limit) {
   while (true) {
     const double left = limit.deadline - common::SteadySeconds();

@@ -39,6 +39,7 @@ class WakeFd {
   int get() const { return fd_.get(); }
   void Set();
   void Clear();
+  bool IsSet() const;
 
  private:
   UniqueFd fd_;
