@@ -1,0 +1,66 @@
+// What every verb shares: where the coordinator is, how to print, how an outcome becomes an exit code.
+#ifndef REKINDLE_CLI_CONTEXT_H_
+#define REKINDLE_CLI_CONTEXT_H_
+
+#include <google/protobuf/message.h>
+#include <grpcpp/client_context.h>
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "rekindle/v1/coordinator.grpc.pb.h"
+
+namespace rekindle::cli {
+
+enum ExitCode { kOk = 0, kFailed = 1, kWrongUse = 2, kUnreachable = 3 };
+
+// Thread-compatible. Lives as long as the command.
+class Context {
+ public:
+  std::string endpoint = "127.0.0.1:7070";
+  std::string output = "text";  // Or "json".
+
+  bool json() const { return output == "json"; }
+  // The coordinator. UNAVAILABLE errors of calls name the endpoint and the fix, see Check.
+  v1::Coordinator::StubInterface& coordinator();
+  // One unary call with a deadline.
+  template <typename Request, typename Reply>
+  absl::Status Call(grpc::Status (v1::Coordinator::StubInterface::*method)(grpc::ClientContext*, const Request&,
+                                                                           Reply*),
+                    const Request& request, Reply* reply) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    return Check((coordinator().*method)(&context, request, reply));
+  }
+  absl::Status Check(const grpc::Status& status) const;
+  static void SetDeadline(grpc::ClientContext& context);
+
+  // Runs when its verb was given; the exit code of the command.
+  using Action = std::function<absl::Status()>;
+  void OnRun(CLI::App* verb, Action action);
+  int exit_code = kOk;
+
+ private:
+  absl::Status connect_error_;
+  std::unique_ptr<v1::Coordinator::StubInterface> stub_;
+};
+
+// Proto field names, all primitives. `indent` false: one line.
+std::string ToJson(const google::protobuf::Message& message, bool indent = true);
+// A random 128-bit hex id: a mutating call sent twice has one effect.
+std::string NewRequestId();
+
+// Each adds its verbs to the command.
+void AddJobVerbs(CLI::App& app, Context& context);
+void AddWatchVerb(CLI::App& app, Context& context);
+void AddStreamVerbs(CLI::App& app, Context& context);
+void AddNodeVerbs(CLI::App& app, Context& context);
+void AddCheckpointVerbs(CLI::App& app, Context& context);
+void AddUpVerb(CLI::App& app, Context& context);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_CONTEXT_H_

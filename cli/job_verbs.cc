@@ -1,0 +1,181 @@
+// submit, validate, jobs, get, cancel, pause, resume.
+#include <filesystem>
+#include <iostream>
+#include <memory>
+
+#include "cli/context.h"
+#include "cli/text.h"
+#include "cli/watch.h"
+#include "common/file.h"
+#include "common/spec/yaml.h"
+
+namespace rekindle::cli {
+namespace {
+
+// Relative paths in a job file are relative to the file.
+void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
+  for (std::string& text : *spec->mutable_data()->mutable_text()) {
+    if (!text.empty() && std::filesystem::path(text).is_relative()) text = (folder / text).lexically_normal();
+  }
+}
+
+absl::StatusOr<v1::Job> ReadJobFile(const std::string& path) {
+  auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
+  if (!text.ok()) return text.status();
+  v1::Job job;
+  if (absl::Status status = common::ParseYaml(*text, path, &job); !status.ok()) return status;
+  ResolvePaths(std::filesystem::absolute(path).parent_path(), job.mutable_spec());
+  return job;
+}
+
+void PrintJob(const Context& context, const v1::Job& job) {
+  if (context.json()) {
+    std::cout << ToJson(job) << "\n";
+    return;
+  }
+  const v1::JobStatus& s = job.status();
+  std::cout << job.name() << "  " << StateName(s.state()) << "  (uid " << job.uid() << ")\n";
+  if (!s.reason().empty()) std::cout << "  reason       " << Printable(s.reason()) << "\n";
+  std::cout << "  step         " << s.step() << " of " << s.resolved_spec().training().steps() << ", generation "
+            << s.generation() << "\n";
+  if (s.step() > 0) {
+    std::cout << "  loss         " << Fixed(s.loss(), 4) << " nats a token, " << Short(s.tokens_per_second())
+              << " tokens/s\n";
+  }
+  if (s.validation_bits_per_byte() > 0) {
+    std::cout << "  validation   " << Fixed(s.validation_bits_per_byte(), 4) << " bits a byte (unigram baseline "
+              << Fixed(s.unigram_bits_per_byte(), 4) << ")\n";
+  }
+  for (const v1::MemberStatus& m : s.members()) {
+    std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", micro-batches " << m.micro_batch_begin() << "-"
+              << m.micro_batch_end() << "\n";
+  }
+  if (s.checkpoint_step() >= 0) std::cout << "  checkpoint   step " << s.checkpoint_step() << "\n";
+  if (!s.last_event().empty()) std::cout << "  last event   " << Printable(s.last_event()) << "\n";
+  if (!s.state_digest().empty()) std::cout << "  digest       " << s.state_digest() << "\n";
+}
+
+void AddSubmit(CLI::App& app, Context& context) {
+  struct Flags {
+    std::string file;
+    bool wait = false;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("submit", "Submit a job file; prints the job with its resolved spec");
+  verb->add_option("JOB.yaml", flags->file, "Job file: YAML or JSON (docs/jobs.md)")->required();
+  verb->add_flag("--wait", flags->wait, "Show progress until the job has ended; exit 0 only if it succeeded");
+  context.OnRun(verb, [flags, &context]() -> absl::Status {
+    auto job = ReadJobFile(flags->file);
+    if (!job.ok()) return job.status();
+    v1::SubmitJobRequest request;
+    *request.mutable_job() = *std::move(job);
+    request.set_request_id(NewRequestId());
+    v1::Job submitted;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::SubmitJob, request, &submitted);
+    if (!status.ok()) return status;
+    if (!flags->wait) {
+      PrintJob(context, submitted);
+      return absl::OkStatus();
+    }
+    v1::Job last;
+    status = WatchJob(context, submitted.uid(), &last);
+    if (!status.ok()) return status;
+    PrintJob(context, last);
+    if (last.status().state() == v1::SUCCEEDED) return absl::OkStatus();
+    return absl::AbortedError("job " + last.name() + " ended as " + StateName(last.status().state()) + ": " +
+                              Printable(last.status().reason()));
+  });
+}
+
+void AddValidate(CLI::App& app, Context& context) {
+  auto file = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("validate", "Check a job file and print it with every default filled in");
+  verb->add_option("JOB.yaml", *file, "Job file")->required();
+  context.OnRun(verb, [file, &context]() -> absl::Status {
+    auto job = ReadJobFile(*file);
+    if (!job.ok()) return job.status();
+    v1::ValidateJobRequest request;
+    *request.mutable_job() = *std::move(job);
+    v1::Job resolved;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::ValidateJob, request, &resolved);
+    if (!status.ok()) return status;
+    std::cout << ToJson(resolved) << "\n";
+    return absl::OkStatus();
+  });
+}
+
+void AddJobs(CLI::App& app, Context& context) {
+  CLI::App* verb = app.add_subcommand("jobs", "List jobs");
+  context.OnRun(verb, [&context]() -> absl::Status {
+    v1::ListJobsReply all;
+    v1::ListJobsRequest request;
+    do {
+      v1::ListJobsReply page;
+      absl::Status status = context.Call(&v1::Coordinator::StubInterface::ListJobs, request, &page);
+      if (!status.ok()) return status;
+      for (v1::Job& job : *page.mutable_jobs()) *all.add_jobs() = std::move(job);
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    if (context.json()) {
+      std::cout << ToJson(all) << "\n";
+      return absl::OkStatus();
+    }
+    std::vector<std::vector<std::string>> rows = {{"NAME", "STATE", "STEP", "LOSS", "MEMBERS", "GENERATION", "REASON"}};
+    for (const v1::Job& job : all.jobs()) {
+      const v1::JobStatus& s = job.status();
+      rows.push_back({job.name(), StateName(s.state()),
+                      std::to_string(s.step()) + "/" + std::to_string(s.resolved_spec().training().steps()),
+                      s.step() > 0 ? Fixed(s.loss(), 4) : "-", std::to_string(s.members_size()),
+                      std::to_string(s.generation()), Printable(s.reason())});
+    }
+    std::cout << Table(rows);
+    return absl::OkStatus();
+  });
+}
+
+void AddGet(CLI::App& app, Context& context) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("get", "Show one job");
+  verb->add_option("JOB", *name, "Name or uid")->required();
+  context.OnRun(verb, [name, &context]() -> absl::Status {
+    v1::GetJobRequest request;
+    request.set_job(*name);
+    v1::Job job;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::GetJob, request, &job);
+    if (status.ok()) PrintJob(context, job);
+    return status;
+  });
+}
+
+using JobMethod = grpc::Status (v1::Coordinator::StubInterface::*)(grpc::ClientContext*, const v1::JobRequest&,
+                                                                   v1::Job*);
+
+void AddChange(CLI::App& app, Context& context, const char* name, const char* help, JobMethod method) {
+  auto job_name = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand(name, help);
+  verb->add_option("JOB", *job_name, "Name or uid")->required();
+  context.OnRun(verb, [job_name, method, &context]() -> absl::Status {
+    v1::JobRequest request;
+    request.set_job(*job_name);
+    request.set_request_id(NewRequestId());
+    v1::Job job;
+    absl::Status status = context.Call(method, request, &job);
+    if (status.ok()) PrintJob(context, job);
+    return status;
+  });
+}
+
+}  // namespace
+
+void AddJobVerbs(CLI::App& app, Context& context) {
+  AddSubmit(app, context);
+  AddValidate(app, context);
+  AddJobs(app, context);
+  AddGet(app, context);
+  using Stub = v1::Coordinator::StubInterface;
+  AddChange(app, context, "cancel", "End a job for good", &Stub::CancelJob);
+  AddChange(app, context, "pause", "Stop a job at the next step boundary; nothing is lost", &Stub::PauseJob);
+  AddChange(app, context, "resume", "Go on with a paused job", &Stub::ResumeJob);
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,176 @@
+#include "cli/supervisor.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+
+#include "common/clock.h"
+
+namespace rekindle::cli {
+namespace {
+
+constexpr double kFirstBackoff = 0.2;
+constexpr double kLongestBackoff = 10;
+constexpr double kSteady = 30;             // After so long a restart starts from the first back-off again.
+constexpr double kReplacementSeconds = 1;  // A lost node's successor comes after so long.
+constexpr double kDrainSeconds = 20;
+constexpr double kStopSeconds = 10;
+
+std::vector<std::string> Environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
+  return out;
+}
+
+// Processes that have `folder` among their arguments: what is left of a node.
+std::vector<pid_t> ProcessesOf(const std::string& folder) {
+  std::vector<pid_t> found;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const int fd = open((entry.path() / "cmdline").c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) continue;
+    std::string text(1 << 14, '\0');
+    const ssize_t got = read(fd, text.data(), text.size());
+    close(fd);
+    if (got <= 0) continue;
+    text.resize(static_cast<size_t>(got));
+    if (('\0' + text).find('\0' + folder + '\0') != std::string::npos) found.push_back(std::stoi(name));
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::Status Supervisor::Start(const Program& program) {
+  Running running;
+  running.program = program;
+  running.backoff = kFirstBackoff;
+  if (absl::Status status = Launch(running); !status.ok()) return status;
+  running_.push_back(std::move(running));
+  return absl::OkStatus();
+}
+
+absl::Status Supervisor::Launch(Running& running) {
+  const common::UniqueFd log(open(running.program.log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  if (!log.valid()) return common::ErrnoError("open " + running.program.log);
+  common::SpawnOptions options;
+  options.argv = running.program.argv;
+  options.environment = Environment();
+  options.output_fd = log.get();
+  options.new_session = true;  // Ctrl-C is ours to hand on, in order.
+  options.parent_death_signal = SIGTERM;
+  auto child = common::PendingChild::Start(options);
+  if (!child.ok()) return child.status();
+  auto process = common::Process::Open(child->identity());
+  if (!process.ok()) return process.status();
+  child->Release();
+  running.process = *std::move(process);
+  running.started_at = common::SteadySeconds();
+  return absl::OkStatus();
+}
+
+void Supervisor::HandleExit(Running& running, double now) {
+  const auto status = running.process->Reap();
+  running.process.reset();
+  std::printf("%s ended (%s)\n", running.program.name.c_str(),
+              status.ok() ? status->ToString().c_str() : std::string(status.status().message()).c_str());
+  if (now - running.started_at > kSteady) running.backoff = kFirstBackoff;
+  running.restart_at = now + running.backoff;
+  running.backoff = std::min(2 * running.backoff, kLongestBackoff);
+  if (running.program.essential) LoseGroup(running.program.group, now);
+}
+
+void Supervisor::LoseGroup(const std::string& group, double now) {
+  const std::string folder = root_ + "/nodes/" + group;
+  std::printf("node %s is gone; a fresh one takes its place\n", group.c_str());
+  for (const pid_t pid : ProcessesOf(folder)) kill(pid, SIGKILL);
+  for (Running& other : running_) {
+    if (other.program.group != group) continue;
+    if (other.process) {
+      pollfd wait = {.fd = other.process->fd(), .events = POLLIN, .revents = 0};
+      poll(&wait, 1, 2000);
+      (void)other.process->Reap();
+      other.process.reset();
+    }
+    other.restart_at = std::max(other.restart_at, now + kReplacementSeconds);
+  }
+  std::error_code error;
+  std::filesystem::remove_all(folder, error);
+}
+
+void Supervisor::RestartDue(double now) {
+  for (Running& running : running_) {
+    if (running.process || running.restart_at > now) continue;
+    if (!running.program.group.empty()) {
+      std::error_code error;
+      std::filesystem::create_directories(root_ + "/nodes/" + running.program.group, error);
+      std::filesystem::permissions(root_ + "/nodes/" + running.program.group, std::filesystem::perms::owner_all, error);
+    }
+    if (const absl::Status status = Launch(running); !status.ok()) {
+      std::fprintf(stderr, "%s: %s\n", running.program.name.c_str(), std::string(status.message()).c_str());
+      running.restart_at = now + kLongestBackoff;
+    } else {
+      std::printf("%s restarted\n", running.program.name.c_str());
+    }
+  }
+}
+
+int Supervisor::NextTimeoutMs(double now) const {
+  double next = now + 60;
+  for (const Running& running : running_) {
+    if (!running.process) next = std::min(next, running.restart_at);
+  }
+  return std::max(0, static_cast<int>((next - now) * 1000) + 1);
+}
+
+absl::Status Supervisor::RunUntilSignal(int signal_fd) {
+  for (;;) {
+    std::fflush(stdout);
+    std::vector<pollfd> polled = {{.fd = signal_fd, .events = POLLIN, .revents = 0}};
+    for (const Running& running : running_) {
+      polled.push_back({.fd = running.process ? running.process->fd() : -1, .events = POLLIN, .revents = 0});
+    }
+    poll(polled.data(), polled.size(), NextTimeoutMs(common::SteadySeconds()));
+    if (common::ReadSignal(signal_fd) != 0) break;
+    const double now = common::SteadySeconds();
+    for (size_t i = 0; i < running_.size(); ++i) {
+      if (running_[i].process && running_[i].process->Exited()) HandleExit(running_[i], now);
+    }
+    RestartDue(now);
+  }
+  Shutdown(signal_fd);
+  return absl::OkStatus();
+}
+
+void Supervisor::Shutdown(int signal_fd) {
+  const auto stop = [&](auto&& which, double seconds) {
+    for (Running& r : running_) {
+      if (r.process && which(r)) (void)r.process->Signal(SIGTERM);
+    }
+    const double end = common::SteadySeconds() + seconds;
+    for (Running& r : running_) {
+      if (!r.process || !which(r)) continue;
+      while (!r.process->Exited() && common::SteadySeconds() < end && common::ReadSignal(signal_fd) == 0) {
+        pollfd wait[] = {{.fd = r.process->fd(), .events = POLLIN, .revents = 0},
+                         {.fd = signal_fd, .events = POLLIN, .revents = 0}};
+        poll(wait, 2, std::max(1, static_cast<int>((end - common::SteadySeconds()) * 1000)));
+      }
+      if (!r.process->Exited()) (void)r.process->Signal(SIGKILL);
+      r.process.reset();
+    }
+  };
+  std::printf("stopping: nodes drain first (again to kill)\n");
+  std::fflush(stdout);
+  stop([](const Running& r) { return r.program.essential; }, kDrainSeconds);
+  stop([](const Running&) { return true; }, kStopSeconds);
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,152 @@
+// up: the whole of Rekindle on one machine.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "cli/context.h"
+#include "cli/supervisor.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/process.h"
+
+namespace rekindle::cli {
+namespace {
+
+constexpr double kStartSeconds = 10;
+constexpr auto kPoll = std::chrono::milliseconds(20);
+
+struct Flags {
+  int workers = 2;
+  std::string dir;
+  int port = 7070;
+};
+
+std::string DefaultDir() {
+  if (const char* state = std::getenv("XDG_STATE_HOME"); state && *state) return std::string(state) + "/rekindle";
+  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.local/state/rekindle";
+  return "rekindle-state";
+}
+
+// Where this program lies, with its siblings.
+std::filesystem::path Beside() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+// Restarts must find the same port, so a free one is chosen here rather than by the coordinator.
+int FreePort() {
+  const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(address);
+  if (!fd.valid() || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) return 0;
+  if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.sin_port);
+}
+
+absl::Status MakeFolder(const std::filesystem::path& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (!error) std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
+  if (error) return absl::FailedPreconditionError("cannot make the folder " + path.string() + ": " + error.message());
+  return absl::OkStatus();
+}
+
+// The coordinator writes its address once it listens. `log`: where it says why it does not.
+absl::StatusOr<std::string> AwaitEndpoint(const std::string& file, const std::string& log) {
+  const double end = common::SteadySeconds() + kStartSeconds;
+  while (common::SteadySeconds() < end) {
+    auto text = common::ReadFile(*common::PosixFileSystem(), file, 256);
+    if (text.ok() && !text->empty()) return text->substr(0, text->find('\n'));
+    for (const pid_t child : common::Children()) {
+      const auto identity = common::Identify(child);
+      if (identity.ok() && !identity->Alive()) {
+        auto said = common::ReadFile(*common::PosixFileSystem(), log, 1 << 20);
+        return absl::FailedPreconditionError("the coordinator did not start:\n" + (said.ok() ? *said : log));
+      }
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return absl::DeadlineExceededError("the coordinator did not start within 10 s; see " + log);
+}
+
+absl::Status StartNode(Supervisor& supervisor, const std::string& root, const std::string& node,
+                       const std::string& endpoint) {
+  const std::string dir = root + "/nodes/" + node;
+  if (absl::Status status = MakeFolder(dir); !status.ok()) return status;
+  const std::string log = root + "/logs/" + node;
+  absl::Status status = supervisor.Start({.name = node + " checkpoint service",
+                                          .argv = {Beside() / "rekindle-checkpoint", "--dir", dir},
+                                          .log = log + "-checkpoint.log",
+                                          .group = node});
+  if (!status.ok()) return status;
+  return supervisor.Start(
+      {.name = node + " worker",
+       .argv = {Beside() / "rekindle-worker", "init", "--dir", dir, "--coordinator", endpoint, "--node", node},
+       .log = log + "-worker.log",
+       .group = node,
+       .essential = true});
+}
+
+absl::Status Up(Context& context, const Flags& flags) {
+  auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
+  if (!signals.ok()) return signals.status();
+  const std::string root = std::filesystem::absolute(flags.dir);
+  const int port = flags.port != 0 ? flags.port : FreePort();
+  for (const char* folder : {"", "/logs", "/coordinator"}) {
+    if (absl::Status status = MakeFolder(root + folder); !status.ok()) return status;
+  }
+  std::error_code error;
+  const std::string endpoint_file = root + "/coordinator/endpoint";
+  std::filesystem::remove(endpoint_file, error);
+  std::filesystem::remove(root + "/logs/coordinator.log", error);
+  Supervisor supervisor(root);
+  absl::Status status = supervisor.Start({.name = "coordinator",
+                                          .argv = {Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
+                                                   "--listen", "127.0.0.1:" + std::to_string(port)},
+                                          .log = root + "/logs/coordinator.log"});
+  if (!status.ok()) return status;
+  const auto endpoint = AwaitEndpoint(endpoint_file, root + "/logs/coordinator.log");
+  if (!endpoint.ok()) return endpoint.status();
+  for (int i = 1; i <= flags.workers; ++i) {
+    if (status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint); !status.ok()) return status;
+  }
+  if (context.json()) {
+    std::cout << "{\"endpoint\": \"" << *endpoint << "\", \"dir\": \"" << root << "\"}" << std::endl;
+  } else {
+    std::cout << "coordinator at " << *endpoint << ", " << flags.workers << " workers, everything under " << root
+              << "\nsubmit a job:  rekindle submit examples/gpt-text.yaml --wait"
+              << (flags.port == 7070 ? "" : "  --endpoint " + *endpoint)
+              << "\nstop with Ctrl-C; the same command goes on with the same jobs" << std::endl;
+  }
+  return supervisor.RunUntilSignal(signals->get());
+}
+
+}  // namespace
+
+void AddUpVerb(CLI::App& app, Context& context) {
+  auto flags = std::make_shared<Flags>();
+  flags->dir = DefaultDir();
+  CLI::App* verb =
+      app.add_subcommand("up", "Run a coordinator and some workers on this machine, and keep them running");
+  verb->add_option("--workers", flags->workers, "Nodes, one trainer each")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  verb->add_option("--dir", flags->dir, "Folder for all state and logs")->capture_default_str();
+  verb->add_option("--port", flags->port, "Of the coordinator, on loopback; 0: any")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  context.OnRun(verb, [flags, &context] { return Up(context, *flags); });
+}
+
+}  // namespace rekindle::cli
