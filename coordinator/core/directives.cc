@@ -70,7 +70,14 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
   return ForOther(state, job, id, trainer);
 }
 
-// A draining node keeps what is still a member; everything else there stops.
+bool ListsRunning(const NodeState& node, const std::string& trainer) {
+  for (const v1::TrainerProcess& process : node.report.trainers()) {
+    if (process.running() && process.trainer() == trainer) return true;
+  }
+  return false;
+}
+
+// A draining node keeps what lives there and is still a member; everything else stops, nothing is started.
 bool IsDesired(const State& state, const Job& job, const std::string& node, int slot) {
   if (IsOver(job)) return false;
   if (!IsDraining(state, node)) return true;
@@ -78,7 +85,8 @@ bool IsDesired(const State& state, const Job& job, const std::string& node, int 
   for (const v1::Member& member : job.record.membership().members()) {
     if (member.node() != node || SlotOf(member.trainer()) != slot) continue;
     const Trainer* trainer = FindTrainer(job, member.trainer());
-    return trainer == nullptr || trainer->death.empty();
+    if (trainer != nullptr && !trainer->death.empty()) return false;
+    return (trainer != nullptr && trainer->reported) || ListsRunning(state.nodes.at(node), member.trainer());
   }
   return false;
 }

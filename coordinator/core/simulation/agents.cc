@@ -1,0 +1,119 @@
+// The model of an agent: level-triggered, as worker/agent.
+#include "absl/strings/str_cat.h"
+#include "common/version.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+
+void World::AgentLoop(const std::string& name, int incarnation) {
+  SimNode& node = nodes_[name];
+  if (!node.up || !node.agent || node.agent_incarnation != incarnation) return;
+  AgentReport(node);
+  queue_.At(queue_.now() + chance_.Uniform(0.15, 0.35), [this, name, incarnation] { AgentLoop(name, incarnation); });
+}
+
+void World::AgentReport(SimNode& node) {
+  v1::NodeReport report;
+  report.set_node(node.name);
+  report.set_incarnation(absl::StrCat("i", node.incarnation));
+  report.set_agent_incarnation(absl::StrCat("a", node.agent_incarnation));
+  report.set_protocol_version(common::kProtocolVersion);
+  report.set_slots(1);
+  report.set_wait_ms(500);
+  report.set_draining(node.draining);
+  report.set_drain_reason("SIGTERM");
+  if (!node.process.empty()) {
+    v1::TrainerProcess* process = report.add_trainers();
+    process->set_trainer(node.process);
+    process->set_job_uid(uid_);
+    process->set_running(true);
+  }
+  for (const Exit& exit : node.exits) {
+    v1::TrainerProcess* process = report.add_trainers();
+    process->set_trainer(exit.trainer);
+    process->set_job_uid(uid_);
+    process->set_exit_code(exit.code);
+  }
+  const int request = ++node.request, incarnation = node.agent_incarnation;
+  const std::string name = node.name;
+  Send([this, report, request, incarnation, name] {
+    if (!coordinator_up_) return;
+    Feed(NodeReported{report});
+    if (!coordinator_up_) return;
+    const v1::NodeDirective directive = cluster_->DirectiveForNode(name);
+    Send([this, directive, request, incarnation, name] {
+      SimNode& node = nodes_[name];
+      if (!node.up || !node.agent || node.agent_incarnation != incarnation || request < node.last_reply) return;
+      node.last_reply = request;
+      ObeyNode(node, directive);
+    });
+  });
+}
+
+void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
+  for (const std::string& acknowledged : directive.acknowledged_exits()) {
+    std::erase_if(node.exits, [&](const Exit& exit) { return exit.trainer == acknowledged; });
+  }
+  const bool probed = directive.probe() != node.directive.probe();
+  node.directive = directive;
+  if (directive.drained() && node.process.empty()) {
+    Note(absl::StrCat("agent of ", node.name, " leaves: drained"));
+    node.agent = false;
+    return;
+  }
+  const bool wanted = directive.trainers_size() > 0;
+  if (!wanted && !node.process.empty()) StopTrainer(processes_[node.process], -15, false);
+  if (wanted && node.process.empty()) StartTrainer(node);
+  if (probed) AgentReport(node);
+}
+
+void World::StartTrainer(SimNode& node) {
+  Process process;
+  process.node = node.name;
+  process.id = absl::StrCat(node.name, "/0/", node.incarnation, ".", ++node.started);
+  process.report.set_trainer(process.id);
+  process.report.set_node(node.name);
+  process.report.set_job_uid(uid_);
+  process.report.set_job_secret("secret");
+  process.report.set_protocol_version(common::kProtocolVersion);
+  process.report.set_phase(v1::TRAINER_STARTING);
+  process.report.set_data_fingerprint("data");
+  process.report.set_probe_digest("probe");
+  process.report.set_micro_batch_seconds(0);
+  process.report.set_wait_ms(1000);
+  node.process = process.id;
+  const std::string id = process.id;
+  processes_[id] = std::move(process);
+  Note(absl::StrCat("starts ", id));
+  AtProcess(id, chance_.Uniform(0.2, 0.8), [this](Process& p) {
+    std::pair<int, int> newest{0, -1};
+    int highest = 0;
+    for (const auto& checkpoint : store_) {
+      newest = std::max(newest, checkpoint);
+      highest = std::max(highest, checkpoint.first);
+    }
+    p.report.set_store_generation(highest);
+    if (newest.second >= 0) {
+      p.report.mutable_restorable()->set_manifest(absl::StrCat(newest.first, "-", newest.second));
+      p.report.mutable_restorable()->set_generation(newest.first);
+      p.report.mutable_restorable()->set_step(newest.second);
+    }
+    p.report.set_phase(v1::TRAINER_READY);
+    TrainerLoop(p.id);
+  });
+}
+
+// `silent`: no socket is closed (the machine lost its power).
+void World::StopTrainer(Process& process, int code, bool silent) {
+  if (!process.alive) return;
+  Note(absl::StrCat("trainer ", process.id, " dies, code ", code, silent ? ", silently" : ""));
+  process.alive = false;
+  SimNode& node = nodes_[process.node];
+  if (node.process == process.id) node.process.clear();
+  if (!silent) TellPeers(process.id, process.report.generation(), 0.01);
+  if (!node.up) return;
+  node.exits.push_back({process.id, code});
+  if (node.agent) AgentReport(node);
+}
+
+}  // namespace rekindle::core::simulation

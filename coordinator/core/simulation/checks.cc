@@ -1,0 +1,91 @@
+// What must hold whatever happens. docs/guarantees.md names these checks.
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+// A partition of 0..n-1, or what is wrong with it.
+std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
+  std::vector<int> times(n, 0);
+  for (const std::set<int>& part : parts) {
+    for (int i : part) {
+      if (i < 0 || i >= n) return absl::StrCat(i, " is out of range");
+      ++times[i];
+    }
+  }
+  for (int i = 0; i < n; ++i) {
+    if (times[i] != 1) return absl::StrCat("micro-batch ", i, " is there ", times[i], " times");
+  }
+  return "";
+}
+
+}  // namespace
+
+// Each generation is above every earlier one and above the store; its parts are partitions.
+void World::CheckMembership(const v1::JobRecord& before, const v1::JobRecord& record) {
+  const v1::Membership& membership = record.membership();
+  if (membership.generation() == before.membership().generation()) {
+    if (membership.SerializeAsString() != before.membership().SerializeAsString()) {
+      Violate(absl::StrCat("generation ", membership.generation(), " was changed after it was saved"));
+    }
+    return;
+  }
+  if (membership.generation() < before.membership().generation()) Violate("a generation went back");
+  if (membership.members_size() == 0) return Violate("a generation without members");
+  std::vector<std::set<int>> ranges, work;
+  for (const v1::Member& member : membership.members()) {
+    ranges.emplace_back();
+    work.emplace_back();
+    for (int i = member.begin(); i < member.end(); ++i) ranges.back().insert(i);
+    if (ranges.back().empty()) Violate(absl::StrCat("rank ", member.rank(), " has no micro-batch"));
+    for (int i : member.holds()) work.back().insert(i);
+    for (int i : member.adds()) {
+      if (!work.back().insert(i).second) Violate("a micro-batch is both held and added");
+    }
+  }
+  std::string gap = FindGap(ranges, options_.micro_batches);
+  if (gap.empty() && membership.interrupted()) gap = FindGap(work, options_.micro_batches);
+  if (!gap.empty()) Violate(absl::StrCat("generation ", membership.generation(), ": ", gap));
+  if (membership.source().has_rank() && membership.members(membership.source().rank()).needs_state()) {
+    Violate("the source needs state itself");
+  }
+  Note(absl::StrCat("generation ", membership.generation(), " step ", membership.step(), " source ",
+                    membership.source().ShortDebugString(), ": ", membership.reason()));
+  CheckNothingLost(membership);
+}
+
+// No completed step is lost while a process lives that holds it and can be heard.
+void World::CheckNothingLost(const v1::Membership& membership) {
+  if (membership.step() >= completed_) return;
+  for (const auto& [id, process] : processes_) {
+    const auto node = nodes_.find(process.node);
+    const bool drains =
+        node->second.draining || (node_records_.count(process.node) && node_records_[process.node].draining());
+    if (!process.alive || drains || !process.report.has_state() || process.report.step() < completed_) continue;
+    if (process.frozen_until > queue_.now() - 3 || queue_.now() < coordinator_since_ + 3) continue;
+    Violate(absl::StrCat("generation ", membership.generation(), " goes back to step ", membership.step(), " although ",
+                         id, " lives and holds step ", process.report.step(), "; ", completed_, " were completed"));
+  }
+  completed_ = membership.step();
+}
+
+// A step is the sum of every micro-batch once; members stand at one step; no older generation steps after a newer.
+void World::CheckReduction(const Fabric& fabric, int step) {
+  const int generation = fabric.membership.generation();
+  if (generation < highest_reducing_) {
+    Violate(absl::StrCat("generation ", generation, " steps although ", highest_reducing_, " has stepped"));
+  }
+  std::vector<std::set<int>> work;
+  for (const auto& [id, contribution] : fabric.contributed) {
+    work.push_back(contribution.second);
+    if (contribution.first != step) {
+      Violate(absl::StrCat(id, " gives to step ", contribution.first, " while others are at ", step));
+    }
+  }
+  const std::string gap = step < options_.steps ? FindGap(work, options_.micro_batches) : "";
+  if (!gap.empty()) Violate(absl::StrCat("step ", step, " of generation ", generation, ": ", gap));
+}
+
+}  // namespace rekindle::core::simulation

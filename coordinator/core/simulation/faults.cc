@@ -1,0 +1,134 @@
+// What goes wrong, and when: a function of the seed.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+
+SimNode* World::AnyNode() {
+  auto it = nodes_.begin();
+  std::advance(it, chance_.Pick(static_cast<int>(nodes_.size())));
+  return &it->second;
+}
+
+Process* World::Running(SimNode& node) { return node.process.empty() ? nullptr : &processes_[node.process]; }
+
+Process* World::AnyProcess() { return Running(*AnyNode()); }
+
+void World::PlanFaults() {
+  for (int i = 0; i < options_.faults; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { OneFault(); });
+  }
+}
+
+void World::KillNode(SimNode& node, bool silent) {
+  Note(absl::StrCat("node ", node.name, " is killed", silent ? " silently" : ""));
+  node.up = false;
+  node.agent = false;
+  if (Process* process = Running(node)) StopTrainer(*process, -9, silent);
+  node.exits.clear();
+  const std::string name = node.name;
+  queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this, name] { ReturnNode(name); });
+}
+
+// Wiped when it was killed; as it was, with a new agent, when only the agent had gone.
+void World::ReturnNode(const std::string& name) {
+  SimNode& node = nodes_[name];
+  if (!node.up) ++node.incarnation;
+  if (node.agent) return;
+  node.up = true;
+  node.agent = true;
+  node.draining = false;
+  node.last_reply = 0;
+  ++node.agent_incarnation;
+  Note(absl::StrCat("agent of ", name, " starts"));
+  AgentLoop(name, node.agent_incarnation);
+}
+
+void World::OneFault() {
+  SimNode* node = AnyNode();
+  Process* process = Running(*node);
+  const std::string name = node->name;
+  switch (chance_.Pick(12)) {
+    case 0:
+    case 1:
+      if (process != nullptr) StopTrainer(*process, -9, false);
+      return;
+    case 2:
+      if (node->up) KillNode(*node, chance_.Happens(0.3));
+      return;
+    case 3:
+      if (process != nullptr && process->frozen_until < queue_.now()) {
+        process->frozen_until = queue_.now() + chance_.Uniform(0.1, 7);
+        Note(absl::StrCat("trainer ", process->id, " is frozen until ", process->frozen_until));
+      }
+      return;
+    case 4:
+    case 5:
+      return Crash(chance_.Uniform(0.05, 3));
+    case 6:
+      if (node->up && node->agent) {
+        Note(absl::StrCat("agent of ", name, " is killed"));
+        node->agent = false;
+        queue_.At(queue_.now() + chance_.Uniform(0.2, 2), [this, name] { ReturnNode(name); });
+      }
+      return;
+    case 7:
+      if (coordinator_up_) {
+        Note(absl::StrCat("drain ", name));
+        Feed(DrainNode{name, chance_.Happens(0.5) ? chance_.Uniform(0.2, 3) : 0, "asked"});
+        queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
+      }
+      return;
+    case 8:
+      if (node->up && node->agent) {
+        node->draining = true;
+        queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
+      }
+      return;
+    case 9: {
+      const std::string other = AnyNode()->name;
+      if (other == name) return;
+      const std::pair<std::string, std::string> pair{std::min(name, other), std::max(name, other)};
+      Note(absl::StrCat("no data between ", pair.first, " and ", pair.second));
+      blocked_.insert(pair);
+      queue_.At(queue_.now() + chance_.Uniform(0.5, 8), [this, pair] { blocked_.erase(pair); });
+      return;
+    }
+    case 10:
+      if (coordinator_up_) {
+        paused_ = !paused_;
+        Note(paused_ ? "pause" : "resume");
+        if (paused_)
+          Feed(PauseJob{uid_});
+        else
+          Feed(ResumeJob{uid_});
+      }
+      return;
+    default:
+      if (chance_.Happens(0.5)) {  // Everything at once, or one more node.
+        Note("all trainers are killed");
+        for (auto& [other, n] : nodes_) {
+          if (Process* p = Running(n)) StopTrainer(*p, -9, false);
+        }
+      } else if (nodes_.size() < 5) {
+        SimNode fresh;
+        fresh.name = absl::StrCat("n", nodes_.size() + 1);
+        nodes_[fresh.name] = fresh;
+        AgentLoop(fresh.name, 1);
+      }
+  }
+}
+
+// The faults stop; what they broke comes back.
+void World::Heal() {
+  Note("the faults stop");
+  lossy_ = false;
+  blocked_.clear();
+  if (!coordinator_up_) StartCoordinator();
+  for (auto& [name, node] : nodes_) ReturnNode(name);
+  if (jobs_[uid_].want_paused()) Feed(ResumeJob{uid_});
+}
+
+}  // namespace rekindle::core::simulation

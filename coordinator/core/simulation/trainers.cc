@@ -1,0 +1,109 @@
+// The model of a trainer towards the coordinator, as worker/train/{engine,reporter,coordinator_session}.cc.
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+bool IsMember(const v1::Membership& membership, const std::string& id) {
+  for (const v1::Member& member : membership.members()) {
+    if (member.trainer() == id) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+// A dead process does nothing; a frozen one does it when it wakes.
+void World::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
+  queue_.At(queue_.now() + delay, [this, id, run = std::move(run)] {
+    Process& process = processes_[id];
+    if (!process.alive) return;
+    if (process.frozen_until > queue_.now()) {
+      AtProcess(id, process.frozen_until - queue_.now() + 1e-6, run);
+    } else {
+      run(process);
+    }
+  });
+}
+
+void World::TrainerLoop(const std::string& id) {
+  Process& process = processes_[id];
+  Report(process);
+  const bool running = process.report.phase() == v1::TRAINER_RUNNING;
+  AtProcess(id, chance_.Uniform(0.05, running ? 0.4 : 0.15), [this](Process& p) { TrainerLoop(p.id); });
+}
+
+void World::Report(Process& process) {
+  process.report.set_sequence(process.report.sequence() + 1);
+  process.report.set_known_revision(process.known_revision);
+  const v1::TrainerReport report = process.report;
+  Send([this, report] {
+    if (!coordinator_up_) return;
+    Feed(TrainerReported{report});
+    if (!coordinator_up_) return;
+    const v1::TrainerDirective directive = cluster_->DirectiveForTrainer(report.job_uid(), report.trainer());
+    if (directive.revision() == report.known_revision()) return;
+    Send([this, directive, report] {
+      AtProcess(report.trainer(), 0, [this, directive, sequence = report.sequence()](Process& p) {
+        if (sequence < p.last_reply) return;
+        p.last_reply = sequence;
+        Obey(p, directive);
+      });
+    });
+  });
+}
+
+void World::Obey(Process& process, const v1::TrainerDirective& directive) {
+  process.known_revision = directive.revision();
+  process.directive = directive;
+  if (!directive.error().empty()) return Violate(absl::StrCat(process.id, " is refused: ", directive.error()));
+  if (directive.action() == v1::TrainerDirective::EXIT) return StopTrainer(process, 0, false);
+  v1::TrainerReport& report = process.report;
+  const bool newer = directive.membership().generation() > report.generation();
+  if (report.phase() == v1::TRAINER_RUNNING) {
+    Fabric& fabric = fabrics_[report.generation()];
+    if (newer && !fabric.connected) Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
+    process.yield_seen = directive.action() == v1::TrainerDirective::YIELD && !newer;
+    if (report.phase() == v1::TRAINER_RUNNING) return;
+  }
+  if (newer && IsMember(directive.membership(), process.id)) return Enter(process, directive.membership());
+  if (!newer || report.phase() == v1::TRAINER_READY) return;
+  report.set_phase(v1::TRAINER_READY);  // Left out: warm, but what it holds counts no more.
+  report.clear_assigned();
+  report.clear_accusations();
+  Report(process);
+}
+
+void World::Enter(Process& process, const v1::Membership& membership) {
+  Fabric& fabric = fabrics_[membership.generation()];
+  fabric.membership = membership;
+  v1::TrainerReport& report = process.report;
+  report.set_phase(v1::TRAINER_RUNNING);
+  report.set_generation(membership.generation());
+  report.clear_accusations();
+  process.yield_seen = process.directive.action() == v1::TrainerDirective::YIELD;
+  fabric.entered.insert(process.id);
+  Report(process);
+  const int generation = membership.generation();
+  if (!fabric.aborted.empty()) {
+    const std::set<std::string> accused = {*fabric.aborted.begin()};
+    AtProcess(process.id, 0.005, [this, generation, accused](Process& p) {
+      if (p.report.generation() == generation) Abort(p, v1::Accusation::CLOSED, accused);
+    });
+    return;
+  }
+  AtProcess(process.id, 1.5, [this, generation](Process& p) {  // The connect deadline.
+    Fabric& fabric = fabrics_[generation];
+    if (fabric.connected || p.report.generation() != generation) return;
+    std::set<std::string> accused;
+    for (const v1::Member& member : fabric.membership.members()) {
+      if (!fabric.entered.count(member.trainer()) || !Reachable(p.node, member.node()))
+        accused.insert(member.trainer());
+    }
+    Abort(p, v1::Accusation::UNREACHABLE, accused);
+  });
+  queue_.At(queue_.now() + 0.005, [this, generation] { Connect(generation); });
+}
+
+}  // namespace rekindle::core::simulation
