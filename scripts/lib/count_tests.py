@@ -4,6 +4,7 @@ A GoogleTest or unittest program counts as the tests it ran, as its own closing 
 that ended without closing lines (a crash, a time-out), as one. Exit code 1 when a test failed or none ran.
 """
 
+import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -47,21 +48,23 @@ def skipped_names(name, status, output):
     """Lines that name what was skipped in one ctest case."""
     if status == "skip":
         return [name]
-    return [f"{name}: {test}" for test in dict.fromkeys(re.findall(r"^\[  SKIPPED \] (\w\S*\.\S*)", output, re.MULTILINE))]
+    tests = re.findall(r"^\[  SKIPPED \] (\w\S*\.\S*)", output, re.MULTILINE)
+    return [f"{name}: {test}" for test in dict.fromkeys(tests)]
 
 
 def main(paths):
     totals = [0, 0, 0]
     skipped, failed = [], []
     for path in paths:
+        run = os.path.basename(path).removeprefix("results-").removesuffix(".xml")
         with open(path, encoding="utf-8", errors="replace") as file:
             suite = ElementTree.fromstring(FORBIDDEN.sub("?", file.read()))
         for case in suite.iter("testcase"):
             name, status, output = case.get("name"), outcome(case), case.findtext("system-out") or ""
             totals = [total + one for total, one in zip(totals, count_case(status, output))]
-            skipped += skipped_names(name, status, output)
+            skipped += [f"{one} ({run})" for one in skipped_names(name, status, output)]
             if status == "fail":
-                failed.append(f"{name} ({suite.get('name')})")
+                failed.append(f"{name} ({run})")
     if skipped:
         print("skipped:\n  " + "\n  ".join(skipped))
     if failed:

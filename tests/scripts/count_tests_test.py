@@ -22,12 +22,13 @@ def case(name, status, output="", skipped=None):
 class CountTests(unittest.TestCase):
     def summary(self, *cases):
         """(exit code, printed lines) for one file with these cases."""
-        with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
-            file.write('<?xml version="1.0"?><testsuite name="s">' + "".join(cases) + "</testsuite>")
-            file.flush()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "results-fast.xml")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write('<?xml version="1.0"?><testsuite name="s">' + "".join(cases) + "</testsuite>")
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed):
-                code = count_tests.main([file.name])
+                code = count_tests.main([path])
         return code, printed.getvalue().splitlines()
 
     def test_gtest(self):
@@ -35,9 +36,10 @@ class CountTests(unittest.TestCase):
         self.assertEqual((code, lines), (0, ["3 passed, 0 failed, 0 skipped"]))
         output = GTEST + "[  PASSED  ] 2 tests.\n[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.Gpu\n"
         self.assertEqual(self.summary(case("a", "run", output)),
-                         (0, ["skipped:", "  a: A.Gpu", "2 passed, 0 failed, 1 skipped"]))
+                         (0, ["skipped:", "  a: A.Gpu (fast)", "2 passed, 0 failed, 1 skipped"]))
         output = GTEST + "[  PASSED  ] 1 test.\n[  FAILED  ] 2 tests, listed below:\n"
-        self.assertEqual(self.summary(case("a", "fail", output)), (1, ["failed:", "  a (s)", "1 passed, 2 failed, 0 skipped"]))
+        self.assertEqual(self.summary(case("a", "fail", output)),
+                         (1, ["failed:", "  a (fast)", "1 passed, 2 failed, 0 skipped"]))
 
     def test_crash_or_failure_at_exit(self):
         self.assertEqual(self.summary(case("a", "fail", "[ RUN      ] A.B\n"))[1][-1], "0 passed, 1 failed, 0 skipped")
