@@ -74,7 +74,12 @@ struct ChildPlan {
   int gate;
 };
 
+// All signals are blocked on entry: neither a handler of the parent's nor one meant to be blocked may slip in.
 [[noreturn]] void RunChild(const ChildPlan& plan) {
+  struct sigaction standard = {};
+  standard.sa_handler = SIG_DFL;
+  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &standard, nullptr);
+  sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
   if (plan.new_session) setsid();
   if (plan.new_group) setpgid(0, 0);
   if (plan.parent_death_signal != 0) {
@@ -92,10 +97,6 @@ struct ChildPlan {
     dup2(plan.output_fd, STDERR_FILENO);
   }
   close_range(STDERR_FILENO + 1, ~0U, 0);
-  struct sigaction standard = {};
-  standard.sa_handler = SIG_DFL;
-  for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &standard, nullptr);
-  sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
   execve(plan.argv[0], plan.argv.data(), plan.environment.data());
   static constexpr char kMessage[] = "cannot execute the program: it is missing or not executable\n";
   [[maybe_unused]] const ssize_t ignored = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
@@ -248,11 +249,20 @@ absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
                     .gate = gate[0]};
   sigemptyset(&plan.mask);
   for (const int signal : options.blocked_signals) sigaddset(&plan.mask, signal);
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t pid = fork();
-  if (pid < 0) return ErrnoError("fork");
   if (pid == 0) {
     close(gate[1]);  // Else its own copy would keep the gate open after we are gone.
     RunChild(plan);
+  }
+  const int fork_error = errno;
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (pid < 0) {
+    errno = fork_error;
+    return ErrnoError("fork");
   }
   const absl::StatusOr<ProcessIdentity> identity = Identify(pid);
   if (!identity.ok()) return identity.status();

@@ -118,6 +118,19 @@ TEST(PendingChild, EnvironmentOutputAndClosedDescriptors) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
+TEST(PendingChild, BlockedSignalsWaitFromTheStart) {
+  SpawnOptions options;
+  options.argv = {"/bin/sh", "-c", "exit 7"};
+  options.blocked_signals = {SIGTERM};
+  auto child = PendingChild::Start(options);
+  ASSERT_TRUE(child.ok());
+  auto process = Process::Open(child->identity());
+  ASSERT_TRUE(process->Signal(SIGTERM).ok());
+  child->Release();
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  EXPECT_EQ(process->Reap()->code, 7);
+}
+
 TEST(PendingChild, MissingProgramIsExitCode127) {
   SpawnOptions options;
   options.argv = {"/nowhere/program"};
