@@ -15,9 +15,6 @@
 
 #define REKINDLE_MODEL_INLINE inline __attribute__((always_inline))
 
-// Vectors are only passed to functions that are always inlined, so no calling convention is at stake.
-#pragma GCC diagnostic ignored "-Wpsabi"
-
 namespace rekindle::models {
 
 // Sixteen floats; g++ cuts them into what the instruction set has. Explicit, since its own vectoriser computes with
