@@ -25,6 +25,18 @@ int NextGeneration(const Job& job) {
   return highest + 1;
 }
 
+// The only stopped member with usable state; empty when there are more.
+std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
+  std::string holder;
+  for (const MemberView& view : views) {
+    if (view.standing != Standing::kStopped || !HoldsNewest(*view.trainer)) continue;
+    if (view.trainer->report.step() < job.record.job().status().step()) continue;
+    if (!holder.empty()) return "";
+    holder = view.member->trainer();
+  }
+  return holder;
+}
+
 // Two live ranks that failed each other before: one of them has to go.
 void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   job.forming.pairs_counted = true;
@@ -37,7 +49,8 @@ void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views
     }
   }
   if (charges.empty() || views.size() < 2) return;
-  const auto removal = CountFailure(*job.record.mutable_suspicions(), PrimaryCharges(charges), job.record.membership());
+  const auto removal = CountFailure(*job.record.mutable_suspicions(), PrimaryCharges(charges), job.record.membership(),
+                                    OnlyHolder(job, views));
   job.must_save = true;
   if (!removal) return;
   const std::string node = FindMember(job, removal->trainer)->node();
@@ -169,6 +182,10 @@ void TryForm(Turn& turn, Job& job) {
     return;
   }
   best = FindBest(pool);
+  if (best == nullptr && !job.forming.removed.empty()) {  // Since then the others have lost the state: take it back.
+    job.forming.removed.clear();
+    return TryForm(turn, job);
+  }
   if (best == nullptr) {
     Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
     if (fallback.wait) return;

@@ -59,7 +59,7 @@ std::vector<Charge> PrimaryCharges(const std::vector<Charge>& charges) {
 }
 
 std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vector<Charge>& primary,
-                                    const v1::Membership& membership) {
+                                    const v1::Membership& membership, const std::string& keep) {
   std::map<std::string, const v1::Member*> members;
   for (const v1::Member& member : membership.members()) members[ShortName(member.trainer())] = &member;
   std::map<Pair, std::set<std::string>> pairs;
@@ -77,6 +77,7 @@ std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vecto
     if (failures < 2) continue;
     for (const auto& [name, other] : {pair, Pair{pair.second, pair.first}}) {
       const v1::Member& member = *members[name];
+      if (member.trainer() == keep) continue;
       const std::tuple<size_t, int, int> key{accusers[name].size(), member.begin() - member.end(), member.rank()};
       if (removal && key <= worst) continue;
       worst = key;

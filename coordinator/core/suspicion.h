@@ -31,9 +31,9 @@ struct Removal {
 };
 
 // Counts the failure of each pair. When a pair has failed before: the end that more peers accuse, then the one with
-// fewer micro-batches, then the one of higher rank.
+// fewer micro-batches, then the one of higher rank; never `keep` (who alone holds the state; empty: nobody).
 std::optional<Removal> CountFailure(v1::Suspicions& suspicions, const std::vector<Charge>& primary,
-                                    const v1::Membership& membership);
+                                    const v1::Membership& membership, const std::string& keep = "");
 
 // Excludes `node`; returns for how many seconds: `base`, doubling each time, at most 300.
 double Exclude(v1::Suspicions& suspicions, const std::string& node, double base);

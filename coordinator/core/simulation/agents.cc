@@ -59,6 +59,7 @@ void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
   if (directive.drained() && node.process.empty()) {
     Note(absl::StrCat("agent of ", node.name, " leaves: drained"));
     node.agent = false;
+    queue_.At(queue_.now() + chance_.Uniform(1, 4), [this, name = node.name] { ReturnNode(name); });
     return;
   }
   const bool wanted = directive.trainers_size() > 0;
