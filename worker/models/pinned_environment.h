@@ -9,7 +9,7 @@
 
 namespace rekindle::models {
 
-// Results differ between sets, so all nodes of a job need the same. AVX-512 is 1.4 times as fast on the GPT's step.
+// Results differ between sets, so all nodes of a job need the same. AVX-512 is 1.3 times as fast or more (README.md).
 enum class InstructionSet { kAvx2, kAvx512 };
 
 // The best that this machine has.
