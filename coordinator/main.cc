@@ -1,0 +1,86 @@
+// rekindle-coordinator: places jobs on nodes and decides who trains. See coordinator/README.md.
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <string>
+
+#include "common/log.h"
+#include "common/version.h"
+#include "coordinator/server/coordinator_server.h"
+
+namespace {
+
+namespace rk = rekindle;
+
+constexpr int kFailed = 1;
+constexpr int kWrongUse = 2;
+
+void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& options, std::string& log_format) {
+  rk::common::Security& security = options.rpc.security;
+  options.rpc.listen = "127.0.0.1:7070";
+  app.set_version_flag("--version", rk::common::kVersion);
+  app.add_option("--data", options.data, "Folder for the state; created when missing")->required();
+  app.add_option("--listen", options.rpc.listen, "host:port; port 0 takes any free one")->capture_default_str();
+  app.add_option("--advertise", options.advertise, "host:port that others connect to, when it is not that of --listen");
+  app.add_option("--metrics", options.metrics, "host:port for Prometheus, on loopback; empty: none")
+      ->capture_default_str();
+  app.add_option("--tls-cert", security.tls_cert, "PEM certificate (REKINDLE_TLS_CERT)");
+  app.add_option("--tls-key", security.tls_key, "PEM key of --tls-cert (REKINDLE_TLS_KEY)");
+  app.add_option("--tls-ca", security.tls_ca, "PEM authority of the clients (REKINDLE_TLS_CA)");
+  app.add_option("--token-file", security.token_file,
+                 "File with the token that calls must carry (REKINDLE_TOKEN_FILE)");
+  app.add_option("--default-store", options.defaults.store, "Where jobs keep checkpoints: file:///folder");
+  app.add_option("--log-format", log_format, "text or json (REKINDLE_LOG_FORMAT)")
+      ->check(CLI::IsMember({"text", "json"}));
+}
+
+int ExitCode(const absl::Status& status) { return absl::IsInvalidArgument(status) ? kWrongUse : kFailed; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  rk::coordinator::CoordinatorServer::Options options;
+  options.rpc.security = rk::common::Security::FromEnvironment();
+  if (const char* precision = std::getenv("REKINDLE_DEFAULT_PRECISION")) options.defaults.precision = precision;
+  std::string log_format;
+  CLI::App app("Rekindle's coordinator: places jobs on nodes that may vanish.", "rekindle-coordinator");
+  AddFlags(app, options, log_format);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUse;
+  }
+  if (!log_format.empty()) setenv("REKINDLE_LOG_FORMAT", log_format.c_str(), 1);
+  rk::log::Init("coordinator");
+
+  umask(0077);  // The folder holds job secrets.
+  // Blocked before any thread starts, so that only sigwait sees them.
+  sigset_t ends;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGTERM);
+  sigaddset(&ends, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ends, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  absl::Status fatal;
+  options.on_fatal = [&fatal](const absl::Status& status) {
+    fatal = status;
+    kill(getpid(), SIGTERM);
+  };
+  auto server = rk::coordinator::CoordinatorServer::Start(options);
+  if (!server.ok()) {
+    std::cerr << "rekindle-coordinator: " << server.status().message() << "\n";
+    return ExitCode(server.status());
+  }
+  int signal_number = 0;
+  sigwait(&ends, &signal_number);
+  rk::log::Info("stopping", {{"signal", signal_number}});
+  (*server)->Stop();
+  if (fatal.ok()) return 0;
+  rk::log::Error("another process has changed the state", {{"error", std::string(fatal.message())}});
+  return kFailed;
+}

@@ -1,0 +1,75 @@
+#include "coordinator/server/coordinator_server.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/version.h"
+#include "coordinator/sqlite_store.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr double kFinishCallsSeconds = 2;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Options options) {
+  std::unique_ptr<CoordinatorServer> self(new CoordinatorServer);
+  absl::StatusOr<DataFolder> folder = DataFolder::Open(options.data);
+  if (!folder.ok()) return folder.status();
+  self->folder_.emplace(*std::move(folder));
+  if (options.defaults.store.empty()) options.defaults.store = "file://" + self->folder_->File("checkpoints");
+  if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
+
+  StateStore* store = options.store;
+  if (store == nullptr) {
+    absl::StatusOr<std::unique_ptr<SqliteStore>> opened = SqliteStore::Open(self->folder_->File("state.db"));
+    if (!opened.ok()) return opened.status();
+    self->own_store_ = *std::move(opened);
+    store = self->own_store_.get();
+  }
+  CoordinatorServer* raw = self.get();
+  self->loop_ = std::make_unique<Loop>(store, &self->metrics_,
+                                       Loop::Options{options.tunables,
+                                                     [raw](bool serving) {
+                                                       if (raw->server_) raw->server_->SetServing(serving);
+                                                     },
+                                                     options.on_fatal});
+  self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
+  self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &self->metrics_);
+  self->users_ =
+      std::make_unique<UserService>(self->loop_.get(), &self->metrics_,
+                                    UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen)});
+
+  // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
+  absl::StatusOr<std::unique_ptr<common::Server>> server =
+      common::Server::Start(options.rpc, {self->trainers_.get(), self->nodes_.get(), self->users_.get()});
+  if (!server.ok()) return server.status();
+  self->server_ = *std::move(server);
+  if (!options.metrics.empty()) {
+    absl::StatusOr<std::string> metrics = self->metrics_.Serve(options.metrics);
+    if (!metrics.ok()) return metrics.status();
+    self->metrics_address_ = *std::move(metrics);
+  }
+  if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
+  if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
+  log::Info("listening", {{"address", self->address()},
+                          {"metrics", self->metrics_address_},
+                          {"data", self->folder_->path()},
+                          {"version", common::kVersion}});
+  return self;
+}
+
+absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
+  const std::string endpoint = advertise.empty() ? address() : advertise;
+  return common::WriteFileAtomic(*common::PosixFileSystem(), folder_->File("endpoint"), endpoint + "\n");
+}
+
+void CoordinatorServer::Stop() {
+  if (loop_) loop_->Stop();
+  if (server_) server_->Shutdown(kFinishCallsSeconds);
+}
+
+}  // namespace rekindle::coordinator

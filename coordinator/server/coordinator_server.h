@@ -1,0 +1,61 @@
+// The whole coordinator in one object, as main and tests run it: folder, store, loop, services, metrics.
+#ifndef REKINDLE_COORDINATOR_SERVER_COORDINATOR_SERVER_H_
+#define REKINDLE_COORDINATOR_SERVER_COORDINATOR_SERVER_H_
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/metrics.h"
+#include "common/rpc.h"
+#include "coordinator/data_folder.h"
+#include "coordinator/job_spec.h"
+#include "coordinator/server/loop.h"
+#include "coordinator/server/sync_services.h"
+#include "coordinator/server/user_service.h"
+
+namespace rekindle::coordinator {
+
+class CoordinatorServer {
+ public:
+  struct Options {
+    std::string data;  // Folder; created. Holds state.db, lock, endpoint.
+    common::ServerOptions rpc;
+    std::string advertise;                // host:port for others; empty: the address listened on.
+    std::string metrics = "127.0.0.1:0";  // Empty: none.
+    Defaults defaults;                    // An empty store means file://<data>/checkpoints.
+    core::Tunables tunables;
+    std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
+    StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
+  };
+
+  // Listens when it returns. Errors are those of the parts; each says what to do.
+  static absl::StatusOr<std::unique_ptr<CoordinatorServer>> Start(Options options);
+  ~CoordinatorServer() { Stop(); }
+
+  // Answers what waits, finishes running calls, closes the store. Idempotent.
+  void Stop();
+
+  const std::string& address() const { return server_->address(); }
+  const std::string& metrics_address() const { return metrics_address_; }  // Empty: none.
+
+ private:
+  CoordinatorServer() = default;
+  absl::Status WriteEndpoint(const std::string& advertise);
+
+  common::Metrics metrics_;
+  std::optional<DataFolder> folder_;
+  std::unique_ptr<StateStore> own_store_;
+  std::unique_ptr<Loop> loop_;
+  std::unique_ptr<TrainersService> trainers_;
+  std::unique_ptr<NodesService> nodes_;
+  std::unique_ptr<UserService> users_;
+  std::unique_ptr<common::Server> server_;
+  std::string metrics_address_;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_COORDINATOR_SERVER_H_

@@ -1,0 +1,51 @@
+// What users may see of jobs: only what is durable. Thread-compatible: the loop's thread owns it.
+#ifndef REKINDLE_COORDINATOR_SERVER_JOB_BOARD_H_
+#define REKINDLE_COORDINATOR_SERVER_JOB_BOARD_H_
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "rekindle/v1/job.pb.h"
+
+namespace rekindle::coordinator {
+
+class JobBoard {
+ public:
+  using JobPointer = std::shared_ptr<const v1::Job>;
+
+  // New, or in place of what the uid had. The first calls decide the order.
+  void Set(const v1::Job& job) {
+    JobPointer& at = jobs_[job.uid()];
+    if (at == nullptr) {
+      order_.push_back(job.uid());
+      newest_[job.name()] = job.uid();
+    }
+    at = std::make_shared<const v1::Job>(job);
+  }
+
+  // By uid, else the newest of that name; null when there is none.
+  JobPointer Find(const std::string& name_or_uid) const {
+    const auto by_uid = jobs_.find(name_or_uid);
+    if (by_uid != jobs_.end()) return by_uid->second;
+    const auto by_name = newest_.find(name_or_uid);
+    return by_name == newest_.end() ? nullptr : jobs_.at(by_name->second);
+  }
+
+  const std::vector<std::string>& order() const { return order_; }  // Uids, in order of submission.
+
+ private:
+  std::map<std::string, JobPointer> jobs_;
+  std::map<std::string, std::string> newest_;
+  std::vector<std::string> order_;
+};
+
+inline bool IsOver(const v1::Job& job) {
+  const v1::JobState state = job.status().state();
+  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+}
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_JOB_BOARD_H_

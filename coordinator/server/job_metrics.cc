@@ -1,0 +1,72 @@
+#include "coordinator/server/job_metrics.h"
+
+#include "absl/strings/ascii.h"
+#include "coordinator/server/job_board.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+void Raise(prometheus::Counter& counter, int before, int after) {
+  if (after > before) counter.Increment(after - before);
+}
+
+// What opened that generation: a fault's kind, else that of the event that told of it. Both are from a fixed set.
+std::string GenerationReason(const v1::Job& job, const std::vector<v1::Event>& events) {
+  const int generation = job.status().generation();
+  for (const v1::Fault& fault : job.status().faults()) {
+    if (fault.generation() == generation) return fault.kind();
+  }
+  for (const v1::Event& event : events) {
+    if (event.job() == job.name() && event.generation() == generation) return event.kind();
+  }
+  return "other";
+}
+
+}  // namespace
+
+JobMetrics::JobMetrics(common::Metrics* metrics)
+    : metrics_(metrics),
+      pause_seconds_(metrics->Histogram("rekindle_pause_seconds", "Pause of training by one fault.")),
+      steps_(metrics->Counter("rekindle_steps_total", "Steps completed.")),
+      steps_redone_(metrics->Counter("rekindle_steps_redone_total", "Completed steps computed again.")),
+      micro_batches_redone_(
+          metrics->Counter("rekindle_micro_batches_redone_total", "Micro-batches computed again after a fault.")),
+      checkpoint_failures_(metrics->Counter("rekindle_checkpoint_failures_total", "Checkpoints that failed.")) {}
+
+void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events) {
+  const auto jobs = [&](const v1::Job& job) -> prometheus::Gauge& {
+    return metrics_->Gauge("rekindle_jobs", "Jobs by state.",
+                           {{"state", absl::AsciiStrToLower(v1::JobState_Name(job.status().state()))}});
+  };
+  if (before != nullptr) jobs(*before).Decrement();
+  jobs(after).Increment();
+  CountFaults(before, after);
+  if (before == nullptr) return;
+  const v1::JobStatus& from = before->status();
+  const v1::JobStatus& to = after.status();
+  if (to.generation() > from.generation()) {
+    metrics_
+        ->Counter("rekindle_generation_changes_total", "Changes of membership.",
+                  {{"reason", GenerationReason(after, events)}})
+        .Increment(to.generation() - from.generation());
+  }
+  Raise(steps_, from.step(), to.step());
+  Raise(steps_redone_, from.steps_redone(), to.steps_redone());
+  Raise(micro_batches_redone_, from.micro_batches_redone(), to.micro_batches_redone());
+  Raise(checkpoint_failures_, from.checkpoints_failed(), to.checkpoints_failed());
+}
+
+// A pause is known once a step was completed after the fault.
+void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
+  if (IsOver(after)) {
+    measured_faults_.erase(after.uid());
+    return;
+  }
+  if (before != nullptr && after.status().step() <= before->status().step()) return;
+  std::set<int>& measured = measured_faults_[after.uid()];
+  for (const v1::Fault& fault : after.status().faults()) {
+    if (measured.insert(fault.generation()).second && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());
+  }
+}
+
+}  // namespace rekindle::coordinator

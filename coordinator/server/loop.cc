@@ -1,0 +1,330 @@
+#include "coordinator/server/loop.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr double kShortestTick = 0.001;  // The core's next wish may be now; never spin on it.
+constexpr double kFirstRetry = 0.1;
+constexpr double kLongestRetry = 5;
+constexpr double kLogFailureEvery = 10;
+
+double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
+
+absl::Status Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
+
+}  // namespace
+
+Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
+    : store_(store),
+      options_(std::move(options)),
+      commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
+      commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
+      unix_offset_(common::WallSeconds() - common::SteadySeconds()),
+      cluster_(options_.tunables),
+      journal_(store),
+      job_metrics_(metrics) {}
+
+double Loop::now() const { return common::SteadySeconds(); }
+
+absl::Status Loop::Start() {
+  absl::StatusOr<core::Restored> restored = journal_.Load();
+  if (!restored.ok()) return restored.status();
+  restored->wall_offset = unix_offset_;
+  for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
+  Absorb(cluster_.Step(*std::move(restored), now()));
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+void Loop::Stop() {
+  std::vector<Item> unserved;
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+    if (!thread_.joinable()) unserved.swap(queue_);
+  }
+  arrived_.notify_one();
+  if (thread_.joinable()) return thread_.join();
+  stopping_ = true;
+  RefuseAll(std::move(unserved));
+}
+
+bool Loop::Enqueue(Item& item) {
+  std::lock_guard lock(mutex_);
+  if (stop_ || queue_.size() >= kMaxQueue) return false;
+  queue_.push_back(std::move(item));
+  arrived_.notify_one();
+  return true;
+}
+
+void Loop::Sync(v1::TrainerReport report, TrainerPolls::Reply reply) {
+  const double deadline = Deadline(report.wait_ms());
+  Item item = TrainerItem{std::move(report), std::move(reply), deadline};
+  if (!Enqueue(item)) std::get<TrainerItem>(item).reply(Stopped());
+}
+
+void Loop::Sync(v1::NodeReport report, NodePolls::Reply reply) {
+  const double deadline = Deadline(report.wait_ms());
+  Item item = NodeItem{std::move(report), std::move(reply), deadline};
+  if (!Enqueue(item)) std::get<NodeItem>(item).reply(Stopped());
+}
+
+void Loop::Apply(Mutation mutation) {
+  Item item = std::move(mutation);
+  if (!Enqueue(item)) std::get<Mutation>(item).done(Stopped());
+}
+
+bool Loop::Post(std::function<void()> task) {
+  Item item = std::move(task);
+  return Enqueue(item);
+}
+
+void Loop::Run() {
+  CommitAndPublish();  // What restoring changed.
+  while (true) {
+    std::vector<Item> items;
+    {
+      std::unique_lock lock(mutex_);
+      const double wake = NextWake();
+      const auto ready = [this] { return stop_ || !queue_.empty(); };
+      if (wake == kForever) {
+        arrived_.wait(lock, ready);
+      } else {
+        arrived_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, wake - now())), ready);
+      }
+      items.swap(queue_);
+      stopping_ = stop_;
+    }
+    if (stopping_) return RefuseAll(std::move(items));
+    Turn(std::move(items));
+  }
+}
+
+void Loop::Turn(std::vector<Item> items) {
+  if (failing() && now() >= retry_at_) CommitAndPublish();
+  if (failing()) {
+    Hold(std::move(items));
+  } else {
+    std::vector<Item> all = std::exchange(held_, {});
+    std::move(items.begin(), items.end(), std::back_inserter(all));
+    for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
+    // After the reports: time must not accuse whom a report in the queue acquits.
+    if (now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
+      last_tick_ = now();
+      unpublished_.touched_all = true;
+      Absorb(cluster_.Step(core::Tick{}, last_tick_));
+    }
+    CommitAndPublish();
+  }
+  Expire();
+  bulletin_.WakeDue(now());
+}
+
+void Loop::Handle(TrainerItem& item) {
+  const TrainerKey key(item.report.job_uid(), item.report.trainer());
+  const int32_t known_revision = item.report.known_revision();
+  unpublished_.touched_jobs.insert(key.first);
+  Absorb(cluster_.Step(core::TrainerReported{std::move(item.report)}, now()));
+  trainer_polls_.Add(key, known_revision, item.deadline, std::move(item.reply));
+}
+
+void Loop::Handle(NodeItem& item) {
+  const std::string node = item.report.node();
+  const int32_t known_revision = item.report.known_revision();
+  for (const v1::LogChunk& chunk : item.report.logs()) {
+    if (jobs_.Find(chunk.job_uid()) == nullptr) continue;
+    logs_.Append(chunk);
+    bulletin_.Publish("logs/" + chunk.job_uid());
+  }
+  item.report.clear_logs();
+  unpublished_.touched_all = true;
+  Absorb(cluster_.Step(core::NodeReported{std::move(item.report)}, now()));
+  node_polls_.Add(node, known_revision, item.deadline, std::move(item.reply));
+}
+
+void Loop::Handle(Mutation& mutation) {
+  const auto answer = [&](absl::StatusOr<std::string> reply) {
+    unpublished_.answers.emplace_back(std::move(mutation.done), std::move(reply));
+  };
+  if (!mutation.request_id.empty()) {
+    if (const v1::RequestRecord* seen = journal_.FindRequest(mutation.request_id)) {
+      if (seen->call() == mutation.call) return answer(seen->reply());
+      return answer(absl::InvalidArgumentError(
+          absl::StrCat("request_id: ", mutation.request_id, " was used for another call: use a new one for each")));
+    }
+  }
+  const absl::StatusOr<core::Event> event = mutation.event();
+  if (!event.ok()) return answer(event.status());
+  unpublished_.touched_all = true;
+  const core::Effects effects = cluster_.Step(*event, now());
+  Absorb(effects);
+  if (!effects.status.ok()) return answer(effects.status);
+  absl::StatusOr<std::string> reply = mutation.answer();
+  if (reply.ok() && !mutation.request_id.empty()) {
+    v1::RequestRecord record;
+    record.set_id(mutation.request_id);
+    record.set_call(mutation.call);
+    record.set_reply(*reply);
+    record.set_at(now() + unix_offset_);
+    journal_.Add(record);
+  }
+  answer(std::move(reply));
+}
+
+void Loop::Absorb(const core::Effects& effects) {
+  journal_.Add(effects, now() + unix_offset_);
+  wake_at_ = effects.wake_at;
+  for (const v1::JobRecord& record : effects.save_jobs) unpublished_.changed_jobs.insert(record.job().uid());
+  for (const std::string& name : effects.changed_jobs) {
+    if (const v1::JobRecord* record = cluster_.FindJob(name)) unpublished_.changed_jobs.insert(record->job().uid());
+  }
+}
+
+void Loop::CommitAndPublish() {
+  const std::vector<v1::Event> events = journal_.events();
+  if (!journal_.empty()) {
+    const double begun = now();
+    const absl::Status committed = journal_.Commit();
+    commit_seconds_.Observe(now() - begun);
+    if (!committed.ok()) return CommitFailed(committed);
+  }
+  if (failing()) {
+    log::Info("the state store can be written again");
+    failure_ = absl::OkStatus();
+    retry_after_ = 0;
+    options_.on_serving(true);
+  }
+  PublishJobs(events);
+  for (auto& [done, reply] : unpublished_.answers) done(std::move(reply));
+  CheckPolls();
+  unpublished_ = {};
+}
+
+void Loop::CommitFailed(const absl::Status& status) {
+  commit_failures_.Increment();
+  const bool first = !failing();
+  failure_ = status;
+  retry_after_ = std::clamp(2 * retry_after_, kFirstRetry, kLongestRetry);
+  retry_at_ = now() + retry_after_;
+  if (first || now() >= logged_failure_at_ + kLogFailureEvery) {
+    logged_failure_at_ = now();
+    log::Error("the state cannot be saved: nothing new is decided until it can; trainers go on",
+               {{"error", std::string(status.message())}});
+  }
+  if (first) options_.on_serving(false);
+  if (absl::IsAborted(status)) options_.on_fatal(status);
+}
+
+void Loop::PublishJobs(const std::vector<v1::Event>& events) {
+  for (const std::string& uid : unpublished_.changed_jobs) {
+    const v1::JobRecord* record = cluster_.FindJob(uid);
+    if (record == nullptr) continue;
+    const JobBoard::JobPointer before = jobs_.Find(uid);
+    job_metrics_.Update(before.get(), record->job(), events);
+    jobs_.Set(record->job());
+    bulletin_.Publish("job/" + uid);
+  }
+  for (const v1::Event& event : events) {
+    log::Info(event.text(), {{"event", event.kind()},
+                             {"job", event.job()},
+                             {"generation", event.generation()},
+                             {"step", event.step()},
+                             {"node", event.node()}});
+  }
+  if (!events.empty()) bulletin_.Publish("events");
+}
+
+void Loop::CheckPolls() {
+  const auto for_trainer = [this](const TrainerKey& key) {
+    return cluster_.DirectiveForTrainer(key.first, key.second);
+  };
+  const auto for_node = [this](const std::string& node) { return cluster_.DirectiveForNode(node); };
+  if (unpublished_.touched_all) {
+    trainer_polls_.CheckAll(for_trainer);
+  } else {
+    for (const std::string& uid : unpublished_.touched_jobs) {
+      trainer_polls_.CheckFrom(
+          {uid, ""}, [&](const TrainerKey& key) { return key.first == uid; }, for_trainer);
+    }
+  }
+  // A job that changes may place or free trainers on any node.
+  if (unpublished_.touched_all || !unpublished_.touched_jobs.empty()) node_polls_.CheckAll(for_node);
+}
+
+void Loop::Hold(std::vector<Item> items) {
+  for (Item& item : items) {
+    if (auto* mutation = std::get_if<Mutation>(&item)) {
+      mutation->done(absl::UnavailableError(absl::StrCat("the state cannot be saved: ", failure_.message())));
+    } else if (auto* task = std::get_if<Task>(&item)) {
+      (*task)();
+    } else {
+      held_.push_back(std::move(item));
+    }
+  }
+  ExpireHeld();
+}
+
+void Loop::ExpireHeld() {
+  std::vector<Item> kept;
+  const auto refuse = [this](auto& item) { item.reply(absl::UnavailableError(failure_.message())); };
+  for (Item& item : held_) {
+    auto* trainer = std::get_if<TrainerItem>(&item);
+    auto* node = std::get_if<NodeItem>(&item);
+    if (trainer != nullptr && trainer->deadline <= now()) {
+      refuse(*trainer);
+    } else if (node != nullptr && node->deadline <= now()) {
+      refuse(*node);
+    } else {
+      kept.push_back(std::move(item));
+    }
+  }
+  held_ = std::move(kept);
+}
+
+void Loop::Expire() {
+  const absl::Status unpublished = failing() ? absl::UnavailableError(failure_.message()) : absl::OkStatus();
+  trainer_polls_.Expire(now(), [&](const TrainerKey& key) -> absl::StatusOr<v1::TrainerDirective> {
+    if (!unpublished.ok()) return unpublished;
+    return cluster_.DirectiveForTrainer(key.first, key.second);
+  });
+  node_polls_.Expire(now(), [&](const std::string& node) -> absl::StatusOr<v1::NodeDirective> {
+    if (!unpublished.ok()) return unpublished;
+    return cluster_.DirectiveForNode(node);
+  });
+}
+
+void Loop::RefuseAll(std::vector<Item> items) {
+  std::move(held_.begin(), held_.end(), std::back_inserter(items));
+  for (Item& item : items) {
+    if (auto* trainer = std::get_if<TrainerItem>(&item)) trainer->reply(Stopped());
+    if (auto* node = std::get_if<NodeItem>(&item)) node->reply(Stopped());
+    if (auto* mutation = std::get_if<Mutation>(&item)) mutation->done(Stopped());
+    if (auto* task = std::get_if<Task>(&item)) (*task)();
+  }
+  for (auto& [done, reply] : unpublished_.answers) done(Stopped());
+  trainer_polls_.AnswerAll(Stopped());
+  node_polls_.AnswerAll(Stopped());
+  bulletin_.WakeAll();
+}
+
+double Loop::NextWake() const {
+  double wake = std::min({trainer_polls_.NextDeadline(), node_polls_.NextDeadline(), bulletin_.NextDue()});
+  if (failing()) {
+    for (const Item& item : held_) {
+      if (const auto* trainer = std::get_if<TrainerItem>(&item)) wake = std::min(wake, trainer->deadline);
+      if (const auto* node = std::get_if<NodeItem>(&item)) wake = std::min(wake, node->deadline);
+    }
+    return std::min(wake, retry_at_);
+  }
+  return std::min(wake, std::max(wake_at_, last_tick_ + kShortestTick));
+}
+
+}  // namespace rekindle::coordinator

@@ -1,0 +1,158 @@
+// The one thread that owns the coordinator's state: takes what arrived, steps the core, makes the result durable in one
+// transaction, and only then lets anyone see it. However many reports arrived meanwhile, they share the transaction.
+//
+// When the store cannot be written, nothing is published and nothing stepped until it can: polls end with UNAVAILABLE
+// at their deadline, changes are refused, reads answer what was last published. Trainers go on stepping.
+#ifndef REKINDLE_COORDINATOR_SERVER_LOOP_H_
+#define REKINDLE_COORDINATOR_SERVER_LOOP_H_
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/metrics.h"
+#include "coordinator/core/cluster.h"
+#include "coordinator/server/bulletin.h"
+#include "coordinator/server/job_board.h"
+#include "coordinator/server/job_metrics.h"
+#include "coordinator/server/journal.h"
+#include "coordinator/server/log_book.h"
+#include "coordinator/server/poll_table.h"
+#include "coordinator/state_store.h"
+
+namespace rekindle::coordinator {
+
+class Loop {
+ public:
+  struct Options {
+    core::Tunables tunables;
+    // Whether the store can be written, when that changes. On the loop's thread.
+    std::function<void(bool)> on_serving = [](bool) {};
+    // Another process writes this store: this one must end. On the loop's thread.
+    std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
+  };
+  using TrainerKey = std::pair<std::string, std::string>;  // Job uid, trainer.
+  using TrainerPolls = PollTable<TrainerKey, v1::TrainerDirective>;
+  using NodePolls = PollTable<std::string, v1::NodeDirective>;
+
+  // What a user changes. All functions run on the loop's thread; `done` once, always.
+  struct Mutation {
+    std::string request_id;  // Empty: none.
+    std::string call;        // What was asked; another call must not reuse the id.
+    std::function<absl::StatusOr<core::Event>()> event;
+    std::function<absl::StatusOr<std::string>()> answer;  // The serialized reply, after the step.
+    std::function<void(absl::StatusOr<std::string>)> done;
+  };
+
+  static constexpr double kMaxWaitSeconds = 30;  // Of a poll.
+  static constexpr size_t kMaxQueue = 100'000;
+
+  // Store and metrics are not owned and outlive the loop.
+  Loop(StateStore* store, common::Metrics* metrics, Options options);
+  ~Loop() { Stop(); }
+  Loop(const Loop&) = delete;
+
+  // Reads the store and starts the thread. The store's errors.
+  absl::Status Start();
+  // Answers all that waits with UNAVAILABLE and ends the thread. Idempotent; not from the loop's thread.
+  void Stop();
+
+  // From any thread. Replies come on the loop's thread, or at once where the queue is full or the loop has stopped.
+  void Sync(v1::TrainerReport report, TrainerPolls::Reply reply);
+  void Sync(v1::NodeReport report, NodePolls::Reply reply);
+  void Apply(Mutation mutation);
+  // Runs `task` on the loop's thread. False: the loop has stopped, and it will not run.
+  bool Post(std::function<void()> task);
+
+  // The rest on the loop's thread only.
+  bool stopping() const { return stopping_; }
+  double now() const;
+  const core::Cluster& cluster() const { return cluster_; }
+  const JobBoard& jobs() const { return jobs_; }
+  const LogBook& logs() const { return logs_; }
+  StateStore& store() { return *store_; }
+  Bulletin& bulletin() { return bulletin_; }
+
+ private:
+  struct TrainerItem {
+    v1::TrainerReport report;
+    TrainerPolls::Reply reply;
+    double deadline;
+  };
+  struct NodeItem {
+    v1::NodeReport report;
+    NodePolls::Reply reply;
+    double deadline;
+  };
+  using Task = std::function<void()>;
+  using Item = std::variant<TrainerItem, NodeItem, Mutation, Task>;
+
+  // What was stepped but not yet published.
+  struct Unpublished {
+    std::set<std::string> changed_jobs;  // Uids whose status changed.
+    std::set<std::string> touched_jobs;  // Uids whose trainers' directives may have changed.
+    bool touched_all = false;
+    std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
+  };
+
+  bool Enqueue(Item& item);
+  void Run();
+  void Turn(std::vector<Item> items);
+  void Handle(TrainerItem& item);
+  void Handle(NodeItem& item);
+  void Handle(Mutation& mutation);
+  void Handle(Task& task) { task(); }
+  void Absorb(const core::Effects& effects);
+  void CommitAndPublish();
+  void CommitFailed(const absl::Status& status);
+  void PublishJobs(const std::vector<v1::Event>& events);
+  void CheckPolls();
+  // While the store fails: keeps reports until their deadline, refuses changes, runs reads.
+  void Hold(std::vector<Item> items);
+  void ExpireHeld();
+  void Expire();
+  void RefuseAll(std::vector<Item> items);
+  double NextWake() const;
+  bool failing() const { return !failure_.ok(); }
+
+  StateStore* const store_;
+  const Options options_;
+  prometheus::Histogram& commit_seconds_;
+  prometheus::Counter& commit_failures_;
+  const double unix_offset_;
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::vector<Item> queue_;  // Under mutex_, as is the next.
+  bool stop_ = false;        // Nothing is queued any more.
+  std::thread thread_;
+
+  // The loop's thread only.
+  core::Cluster cluster_;
+  Journal journal_;
+  JobBoard jobs_;
+  JobMetrics job_metrics_;
+  LogBook logs_;
+  Bulletin bulletin_;
+  TrainerPolls trainer_polls_;
+  NodePolls node_polls_;
+  Unpublished unpublished_;
+  std::vector<Item> held_;
+  double wake_at_ = kForever;
+  double last_tick_ = 0;
+  absl::Status failure_;
+  double retry_at_ = 0;
+  double retry_after_ = 0;
+  double logged_failure_at_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_LOOP_H_

@@ -1,0 +1,39 @@
+// Trainers.Sync and Nodes.Sync: reports into the loop, directives out when they change.
+#ifndef REKINDLE_COORDINATOR_SERVER_SYNC_SERVICES_H_
+#define REKINDLE_COORDINATOR_SERVER_SYNC_SERVICES_H_
+
+#include "common/metrics.h"
+#include "coordinator/server/loop.h"
+#include "rekindle/v1/node.grpc.pb.h"
+#include "rekindle/v1/trainer.grpc.pb.h"
+
+namespace rekindle::coordinator {
+
+class TrainersService final : public v1::Trainers::CallbackService {
+ public:
+  TrainersService(Loop* loop, common::Metrics* metrics);
+  grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::TrainerReport* report,
+                                 v1::TrainerDirective* directive) override;
+
+ private:
+  Loop* const loop_;
+  prometheus::Counter& calls_;
+};
+
+class NodesService final : public v1::Nodes::CallbackService {
+ public:
+  NodesService(Loop* loop, common::Metrics* metrics);
+  grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
+                                 v1::NodeDirective* directive) override;
+
+ private:
+  Loop* const loop_;
+  prometheus::Counter& calls_;
+};
+
+// The counter of one method's calls.
+prometheus::Counter& CallCounter(common::Metrics* metrics, const std::string& method);
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_SYNC_SERVICES_H_

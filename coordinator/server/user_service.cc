@@ -1,0 +1,266 @@
+#include "coordinator/server/user_service.h"
+
+#include <sys/random.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/hash.h"
+#include "common/rpc.h"
+#include "coordinator/job_files.h"
+#include "coordinator/server/sync_services.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr int kDefaultPage = 100;
+constexpr int kLargestPage = 1000;
+constexpr size_t kPageBytes = 3 << 20;  // Below the limit of a message.
+constexpr size_t kMaxActiveJobs = 1000;
+constexpr size_t kMaxRequestIdBytes = 128;
+constexpr size_t kMaxReasonBytes = 1000;
+
+absl::Status NoJob(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
+}
+
+std::string RandomBytes(size_t bytes) {
+  std::string random(bytes, '\0');
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t got = getrandom(random.data() + done, bytes - done, 0);
+    if (got > 0) done += static_cast<size_t>(got);
+  }
+  return random;
+}
+
+absl::Status CheckRequestId(const std::string& id) {
+  bool valid = id.size() <= kMaxRequestIdBytes;
+  for (const char c : id) valid = valid && absl::ascii_isgraph(static_cast<unsigned char>(c));
+  if (valid) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("request_id: must be at most ", kMaxRequestIdBytes, " visible ASCII characters"));
+}
+
+template <typename Request>
+std::string CallOf(const char* method, Request request) {
+  request.clear_request_id();
+  return absl::StrCat(method, "/", common::Xxh3_128Hex(request.SerializeAsString()));
+}
+
+grpc::ServerUnaryReactor* Refuse(grpc::ServerUnaryReactor* reactor, const absl::Status& status) {
+  reactor->Finish(common::StatusToGrpc(status));
+  return reactor;
+}
+
+// The loop's answer, serialized, into the reply.
+template <typename Reply>
+auto ParseInto(grpc::ServerUnaryReactor* reactor, Reply* reply) {
+  return [reactor, reply](absl::StatusOr<std::string> answer) {
+    absl::Status status = answer.status();
+    if (answer.ok() && !reply->ParseFromString(*answer)) status = absl::DataLossError("the stored answer is damaged");
+    reactor->Finish(common::StatusToGrpc(status));
+  };
+}
+
+// Runs `read` on the loop's thread and finishes the call with its status.
+template <typename Read>
+grpc::ServerUnaryReactor* Answer(Loop* loop, grpc::ServerUnaryReactor* reactor, Read read) {
+  if (!loop->Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); })) {
+    return Refuse(reactor, absl::UnavailableError("the coordinator is stopping: try again"));
+  }
+  return reactor;
+}
+
+absl::StatusOr<int> PageSize(int asked) {
+  if (asked < 0 || asked > kLargestPage) {
+    return absl::InvalidArgumentError(absl::StrCat("page_size: ", asked, " is out of range: use 1 to ", kLargestPage));
+  }
+  return asked == 0 ? kDefaultPage : asked;
+}
+
+}  // namespace
+
+UserService::UserService(Loop* loop, common::Metrics* metrics, Options options)
+    : loop_(loop), metrics_(metrics), options_(std::move(options)) {}
+
+void UserService::Count(const char* method) { CallCounter(metrics_, absl::StrCat("Coordinator.", method)).Increment(); }
+
+absl::StatusOr<v1::JobSpec> UserService::Resolve(const v1::Job& job) const {
+  if (absl::Status named = CheckJobName(job.name()); !named.ok()) return named;
+  absl::StatusOr<v1::JobSpec> resolved = ResolveSpec(job.spec(), options_.defaults);
+  if (resolved.ok() && options_.check_files) {
+    if (absl::Status files = CheckJobFiles(*resolved); !files.ok()) return files;
+  }
+  return resolved;
+}
+
+absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::JobSpec& resolved,
+                                                 const std::string& uid) {
+  size_t active = 0;
+  for (const v1::JobRecord* other : loop_->cluster().Jobs()) active += !IsOver(other->job());
+  if (active >= kMaxActiveJobs) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));
+  }
+  v1::JobRecord record;
+  record.mutable_job()->set_name(job.name());
+  record.mutable_job()->set_uid(uid);
+  *record.mutable_job()->mutable_spec() = job.spec();
+  v1::JobStatus* status = record.mutable_job()->mutable_status();
+  status->set_state(v1::PENDING);
+  *status->mutable_resolved_spec() = resolved;
+  status->set_submitted_at(common::WallSeconds());
+  record.set_secret(RandomBytes(32));
+  return core::SubmitJob{std::move(record)};
+}
+
+absl::StatusOr<std::string> UserService::FindUid(const std::string& name_or_uid) const {
+  const v1::JobRecord* record = loop_->cluster().FindJob(name_or_uid);
+  if (record == nullptr) return NoJob(name_or_uid);
+  return record->job().uid();
+}
+
+absl::StatusOr<std::string> UserService::AnswerJob(const std::string& name_or_uid) const {
+  const v1::JobRecord* record = loop_->cluster().FindJob(name_or_uid);
+  if (record == nullptr) return NoJob(name_or_uid);
+  return record->job().SerializeAsString();
+}
+
+grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::SubmitJobRequest* request,
+                                                 v1::Job* reply) {
+  Count("SubmitJob");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status id = CheckRequestId(request->request_id()); !id.ok()) return Refuse(reactor, id);
+  // A repeated request gets its first answer even when the files are gone by now: so the loop decides, not the check.
+  const std::string uid = absl::BytesToHexString(RandomBytes(16));
+  loop_->Apply({request->request_id(), CallOf("SubmitJob", *request),
+                [this, job = request->job(), resolved = Resolve(request->job()), uid]() -> absl::StatusOr<core::Event> {
+                  if (!resolved.ok()) return resolved.status();
+                  return MakeJob(job, *resolved, uid);
+                },
+                [this, uid] { return AnswerJob(uid); }, ParseInto(reactor, reply)});
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* UserService::ValidateJob(Context* context, const v1::ValidateJobRequest* request,
+                                                   v1::Job* reply) {
+  Count("ValidateJob");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  absl::StatusOr<v1::JobSpec> resolved = Resolve(request->job());
+  if (!resolved.ok()) return Refuse(reactor, resolved.status());
+  reply->set_name(request->job().name());
+  *reply->mutable_spec() = request->job().spec();
+  *reply->mutable_status()->mutable_resolved_spec() = *std::move(resolved);
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* UserService::GetJob(Context* context, const v1::GetJobRequest* request, v1::Job* reply) {
+  Count("GetJob");
+  return Answer(loop_, context->DefaultReactor(), [this, request, reply] {
+    const JobBoard::JobPointer job = loop_->jobs().Find(request->job());
+    if (job == nullptr) return NoJob(request->job());
+    *reply = *job;
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* UserService::ListJobs(Context* context, const v1::ListJobsRequest* request,
+                                                v1::ListJobsReply* reply) {
+  Count("ListJobs");
+  return Answer(loop_, context->DefaultReactor(), [this, request, reply]() -> absl::Status {
+    const absl::StatusOr<int> page = PageSize(request->page_size());
+    if (!page.ok()) return page.status();
+    const std::vector<std::string>& order = loop_->jobs().order();
+    auto at = order.begin();
+    if (!request->page_token().empty()) {
+      at = std::find(order.begin(), order.end(), request->page_token());
+      if (at == order.end()) return absl::InvalidArgumentError("page_token: unknown: start without one");
+      ++at;
+    }
+    size_t bytes = 0;
+    for (; at != order.end() && reply->jobs_size() < *page; ++at) {
+      const JobBoard::JobPointer job = loop_->jobs().Find(*at);
+      bytes += job->ByteSizeLong();
+      if (bytes > kPageBytes && reply->jobs_size() > 0) break;
+      *reply->add_jobs() = *job;
+    }
+    if (at != order.end()) reply->set_next_page_token(reply->jobs(reply->jobs_size() - 1).uid());
+    return absl::OkStatus();
+  });
+}
+
+template <typename Verb>
+grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* context, const v1::JobRequest& request,
+                                                 v1::Job* reply) {
+  Count(method);
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status id = CheckRequestId(request.request_id()); !id.ok()) return Refuse(reactor, id);
+  loop_->Apply({request.request_id(), CallOf(method, request),
+                [this, name = request.job()]() -> absl::StatusOr<core::Event> {
+                  absl::StatusOr<std::string> uid = FindUid(name);
+                  if (!uid.ok()) return uid.status();
+                  return Verb{*std::move(uid)};
+                },
+                [this, name = request.job()] { return AnswerJob(name); }, ParseInto(reactor, reply)});
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* UserService::CancelJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
+  return ChangeJob<core::CancelJob>("CancelJob", context, *request, reply);
+}
+grpc::ServerUnaryReactor* UserService::PauseJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
+  return ChangeJob<core::PauseJob>("PauseJob", context, *request, reply);
+}
+grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
+  return ChangeJob<core::ResumeJob>("ResumeJob", context, *request, reply);
+}
+
+grpc::ServerUnaryReactor* UserService::ListNodes(Context* context, const v1::ListNodesRequest* request,
+                                                 v1::ListNodesReply* reply) {
+  Count("ListNodes");
+  return Answer(loop_, context->DefaultReactor(), [this, request, reply]() -> absl::Status {
+    const absl::StatusOr<int> page = PageSize(request->page_size());
+    if (!page.ok()) return page.status();
+    for (v1::Node& node : loop_->cluster().Nodes(loop_->now())) {
+      if (node.name() <= request->page_token()) continue;
+      if (reply->nodes_size() == *page) {
+        reply->set_next_page_token(reply->nodes(*page - 1).name());
+        break;
+      }
+      *reply->add_nodes() = std::move(node);
+    }
+    return absl::OkStatus();
+  });
+}
+
+grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::DrainNodeRequest* request,
+                                                 v1::Node* reply) {
+  Count("DrainNode");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  absl::Status valid = CheckRequestId(request->request_id());
+  if (!(request->within_seconds() >= 0 && std::isfinite(request->within_seconds()))) {
+    valid.Update(absl::InvalidArgumentError("within_seconds: must be 0 (no limit) or more"));
+  }
+  if (request->reason().size() > kMaxReasonBytes) {
+    valid.Update(absl::InvalidArgumentError(absl::StrCat("reason: at most ", kMaxReasonBytes, " bytes")));
+  }
+  if (!valid.ok()) return Refuse(reactor, valid);
+  const core::DrainNode drain{request->node(), request->within_seconds(),
+                              request->reason().empty() ? "asked by the user" : request->reason()};
+  loop_->Apply({request->request_id(), CallOf("DrainNode", *request), [drain] { return core::Event(drain); },
+                [this, drain]() -> absl::StatusOr<std::string> {
+                  for (const v1::Node& node : loop_->cluster().Nodes(loop_->now())) {
+                    if (node.name() == drain.node) return node.SerializeAsString();
+                  }
+                  return absl::NotFoundError(absl::StrCat("no node '", drain.node, "'"));
+                },
+                ParseInto(reactor, reply)});
+  return reactor;
+}
+
+}  // namespace rekindle::coordinator

@@ -1,0 +1,57 @@
+// The service Coordinator: what users ask and change. Thread-safe; state is the loop's.
+#ifndef REKINDLE_COORDINATOR_SERVER_USER_SERVICE_H_
+#define REKINDLE_COORDINATOR_SERVER_USER_SERVICE_H_
+
+#include <string>
+
+#include "common/metrics.h"
+#include "coordinator/job_spec.h"
+#include "coordinator/server/loop.h"
+#include "rekindle/v1/coordinator.grpc.pb.h"
+
+namespace rekindle::coordinator {
+
+class UserService final : public v1::Coordinator::CallbackService {
+ public:
+  struct Options {
+    Defaults defaults;
+    bool check_files = false;  // Trainers run on this machine: look at the files that a job names.
+  };
+
+  UserService(Loop* loop, common::Metrics* metrics, Options options);
+
+  using Context = grpc::CallbackServerContext;
+  grpc::ServerUnaryReactor* SubmitJob(Context* context, const v1::SubmitJobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* ValidateJob(Context* context, const v1::ValidateJobRequest* request,
+                                        v1::Job* reply) override;
+  grpc::ServerUnaryReactor* GetJob(Context* context, const v1::GetJobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* ListJobs(Context* context, const v1::ListJobsRequest* request,
+                                     v1::ListJobsReply* reply) override;
+  grpc::ServerUnaryReactor* CancelJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* PauseJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,
+                                      v1::ListNodesReply* reply) override;
+  grpc::ServerUnaryReactor* DrainNode(Context* context, const v1::DrainNodeRequest* request, v1::Node* reply) override;
+  grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;
+  grpc::ServerWriteReactor<v1::Event>* ListEvents(Context* context, const v1::ListEventsRequest* request) override;
+  grpc::ServerWriteReactor<v1::LogLine>* GetLogs(Context* context, const v1::GetLogsRequest* request) override;
+
+ private:
+  template <typename Verb>
+  grpc::ServerUnaryReactor* ChangeJob(const char* method, Context* context, const v1::JobRequest& request,
+                                      v1::Job* reply);
+  void Count(const char* method);
+  absl::StatusOr<v1::JobSpec> Resolve(const v1::Job& job) const;
+  absl::StatusOr<core::Event> MakeJob(const v1::Job& job, const v1::JobSpec& resolved, const std::string& uid);
+  absl::StatusOr<std::string> FindUid(const std::string& name_or_uid) const;  // Loop's thread.
+  absl::StatusOr<std::string> AnswerJob(const std::string& name_or_uid) const;
+
+  Loop* const loop_;
+  common::Metrics* const metrics_;
+  const Options options_;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_USER_SERVICE_H_

@@ -1,0 +1,136 @@
+// The streamed calls of UserService.
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/server/stream.h"
+#include "coordinator/server/user_service.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr double kShortestInterval = 0.1;  // Between two states of a watched job.
+constexpr int kEventsAtOnce = 200;
+constexpr size_t kLinesAtOnce = 500;
+constexpr int kDefaultTail = 200;
+constexpr double kTrailingSeconds = 2;  // After a job's end its last lines may still be on their way.
+
+absl::Status NoJob(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
+}
+
+// The newest state of one job, never one twice.
+class JobWatch {
+ public:
+  JobWatch(Loop* loop, std::string name) : loop_(loop), name_(std::move(name)) {}
+
+  Stream<v1::Job>::Pulled operator()() {
+    const JobBoard::JobPointer job = loop_->jobs().Find(uid_.empty() ? name_ : uid_);
+    if (job == nullptr) return {{}, NoJob(name_), {}};
+    uid_ = job->uid();  // A later job of that name is another one.
+    const std::string topic = "job/" + uid_;
+    const double now = loop_->now();
+    if (loop_->bulletin().Version(topic) == seen_ || now < not_before_) {
+      return {{}, true, {topic, seen_, not_before_, kForever}};
+    }
+    seen_ = loop_->bulletin().Version(topic);
+    not_before_ = now + kShortestInterval;
+    return {{*job}, !IsOver(*job), {}};
+  }
+
+ private:
+  Loop* const loop_;
+  const std::string name_;
+  std::string uid_;
+  uint64_t seen_ = 0;
+  double not_before_ = 0;
+};
+
+class EventFeed {
+ public:
+  EventFeed(Loop* loop, const v1::ListEventsRequest& request)
+      : loop_(loop), job_(request.job()), after_(request.after_revision()), follow_(request.follow()) {}
+
+  Stream<v1::Event>::Pulled operator()() {
+    std::string name;
+    if (!job_.empty()) {
+      const JobBoard::JobPointer job = loop_->jobs().Find(job_);
+      if (job == nullptr) return {{}, NoJob(job_), {}};
+      name = job->name();
+    }
+    const uint64_t seen = loop_->bulletin().Version("events");
+    absl::StatusOr<std::vector<v1::Event>> events = loop_->store().Events(after_, name, kEventsAtOnce);
+    if (!events.ok()) return {{}, events.status(), {}};
+    if (!events->empty()) after_ = events->back().revision();
+    const bool more = follow_ || events->size() == kEventsAtOnce;
+    return {*std::move(events), more, {"events", seen, 0, kForever}};
+  }
+
+ private:
+  Loop* const loop_;
+  const std::string job_;
+  int32_t after_;
+  const bool follow_;
+};
+
+class LogFeed {
+ public:
+  LogFeed(Loop* loop, const v1::GetLogsRequest& request)
+      : loop_(loop),
+        job_(request.job()),
+        tail_(request.tail() > 0 ? request.tail() : kDefaultTail),
+        follow_(request.follow()) {}
+
+  Stream<v1::LogLine>::Pulled operator()() {
+    const JobBoard::JobPointer job = loop_->jobs().Find(uid_.empty() ? job_ : uid_);
+    if (job == nullptr) return {{}, NoJob(job_), {}};
+    if (uid_.empty()) {
+      uid_ = job->uid();
+      next_ = loop_->logs().Tail(uid_, tail_);
+    }
+    const std::string topic = "logs/" + uid_;
+    const uint64_t seen = loop_->bulletin().Version(topic);
+    LogBook::Page page = loop_->logs().Read(uid_, next_, kLinesAtOnce);
+    next_ = page.next;
+    const double now = loop_->now();
+    if (IsOver(*job) && over_since_ == kForever) over_since_ = now;
+    const bool trailing = follow_ && now < over_since_ + kTrailingSeconds;
+    // Looks again in a while: a job's end makes no line.
+    const double look_again = now + kTrailingSeconds;
+    return {std::move(page.lines), page.lines.size() == kLinesAtOnce || trailing, {topic, seen, 0, look_again}};
+  }
+
+ private:
+  Loop* const loop_;
+  const std::string job_;
+  const int64_t tail_;
+  const bool follow_;
+  std::string uid_;
+  int64_t next_ = 0;
+  double over_since_ = kForever;
+};
+
+// std::function wants copies; the state of a pull is one.
+template <typename Feed, typename... Arguments>
+auto Pulling(Arguments&&... arguments) {
+  return [feed = std::make_shared<Feed>(std::forward<Arguments>(arguments)...)] { return (*feed)(); };
+}
+
+}  // namespace
+
+grpc::ServerWriteReactor<v1::Job>* UserService::WatchJob(Context*, const v1::WatchJobRequest* request) {
+  Count("WatchJob");
+  return Stream<v1::Job>::Start(loop_, Pulling<JobWatch>(loop_, request->job()));
+}
+
+grpc::ServerWriteReactor<v1::Event>* UserService::ListEvents(Context*, const v1::ListEventsRequest* request) {
+  Count("ListEvents");
+  return Stream<v1::Event>::Start(loop_, Pulling<EventFeed>(loop_, *request));
+}
+
+grpc::ServerWriteReactor<v1::LogLine>* UserService::GetLogs(Context*, const v1::GetLogsRequest* request) {
+  Count("GetLogs");
+  return Stream<v1::LogLine>::Start(loop_, Pulling<LogFeed>(loop_, *request));
+}
+
+}  // namespace rekindle::coordinator
