@@ -1,180 +1,28 @@
-// rekindle-worker as real processes, against a coordinator and trainers of the test's own.
-#include <poll.h>
+// The life of trainers under rekindle-worker: started, restarted, adopted, told apart.
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
-#include "common/process.h"
 #include "common/rpc.h"
 #include "rekindle/v1/checkpoint.grpc.pb.h"
 #include "rekindle/v1/node_local.grpc.pb.h"
-#include "worker/agent/fake_coordinator.h"
+#include "worker/agent/agent_fixture.h"
 #include "worker/agent/init.h"
-#include "worker/agent/options.h"
 #include "worker/agent/small_file.h"
-#include "worker/agent/trainer_record.h"
 
 namespace rekindle::agent {
 namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-constexpr char kSecret[] = "a secret of the job";
-
-std::string ReadText(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-const v1::TrainerProcess* Running(const v1::NodeReport& report, int slot = 0) {
-  for (const v1::TrainerProcess& trainer : report.trainers()) {
-    if (trainer.running() && trainer.slot() == slot) return &trainer;
-  }
-  return nullptr;
-}
-
-const v1::TrainerProcess* Ended(const v1::NodeReport& report, const std::string& trainer) {
-  for (const v1::TrainerProcess& process : report.trainers()) {
-    if (!process.running() && process.trainer() == trainer) return &process;
-  }
-  return nullptr;
-}
-
-// A worker process that the test started, with its exit.
-class Worker {
- public:
-  static Worker Start(const std::string& command, const std::vector<std::string>& flags) {
-    const std::filesystem::path programs = std::filesystem::path(OwnProgram()).parent_path();
-    common::SpawnOptions options;
-    options.argv = {programs / "rekindle-worker",   command, "--node", "n1", "--trainer-binary",
-                    programs / "agent_fake_trainer"};
-    options.argv.insert(options.argv.end(), flags.begin(), flags.end());
-    for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
-    options.blocked_signals = {SIGTERM};  // So that a test may send it before the program takes it.
-    auto child = common::PendingChild::Start(options);
-    EXPECT_TRUE(child.ok()) << child.status();
-    auto process = common::Process::Open(child->identity());
-    child->Release();
-    return Worker(*std::move(process));
-  }
-
-  const common::ProcessIdentity& identity() const { return process_.identity(); }
-  void Signal(int signal) const { process_.Signal(signal).IgnoreError(); }
-  // Its exit code; -1000 when it still runs after `seconds`.
-  int Wait(double seconds = 10) const {
-    pollfd p = {.fd = process_.fd(), .events = POLLIN, .revents = 0};
-    if (poll(&p, 1, static_cast<int>(seconds * 1000)) != 1) return -1000;
-    return process_.Reap()->code;
-  }
-
- private:
-  explicit Worker(common::Process process) : process_(std::move(process)) {}
-  common::Process process_;
-};
-
-class AgentTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    ASSERT_TRUE(common::BecomeSubreaper().ok());  // So that nothing a test leaves escapes TearDown.
-    char name[] = "/tmp/rekindle-agent-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    dir_ = name;
-    ASSERT_TRUE(coordinator_.Start().ok());
-  }
-
-  void TearDown() override {
-    worker_.reset();
-    for (;;) {
-      const std::vector<pid_t> children = common::Children();
-      if (children.empty()) break;
-      for (const pid_t child : children) kill(child, SIGKILL);
-      for (const pid_t child : children) waitpid(child, nullptr, 0);
-    }
-    coordinator_.Stop();
-    std::filesystem::remove_all(dir_);
-  }
-
-  std::vector<std::string> Flags(std::vector<std::string> more = {}) const {
-    std::vector<std::string> flags = {"--dir", dir_, "--coordinator", coordinator_.address()};
-    flags.insert(flags.end(), more.begin(), more.end());
-    return flags;
-  }
-  void StartInit(std::vector<std::string> more = {}) { worker_ = Worker::Start("init", Flags(std::move(more))); }
-
-  v1::DesiredTrainer Desired(const std::string& job, int slot = 0) const {
-    v1::DesiredTrainer desired;
-    desired.set_job_uid("uid-" + job);
-    desired.set_job_name(job);
-    desired.set_slot(slot);
-    desired.set_job_secret(kSecret);
-    desired.mutable_spec()->mutable_workers()->set_threads_per_rank(3);
-    return desired;
-  }
-  void Want(const std::string& job) {
-    v1::NodeDirective directive;
-    *directive.add_trainers() = Desired(job);
-    coordinator_.Direct(directive);
-  }
-
-  TrainerRecord Record(int slot = 0) const {
-    auto record = FromJson(ReadText(absl::StrCat(dir_, "/trainers/", slot, ".json")));
-    EXPECT_TRUE(record.ok()) << record.status();
-    return record.value_or(TrainerRecord{});
-  }
-
-  // The report that shows a running trainer in slot 0, and not this agent or trainer.
-  v1::NodeReport WaitRunning(const std::string& other_than_agent = "", const std::string& other_than_trainer = "") {
-    const auto report = coordinator_.WaitFor([&](const v1::NodeReport& r) {
-      return Running(r) != nullptr && r.agent_incarnation() != other_than_agent &&
-             Running(r)->trainer() != other_than_trainer;
-    });
-    EXPECT_TRUE(report.has_value()) << "no trainer was reported";
-    return report.value_or(v1::NodeReport());
-  }
-
-  // Some report, from the first on, brings that line of output.
-  bool WaitLine(const std::string& trainer, const std::string& line) {
-    const auto report = coordinator_.WaitFor(0, [&](const v1::NodeReport& r) {
-      for (const v1::LogChunk& chunk : r.logs()) {
-        const auto& lines = chunk.lines();
-        if (chunk.trainer() == trainer && std::find(lines.begin(), lines.end(), line) != lines.end()) return true;
-      }
-      return false;
-    });
-    return report.has_value();
-  }
-
-  // The child of init that is the agent.
-  common::ProcessIdentity AgentProcess() const {
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-      const std::string name = entry.path().filename();
-      if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-      const std::string command = ReadText(entry.path() / "cmdline");
-      const bool agent = command.find(std::string("rekindle-worker\0agent\0", 22)) != std::string::npos;
-      if (agent && command.find(dir_) != std::string::npos) return *common::Identify(std::stoi(name));
-    }
-    ADD_FAILURE() << "no agent runs";
-    return {};
-  }
-
-  std::string dir_;
-  FakeCoordinator coordinator_;
-  std::optional<Worker> worker_;
-};
 
 TEST_F(AgentTest, StartsWhatIsWantedAndKeepsTheSecret) {
   Want("steady");
@@ -296,64 +144,6 @@ TEST_F(AgentTest, TwoSlotsAndAStopOfOne) {
   EXPECT_FALSE(std::filesystem::exists(dir_ + "/jobs/uid-stubborn"));
 }
 
-TEST_F(AgentTest, SigtermDrainsAndEndsWithNothingLeft) {
-  Want("steady");
-  StartInit({"--drain-seconds", "20"});
-  WaitRunning();
-  const common::ProcessIdentity trainer = Record().process;
-  worker_->Signal(SIGTERM);
-  const auto draining = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.draining(); });
-  ASSERT_TRUE(draining.has_value());
-  EXPECT_NE(Running(*draining), nullptr);  // It goes on until the coordinator lets it go.
-  EXPECT_GT(draining->drain_within_seconds(), 15);
-  EXPECT_THAT(draining->drain_reason(), HasSubstr("SIGTERM"));
-  EXPECT_TRUE(trainer.Alive());
-  v1::NodeDirective directive;
-  directive.set_drained(true);
-  coordinator_.Direct(directive);
-  EXPECT_EQ(worker_->Wait(), 0);
-  EXPECT_FALSE(trainer.Alive());
-}
-
-TEST_F(AgentTest, ADrainOutOfTimeStopsTheTrainers) {
-  Want("steady");
-  StartInit({"--drain-seconds", "0.3"});
-  WaitRunning();
-  const common::ProcessIdentity trainer = Record().process;
-  worker_->Signal(SIGTERM);
-  EXPECT_EQ(worker_->Wait(), 0);
-  EXPECT_FALSE(trainer.Alive());
-}
-
-TEST_F(AgentTest, ASecondSigtermHurries) {
-  Want("steady");
-  StartInit({"--drain-seconds", "600"});
-  WaitRunning();
-  worker_->Signal(SIGTERM);
-  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return r.draining(); }).has_value());
-  worker_->Signal(SIGTERM);
-  EXPECT_EQ(worker_->Wait(), 0);
-}
-
-TEST_F(AgentTest, AnAgentKilledInADrainDrainsAgain) {
-  Want("steady");
-  StartInit({"--drain-seconds", "600"});
-  const std::string agent = WaitRunning().agent_incarnation();
-  worker_->Signal(SIGTERM);
-  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return r.draining(); }).has_value());
-  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
-  const auto again = coordinator_.WaitFor(
-      [&](const v1::NodeReport& r) { return r.draining() && r.agent_incarnation() != agent && Running(r); });
-  EXPECT_TRUE(again.has_value());
-}
-
-TEST_F(AgentTest, NothingToDrainAndNobodyToTell) {
-  coordinator_.Stop();
-  StartInit({"--drain-seconds", "600"});
-  worker_->Signal(SIGTERM);  // May come before the agent runs: it waits for it.
-  EXPECT_EQ(worker_->Wait(), 0);
-}
-
 TEST_F(AgentTest, TrainersOutliveTheCoordinatorAndItsRestart) {
   Want("steady");
   StartInit();
@@ -435,24 +225,11 @@ TEST_F(AgentTest, AttachNeedsIdProcessAndSecret) {
   EXPECT_TRUE(attach(bad).stop());
 }
 
-TEST_F(AgentTest, ARefusalIsFinal) {
-  v1::NodeDirective directive;
-  directive.set_error("another protocol version: install 9.9");
-  coordinator_.Direct(directive);
-  StartInit();
-  EXPECT_EQ(worker_->Wait(), kExitRefused);
-}
-
 TEST_F(AgentTest, OneAgentAFolder) {
   StartInit();
   ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport&) { return true; }).has_value());
   const Worker second = Worker::Start("agent", Flags());
   EXPECT_EQ(second.Wait(), kExitRefused);
-}
-
-TEST_F(AgentTest, WrongUseIsNotTriedAgain) {
-  StartInit({"--slots", "none"});
-  EXPECT_EQ(worker_->Wait(), kExitWrongUse);
 }
 
 class CheckpointService final : public v1::Checkpoints::Service {

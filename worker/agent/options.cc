@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <climits>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
 #include "worker/agent/init.h"
@@ -37,8 +39,11 @@ std::string CheckProgram(const std::string& path) {
 
 std::string OwnProgram() {
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "/proc/self/exe" : path.string();
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  // An upgrade replaced the file: what is there now is meant.
+  static constexpr char kDeleted[] = " (deleted)";
+  if (absl::EndsWith(path, kDeleted)) path.resize(path.size() - std::strlen(kDeleted));
+  return access(path.c_str(), X_OK) == 0 ? path : "/proc/self/exe";
 }
 
 std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, int* exit_code) {

@@ -1,14 +1,9 @@
 #include "worker/agent/supervisor.h"
 
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <csignal>
-#include <limits>
-#include <set>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/log.h"
 #include "worker/agent/exits.h"
 #include "worker/agent/small_file.h"
@@ -16,23 +11,9 @@
 namespace rekindle::agent {
 namespace {
 
-constexpr size_t kMaxEnded = 256;
 constexpr size_t kMaxEndedLogs = 16;
-constexpr size_t kMaxRecordBytes = 64 << 10;
-constexpr size_t kMaxJobFileBytes = 4 << 20;
-constexpr int kUnknownExit = 255;
 constexpr double kExitRecordSeconds = 0.25;  // Init writes it within milliseconds, if there is an init.
 constexpr double kExitPollSeconds = 0.002;
-
-std::string ReadSecret(const NodeFolder& folder, const std::string& job_uid, int slot) {
-  const absl::StatusOr<std::string> content = ReadSmallFile(folder.JobFile(job_uid, slot), kMaxJobFileBytes);
-  v1::DesiredTrainer desired;
-  return content.ok() && desired.ParseFromString(*content) ? desired.job_secret() : "";
-}
-
-bool SameSecret(const std::string& a, const std::string& b) {
-  return !a.empty() && a.size() == b.size() && CRYPTO_memcmp(a.data(), b.data(), a.size()) == 0;
-}
 
 v1::TrainerProcess ToProto(const TrainerRecord& record) {
   v1::TrainerProcess process;
@@ -46,57 +27,6 @@ v1::TrainerProcess ToProto(const TrainerRecord& record) {
 
 Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics)
     : options_(std::move(options)), folder_(folder), metrics_(metrics) {}
-
-void Supervisor::Adopt() {
-  std::lock_guard lock(mutex_);
-  for (const std::string& name : ListFolder(folder_->EndedFolder())) {
-    const std::string path = absl::StrCat(folder_->EndedFolder(), "/", name);
-    const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxRecordBytes);
-    absl::StatusOr<TrainerRecord> record = text.ok() ? FromJson(*text) : text.status();
-    if (record.ok() && ended_.size() < kMaxEnded) {
-      ended_.push_back(*std::move(record));
-    } else {
-      RemoveFile(path);
-    }
-  }
-  for (const std::string& name : ListFolder(folder_->RecordFolder())) {
-    const std::string path = absl::StrCat(folder_->RecordFolder(), "/", name);
-    const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxRecordBytes);
-    const absl::StatusOr<TrainerRecord> record = text.ok() ? FromJson(*text) : text.status();
-    if (record.ok() && path == folder_->RecordFile(record->slot)) {
-      AdoptRecord(*record);
-    } else {
-      log::Warning("ignoring a damaged trainer record", {{"file", path}});
-      RemoveFile(path);
-    }
-  }
-  std::vector<common::ProcessIdentity> watched;
-  for (const auto& [slot, trainer] : trainers_) watched.push_back(trainer.record.process);
-  ClearExits(folder_->dir(), watched);
-  metrics_->SetTrainers(static_cast<int>(trainers_.size()));
-}
-
-void Supervisor::AdoptRecord(const TrainerRecord& record) {
-  const bool this_boot = record.boot_id == common::BootId();
-  absl::StatusOr<common::Process> process =
-      this_boot ? common::Process::Open(record.process) : absl::NotFoundError("the machine was restarted");
-  if (!process.ok()) {
-    const std::optional<common::ExitStatus> status =
-        this_boot ? TakeExit(folder_->dir(), record.process) : std::nullopt;
-    RemoveFile(folder_->RecordFile(record.slot));
-    AddEnded(record, status.value_or(common::ExitStatus{kUnknownExit}),
-             status ? status->ToString() : "ended while no agent watched; exit status unknown");
-    return;
-  }
-  log::Info("adopted a running trainer",
-            {{"trainer", record.trainer}, {"job", record.job_name}, {"pid", static_cast<int>(record.process.pid)}});
-  node_.slots[record.slot].running = RunningTrainer{.job_uid = record.job_uid, .started_at = record.started_at};
-  trainers_.emplace(record.slot, Trainer{.record = record,
-                                         .process = *std::move(process),
-                                         .log = LogTail(record.log, record.log_offset, options_.logs),
-                                         .job_secret = ReadSecret(*folder_, record.job_uid, record.slot),
-                                         .adopted = true});
-}
 
 void Supervisor::Apply(const v1::NodeDirective& directive) {
   std::lock_guard lock(mutex_);
@@ -314,36 +244,6 @@ void Supervisor::CollectLogs(v1::NodeReport* report) {
 void Supervisor::SaveRecord(const Trainer& trainer) {
   const absl::Status saved = ReplaceFile(folder_->RecordFile(trainer.record.slot), ToJson(trainer.record));
   if (!saved.ok()) log::Warning("cannot write a trainer record", {{"error", std::string(saved.message())}});
-}
-
-v1::AttachReply Supervisor::Attach(const v1::AttachRequest& request) {
-  std::lock_guard lock(mutex_);
-  v1::AttachReply reply;
-  const auto refuse = [&](const std::string& reason) {
-    log::Warning("refused a trainer", {{"pid", request.pid()}, {"why", reason}});
-    reply.set_stop(true);
-    reply.set_reason(reason);
-    return reply;
-  };
-  const auto found = std::find_if(trainers_.begin(), trainers_.end(),
-                                  [&](const auto& entry) { return entry.second.record.trainer == request.trainer(); });
-  if (found == trainers_.end()) return refuse("no trainer of that name runs on this node");
-  Trainer& trainer = found->second;
-  const common::ProcessIdentity claimed = {.pid = request.pid(),
-                                           .start_time_ticks = static_cast<uint64_t>(request.start_time_ticks())};
-  if (claimed != trainer.record.process) return refuse("another process is that trainer");
-  if (request.job_uid() != trainer.record.job_uid || !SameSecret(request.job_secret(), trainer.job_secret)) {
-    return refuse("the job or its secret does not match");
-  }
-  if (!trainer.attached) log::Info("trainer attached", {{"trainer", trainer.record.trainer}});
-  trainer.attached = true;
-  if (request.has_metrics()) {
-    metrics_->Advance(trainer.record.job_name, trainer.metrics, request.metrics());
-    trainer.metrics = request.metrics();
-  }
-  reply.set_stop(!trainer.stop_reason.empty());
-  reply.set_reason(trainer.stop_reason);
-  return reply;
 }
 
 }  // namespace rekindle::agent

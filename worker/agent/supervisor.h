@@ -64,6 +64,9 @@ class Supervisor {
   v1::AttachReply Attach(const v1::AttachRequest& request);
 
  private:
+  static constexpr size_t kMaxEnded = 256;
+  static constexpr int kUnknownExit = 255;
+
   struct Trainer {
     TrainerRecord record;
     common::Process process;
