@@ -192,6 +192,7 @@ void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, c
   const double completed_at = std::max(job.forming.completed_at, job.completed_at);
 
   *job.record.mutable_membership() = next;
+  job.record.clear_deaths();
   job.active = true;
   job.yielding = false;
   job.formed_at = turn.now;

@@ -8,6 +8,7 @@
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
+#include "coordinator/core/progress.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
 
@@ -87,10 +88,9 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
   if (!others_live && others) return;  // First hand the state on; the next generation is without them.
   std::erase_if(pool, [&](const Candidate& candidate) {
     if (!IsDraining(turn.state, candidate.node)) return false;
-    Trainer& trainer = job.trainers[candidate.trainer];
-    trainer.death_kind = "drained";
-    trainer.death =
-        absl::StrCat("node ", candidate.node, " drains: ", turn.state.nodes.at(candidate.node).record.drain_reason());
+    RecordRelease(
+        job, candidate.trainer,
+        absl::StrCat("node ", candidate.node, " drains: ", turn.state.nodes.at(candidate.node).record.drain_reason()));
     return true;
   });
 }

@@ -38,11 +38,34 @@ std::string DescribeInterruption(const Trainer& trainer) {
                       JoinWords(words));
 }
 
+// Members that stopped at a boundary, or finished, watch no connection any more: if another does not follow and is
+// silent, nobody else will tell.
+std::string FindSilentPeer(Turn& turn, Job& job, const std::vector<MemberView>& views) {
+  double stopped_at = kNever;
+  for (const MemberView& view : views) {
+    if (view.standing == Standing::kStopped) stopped_at = std::min(stopped_at, view.trainer->stopped_at);
+  }
+  if (stopped_at == kNever) return "";
+  const double deadline = std::max(stopped_at + DeadlineSeconds(turn.state.tunables, job),
+                                   turn.state.started + turn.state.tunables.reconnect_seconds);
+  for (const MemberView& view : views) {
+    if (view.standing != Standing::kAwaited) continue;
+    if (view.trainer != nullptr && view.trainer->heard > stopped_at) continue;
+    if (turn.now >= deadline) {
+      return absl::StrCat("trainer ", ShortName(view.member->trainer()), " did not stop with the others and is silent");
+    }
+    turn.Wake(job, deadline);
+  }
+  return "";
+}
+
 // The first evidence that the running generation cannot go on; empty: there is none.
 std::string FindFailure(Turn& turn, Job& job, bool& unheard) {
   const v1::Membership& membership = job.record.membership();
   double all_gone_at = 0;
-  for (const MemberView& view : SurveyMembers(turn.state, job)) {
+  const std::vector<MemberView> views = SurveyMembers(turn.state, job);
+  if (const std::string silent = FindSilentPeer(turn, job, views); !silent.empty()) return silent;
+  for (const MemberView& view : views) {
     if (view.standing == Standing::kDead) return view.cause;
     all_gone_at = std::max(all_gone_at, view.gone_at);
     if (view.trainer == nullptr || !view.trainer->reported) continue;
@@ -161,6 +184,12 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   if (IsOver(job)) return;
   for (const auto& exclusion : record.suspicions().exclusions()) {
     if (exclusion.seconds_left() > 0) job.excluded_until[exclusion.node()] = turn.now + exclusion.seconds_left();
+  }
+  for (const v1::JobRecord::Death& death : record.deaths()) {
+    Trainer& trainer = job.trainers[death.trainer()];
+    trainer.report.set_trainer(death.trainer());
+    trainer.death = death.reason();
+    trainer.death_kind = death.kind();
   }
   job.forming.since = turn.now;
   job.forming.reason = "the coordinator was restarted";

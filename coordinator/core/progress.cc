@@ -144,6 +144,17 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
   }
 }
 
+// The exit of a member is acknowledged to its agent once it is durable.
+void RememberDeath(Job& job, const std::string& id) {
+  if (FindMember(job, id) == nullptr) return;
+  const Trainer& trainer = job.trainers[id];
+  v1::JobRecord::Death* death = job.record.add_deaths();
+  death->set_trainer(id);
+  death->set_kind(trainer.death_kind);
+  death->set_reason(trainer.death);
+  job.must_save = true;
+}
+
 bool IsCurrent(const Job& job, const v1::TrainerReport& report) {
   return report.generation() > 0 && report.generation() == job.record.membership().generation() &&
          FindMember(job, report.trainer()) != nullptr;
@@ -172,6 +183,14 @@ void CheckIdentity(Turn& turn, Job& job, const std::string& id) {
   }
 }
 
+void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
+  Trainer& trainer = job.trainers[id];
+  if (!trainer.death.empty()) return;
+  trainer.death_kind = "drained";
+  trainer.death = reason;
+  RememberDeath(job, id);
+}
+
 void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
   if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
   Trainer& trainer = job.trainers[id];
@@ -184,6 +203,7 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   if (overdue) {
     trainer.death = absl::StrCat("node ", NodeOf(id), " had to leave at once: ", node->second.record.drain_reason());
   }
+  RememberDeath(job, id);
   CorrectVerdict(job, id, death);
   const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id);
   if (asked_to_leave || kind == "node_killed") return;
