@@ -28,7 +28,6 @@ using Stub = v1::Checkpoints::Stub;
 constexpr double kCallSeconds = 30;  // For calls that move no data.
 constexpr double kReleaseSeconds = 1;
 constexpr double kPollSeconds = 0.05;  // While other ranks' shards are on their way.
-constexpr int kMostRestages = 3;       // A service that goes away at every commit.
 constexpr size_t kRestoreThreads = 4;
 
 class Client;
@@ -119,16 +118,21 @@ absl::Status Staged::Open(int64_t bytes, Part* part) {
   client_.FillOwner(generation_, request.mutable_owner());
   request.set_store(client_.options().store);
   request.set_bytes(static_cast<double>(bytes));
-  v1::OpenStagingReply reply;
-  const absl::Status opened =
-      client_.Call(&Stub::OpenStaging, request, &reply, kCallSeconds, client_.options().patience_seconds);
-  if (!opened.ok()) return opened;
-  part->segment = reply.segment();
-  auto memory =
-      common::SharedMemory::Map(reply.path(), static_cast<size_t>(bytes), common::SharedMemory::Access::kReadWrite);
-  if (!memory.ok()) return memory.status();
-  part->memory = *std::move(memory);
-  return absl::OkStatus();
+  const double until = common::SteadySeconds() + client_.options().patience_seconds;
+  while (true) {
+    v1::OpenStagingReply reply;
+    const absl::Status opened =
+        client_.Call(&Stub::OpenStaging, request, &reply, kCallSeconds, client_.options().patience_seconds);
+    if (!opened.ok()) return opened;
+    part->segment = reply.segment();
+    auto memory =
+        common::SharedMemory::Map(reply.path(), static_cast<size_t>(bytes), common::SharedMemory::Access::kReadWrite);
+    // Not there: the service was restarted since it answered.
+    if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
+    if (!memory.ok()) return memory.status();
+    part->memory = *std::move(memory);
+    return absl::OkStatus();
+  }
 }
 
 absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
@@ -161,8 +165,8 @@ absl::Status Staged::Copy(const StateView& state) {
 }
 
 absl::Status Staged::CommitPart(const ShardRef& ref, Part* part) {
-  absl::Status status;
-  for (int attempt = 0; attempt < kMostRestages; ++attempt) {
+  const double until = common::SteadySeconds() + client_.options().commit_seconds;
+  while (true) {
     v1::CommitShardRequest request;
     client_.FillOwner(generation_, request.mutable_owner());
     request.set_store(client_.options().store);
@@ -170,9 +174,10 @@ absl::Status Staged::CommitPart(const ShardRef& ref, Part* part) {
     request.set_step(step_);
     request.set_xxh3(ref.xxh3);
     v1::ShardRef reply;
-    status = client_.Call(&Stub::CommitShard, request, &reply, client_.options().commit_seconds,
-                          client_.options().patience_seconds);
-    if (!absl::IsNotFound(status)) break;
+    const absl::Status status = client_.Call(&Stub::CommitShard, request, &reply, client_.options().commit_seconds,
+                                             client_.options().patience_seconds);
+    if (status.ok()) break;
+    if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     // The service was restarted and has dropped the segment; its memory is still mapped here.
     common::SharedMemory kept = std::move(part->memory);
     if (absl::Status opened = Open(ref.bytes, part); !opened.ok()) {
@@ -181,7 +186,6 @@ absl::Status Staged::CommitPart(const ShardRef& ref, Part* part) {
     }
     std::memcpy(part->memory.data(), kept.data(), kept.size());
   }
-  if (!status.ok()) return status;
   part->segment.clear();
   part->memory = {};
   return absl::OkStatus();
@@ -261,8 +265,8 @@ absl::StatusOr<Client::Restored> Client::RestoreShard(int generation, const std:
   }
   const auto bytes = static_cast<size_t>(manifest->shards[static_cast<size_t>(index)].bytes);
   const auto memory = common::SharedMemory::Map(reply.paths(0), bytes, common::SharedMemory::Access::kRead);
-  absl::StatusOr<ShardRange> range = memory.status();
-  if (memory.ok()) range = ReadShard(memory->span(), state);
+  const absl::StatusOr<ShardRange> range =
+      memory.ok() ? ReadShard(memory->span(), state) : absl::StatusOr<ShardRange>(memory.status());
   Release(generation, {reply.segments(0)});
   if (!range.ok()) return range.status();
   return Restored{.manifest = *std::move(manifest), .range = *range};

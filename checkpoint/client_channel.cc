@@ -15,6 +15,15 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> OpenClientChannel(const std::stri
   return common::Connect("unix:" + socket, options);
 }
 
+bool ClientChannel::AwaitConnected(double until) {
+  constexpr auto kSlice = std::chrono::milliseconds(50);  // How late a Cancel is seen.
+  while (common::SteadySeconds() < until) {
+    if (channel_->WaitForConnected(std::chrono::system_clock::now() + kSlice)) break;
+    if (!Sleep(0)) return false;
+  }
+  return true;
+}
+
 bool ClientChannel::Sleep(double seconds) {
   std::unique_lock lock(mutex_);
   return !cancelled_changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return cancelled_; });

@@ -26,7 +26,7 @@ class ClientChannel {
   using Method = grpc::Status (v1::Checkpoints::Stub::*)(grpc::ClientContext*, const Request&, Reply*);
 
   ClientChannel(std::shared_ptr<grpc::Channel> channel, std::string socket)
-      : stub_(v1::Checkpoints::NewStub(channel)), socket_(std::move(socket)) {}
+      : channel_(std::move(channel)), stub_(v1::Checkpoints::NewStub(channel_)), socket_(std::move(socket)) {}
 
   // `seconds` for one attempt; UNAVAILABLE is tried again for `patience` seconds, so calls must bear repeating.
   template <typename Request, typename Reply>
@@ -39,7 +39,7 @@ class ClientChannel {
       const grpc::Status answer = (stub_.get()->*method)(&context, request, reply);
       const absl::Status status = Leave(&context, answer, seconds);
       if (!absl::IsUnavailable(status) || common::SteadySeconds() >= until) return status;
-      if (!Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
+      if (!Sleep(kRetrySeconds) || !AwaitConnected(until)) return absl::CancelledError("cancelled");
     }
   }
 
@@ -49,11 +49,15 @@ class ClientChannel {
   void Cancel();
 
  private:
-  static constexpr double kRetrySeconds = 0.05;
+  static constexpr double kRetrySeconds = 0.01;
 
+  // Until connected or `until`; false when cancelled. A connection only makes progress while some thread waits in
+  // gRPC: merely sleeping between attempts would not see it for seconds.
+  bool AwaitConnected(double until);
   bool Enter(grpc::ClientContext* context, double seconds);
   absl::Status Leave(grpc::ClientContext* context, const grpc::Status& answer, double seconds);
 
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<v1::Checkpoints::Stub> stub_;
   const std::string socket_;
   std::mutex mutex_;

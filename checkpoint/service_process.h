@@ -1,0 +1,88 @@
+// A real rekindle-checkpoint process with folders of its own, for tests.
+#ifndef REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
+#define REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "checkpoint/client.h"
+#include "common/process.h"
+
+namespace rekindle::checkpoint {
+
+inline std::string MakeFolder(const char* pattern) {
+  std::string path = pattern;
+  return ::mkdtemp(path.data()) == nullptr ? "" : path;
+}
+
+class ServiceProcess {
+ public:
+  explicit ServiceProcess(std::string memory_limit = "64MiB")
+      : dir_(MakeFolder("/tmp/rekindle-service-XXXXXX")),
+        shm_(MakeFolder("/dev/shm/rekindle-service-XXXXXX")),
+        memory_limit_(std::move(memory_limit)) {}
+  ~ServiceProcess() {
+    Kill(SIGKILL);
+    std::filesystem::remove_all(dir_);
+    std::filesystem::remove_all(shm_);
+  }
+
+  // The client's patience bridges its start.
+  void Start() {
+    auto child = common::PendingChild::Start({.argv = {REKINDLE_CHECKPOINT_BINARY, "--dir", dir_ + "/node", "--shm-dir",
+                                                       shm_, "--memory-limit", memory_limit_},
+                                              .environment = {"REKINDLE_LOG_LEVEL=error"},
+                                              .parent_death_signal = SIGKILL});
+    pid_ = child->identity().pid;
+    child->Release();
+  }
+  // Returns its exit code or -signal.
+  int Kill(int signal) {
+    if (pid_ == 0) return 0;
+    ::kill(pid_, signal);
+    return Wait();
+  }
+  int Wait() {
+    int status = 0;
+    ::waitpid(pid_, &status, 0);
+    pid_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+
+  std::unique_ptr<CheckpointClient> Client(const std::string& trainer = "node-a/0", const std::string& store = "",
+                                           double patience = 10) const {
+    return CheckpointClient::Create({.socket = socket(),
+                                     .store = store.empty() ? this->store() : store,
+                                     .job_uid = "job-1",
+                                     .trainer = trainer,
+                                     .patience_seconds = patience})
+        .value();
+  }
+  std::vector<std::string> Segments() const {
+    std::vector<std::string> paths;
+    for (const auto& entry : std::filesystem::directory_iterator(shm_)) paths.push_back(entry.path());
+    return paths;
+  }
+  std::string dir() const { return dir_; }
+  std::string shm() const { return shm_; }
+  std::string socket() const { return dir_ + "/node/checkpoint.sock"; }
+  std::string store() const { return "file://" + dir_ + "/store"; }
+
+ private:
+  const std::string dir_;
+  const std::string shm_;
+  const std::string memory_limit_;
+  pid_t pid_ = 0;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_

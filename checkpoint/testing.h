@@ -1,0 +1,116 @@
+// Helpers of this folder's tests: states with known content, saved and restored through a Store.
+#ifndef REKINDLE_CHECKPOINT_TESTING_H_
+#define REKINDLE_CHECKPOINT_TESTING_H_
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/state_shards.h"
+#include "checkpoint/store.h"
+
+namespace rekindle::checkpoint {
+
+struct TestState {
+  std::vector<float> weights, first_moment, second_moment;
+
+  explicit TestState(int64_t total) : weights(total), first_moment(total), second_moment(total) {}
+  // Any 32-bit patterns, NaN and infinity included.
+  static TestState Random(int64_t total, uint64_t seed) {
+    TestState state(total);
+    std::mt19937_64 random(seed);
+    for (auto* tensor : {&state.weights, &state.first_moment, &state.second_moment}) {
+      for (float& value : *tensor) {
+        const auto bits = static_cast<uint32_t>(random());
+        std::memcpy(&value, &bits, sizeof(value));
+      }
+    }
+    return state;
+  }
+  StateView view() const {
+    return {weights.data(), first_moment.data(), second_moment.data(), static_cast<int64_t>(weights.size())};
+  }
+  MutableState writable() {
+    return {weights.data(), first_moment.data(), second_moment.data(), static_cast<int64_t>(weights.size())};
+  }
+  // Bit for bit.
+  bool operator==(const TestState& other) const {
+    const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+      return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    };
+    return same(weights, other.weights) && same(first_moment, other.first_moment) &&
+           same(second_moment, other.second_moment);
+  }
+};
+
+class MemorySource : public common::ReadableFile {
+ public:
+  explicit MemorySource(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
+  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t bytes) const override {
+    const size_t n = std::min(bytes, bytes_.size() - static_cast<size_t>(offset));
+    std::memcpy(out, bytes_.data() + offset, n);
+    return n;
+  }
+  absl::StatusOr<int64_t> Size() const override { return static_cast<int64_t>(bytes_.size()); }
+
+ private:
+  const std::vector<uint8_t> bytes_;
+};
+
+// `total` elements in `count` shards, as small as they need be (CutShards cuts at 64 Ki elements only).
+inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
+  std::vector<ShardRange> shards;
+  for (int i = 0; i < count; ++i) {
+    shards.push_back({.begin = total * i / count, .end = total * (i + 1) / count, .index = i, .count = count});
+  }
+  return shards;
+}
+
+// Writes all shards and returns the manifest that would commit them.
+inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, int generation, int step,
+                                          const TestState& state, int shards) {
+  Manifest manifest{.job_uid = job, .generation = generation, .step = step, .writer = "w0", .scalars = "{}"};
+  for (const ShardRange& range : SmallShards(state.view().total, shards)) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(ShardBytes(state.view().total, range)));
+    const auto hash = WriteShard(state.view(), range, bytes);
+    if (!hash.ok()) return hash.status();
+    const auto size = static_cast<int64_t>(bytes.size());
+    auto ref = store.PutShard(job, MemorySource(std::move(bytes)), size, *hash);
+    if (!ref.ok()) return ref.status();
+    ref->generation = generation;
+    ref->index = range.index;
+    ref->count = range.count;
+    manifest.shards.push_back(*ref);
+  }
+  return manifest;
+}
+
+inline absl::StatusOr<std::string> Save(Store& store, const std::string& job, int generation, int step,
+                                        const TestState& state, int shards = 2) {
+  const auto manifest = PutShards(store, job, generation, step, state, shards);
+  if (!manifest.ok()) return manifest.status();
+  return store.PutManifest(*manifest);
+}
+
+inline absl::StatusOr<TestState> Load(Store& store, const Manifest& manifest, int64_t total) {
+  TestState state(total);
+  for (const ShardRef& ref : manifest.shards) {
+    std::vector<uint8_t> bytes(static_cast<size_t>(ref.bytes));
+    absl::Status status = store.ReadShard(manifest.job_uid, ref, [&](int64_t offset, const void* data, size_t n) {
+      std::memcpy(bytes.data() + offset, data, n);
+      return absl::OkStatus();
+    });
+    if (status.ok()) status = ReadShard(bytes, state.writable()).status();
+    if (!status.ok()) return status;
+  }
+  return state;
+}
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_TESTING_H_
