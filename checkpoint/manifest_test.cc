@@ -1,0 +1,178 @@
+// What is written is read back, anything else is refused, whatever the bytes.
+#include "checkpoint/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "checkpoint/fuzz_testing.h"
+#include "common/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+Manifest SomeManifest() {
+  Manifest manifest{.job_uid = "job-1",
+                    .generation = 7,
+                    .step = 1200,
+                    .writer = "node-a_0",
+                    .state_digest = "0123456789abcdef",
+                    .scalars = R"({"cursor":4800,"exponents":[1,-2]})",
+                    .spec_digest = "feed"};
+  for (int i = 0; i < 3; ++i) {
+    const std::string hash = common::Xxh3_128Hex(std::string(1, static_cast<char>('a' + i)));
+    manifest.shards.push_back(
+        {.name = hash + ".safetensors", .bytes = 1000 + i, .xxh3 = hash, .generation = 7, .index = i, .count = 3});
+  }
+  return manifest;
+}
+
+// `body` in the frame of a manifest file, with the right checksum.
+std::string Framed(const std::string& body) {
+  return R"({"xxh3":")" + common::Xxh3_128Hex(body) + R"(","manifest":)" + body + "}\n";
+}
+
+std::string BodyOf(const Manifest& manifest) {
+  const std::string text = EncodeManifest(manifest);
+  const size_t start = text.find(R"("manifest":)") + 11;
+  return text.substr(start, text.size() - start - 2);
+}
+
+TEST(ManifestTest, RoundTrip) {
+  const Manifest manifest = SomeManifest();
+  ASSERT_TRUE(Validate(manifest).ok()) << Validate(manifest);
+  const auto decoded = DecodeManifest(EncodeManifest(manifest));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, manifest);
+  EXPECT_EQ(nlohmann::json::parse(EncodeManifest(manifest))["manifest"]["step"], 1200);  // Any JSON reader can.
+}
+
+TEST(ManifestTest, EveryFlippedBitAndEveryTruncationIsFound) {
+  const std::string text = EncodeManifest(SomeManifest());
+  for (size_t at = 0; at < text.size(); ++at) {
+    EXPECT_FALSE(DecodeManifest(text.substr(0, at)).ok()) << at;
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string flipped = text;
+      flipped[at] = static_cast<char>(flipped[at] ^ (1 << bit));
+      EXPECT_FALSE(DecodeManifest(flipped).ok()) << at << " bit " << bit;
+    }
+  }
+  EXPECT_FALSE(DecodeManifest(text + " ").ok());
+  EXPECT_FALSE(DecodeManifest(text + text).ok());
+}
+
+TEST(ManifestTest, RefusesWhatDoesNotHoldTogether) {
+  const auto refused = [](void (*change)(Manifest&), const char* why) {
+    Manifest manifest = SomeManifest();
+    change(manifest);
+    const absl::Status status = Validate(manifest);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << why;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(why));
+  };
+  refused([](Manifest& m) { m.format = 2; }, "format 2");
+  refused([](Manifest& m) { m.job_uid = "../x"; }, "job_uid");
+  refused([](Manifest& m) { m.writer = ".hidden"; }, "writer");
+  refused([](Manifest& m) { m.writer = std::string(129, 'a'); }, "writer");
+  refused([](Manifest& m) { m.generation = -1; }, "generation");
+  refused([](Manifest& m) { m.step = -1; }, "step");
+  refused([](Manifest& m) { m.shards.clear(); }, "no shard");
+  refused([](Manifest& m) { m.shards.pop_back(); }, "one of 3, but 2");
+  refused([](Manifest& m) { std::swap(m.shards[0], m.shards[1]); }, "shard 0: its index is 1");
+  refused([](Manifest& m) { m.shards[1] = m.shards[0]; }, "shard 1: its index is 0");
+  refused([](Manifest& m) { m.shards[2].generation = 6; }, "shard 2: staged in generation 6");
+  refused([](Manifest& m) { m.shards[2].name = "../../x.safetensors"; }, "named by its hash");
+  refused([](Manifest& m) { m.shards[2].xxh3[0] = 'A'; }, "hex");
+  refused([](Manifest& m) { m.shards[2].bytes = kMaxShardBytes + 1; }, "bytes");
+  refused([](Manifest& m) { m.shards[2].bytes = 0; }, "bytes");
+  refused([](Manifest& m) { m.scalars = "{"; }, "scalars");
+  refused([](Manifest& m) { m.scalars = "\"\xff\""; }, "scalars");
+  refused([](Manifest& m) { m.scalars = '"' + std::string(kMaxManifestBytes, 'x') + '"'; }, "scalars");
+}
+
+TEST(ManifestTest, RefusesUnknownMissingRepeatedAndMistypedFields) {
+  const std::string body = BodyOf(SomeManifest());
+  ASSERT_TRUE(DecodeManifest(Framed(body)).ok());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string changed = body;
+    changed.replace(changed.find(from), from.size(), to);
+    return DecodeManifest(Framed(changed)).status();
+  };
+  EXPECT_THAT(std::string(with(R"("format":1)", R"("format":1,"extra":2)").message()), HasSubstr("unknown field"));
+  EXPECT_THAT(std::string(with(R"("format":1)", R"("format":1,"format":1)").message()), HasSubstr("twice"));
+  EXPECT_THAT(std::string(with(R"("step":1200,)", "").message()), HasSubstr("manifest.step is missing"));
+  EXPECT_THAT(std::string(with(R"("step":1200)", R"("step":"1200")").message()),
+              HasSubstr("manifest.step is no number"));
+  EXPECT_FALSE(with(R"("step":1200)", R"("step":1200.0)").ok());
+  EXPECT_FALSE(with(R"("step":1200)", R"("step":2147483648)").ok());
+  EXPECT_FALSE(with(R"("step":1200)", R"("step":-1)").ok());
+  EXPECT_FALSE(with(R"("index":0)", R"("index":[[[[[[[[[[0]]]]]]]]]])").ok());
+}
+
+TEST(ManifestTest, MutatedBodiesNeverHarm) {
+  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
+  std::mt19937_64 random(kFuzzSeed);
+  const std::string body = BodyOf(SomeManifest());
+  for (int i = 0; i < kFuzzIterations; ++i) {
+    const std::string text = Framed(Mutate(body, random));
+    const size_t before = AllocatedBytes();
+    const auto decoded = DecodeManifest(text);
+    ASSERT_LT(AllocatedBytes() - before, 64 * text.size() + 65536) << text;
+    if (!decoded.ok()) continue;
+    ASSERT_TRUE(Validate(*decoded).ok());
+    ASSERT_EQ(DecodeManifest(EncodeManifest(*decoded)).value(), *decoded) << text;
+  }
+}
+
+TEST(ManifestTest, DeepAndWideTextIsBounded) {
+  for (const std::string& body :
+       {std::string(1 << 20, '['), "[" + std::string(1 << 20, ',') + "]", "{" + std::string(1 << 20, '{'), [] {
+          std::string many = "[0";
+          for (int i = 0; i < 1'000'000; ++i) many += ",0";
+          return many + "]";
+        }()}) {
+    const size_t before = AllocatedBytes();
+    EXPECT_FALSE(DecodeManifest(Framed(body)).ok());
+    EXPECT_LT(AllocatedBytes() - before, size_t{64} << 20);
+  }
+  EXPECT_FALSE(DecodeManifest(std::string(kMaxManifestBytes + 1, ' ')).ok());
+}
+
+TEST(ManifestNameTest, OnlyOneSpelling) {
+  EXPECT_EQ(FormatName({3, 40, "w"}), "3-40-w");
+  const auto name = ParseName("3-40-a-b.c");
+  ASSERT_TRUE(name.ok());
+  EXPECT_EQ(*name, (ManifestName{3, 40, "a-b.c"}));
+  EXPECT_EQ(ParseName("0-0-w")->generation, 0);
+  for (const char* bad : {"", "3", "3-40", "3-40-", "03-40-w", "3-040-w", "-3-40-w", "+3-40-w", " 3-40-w", "3-40-w/x",
+                          "3-40-..", "3-40-.w", "2147483648-1-w", "99999999999-1-w", "3-4x-w", "3-40-w\n"}) {
+    EXPECT_FALSE(ParseName(bad).ok()) << bad;
+  }
+  EXPECT_LT((ManifestName{3, 40, "z"}), (ManifestName{3, 100, "a"}));
+  EXPECT_LT((ManifestName{9, 999, "z"}), (ManifestName{10, 1, "a"}));
+  EXPECT_EQ(SafeName("node a/0"), "node_a_0");
+  EXPECT_EQ(SafeName("../.."), "writer");
+  EXPECT_TRUE(IsSafeName(SafeName(std::string(300, '/') + std::string(300, 'x'))));
+}
+
+TEST(ShardRecordTest, RoundTripAndBounds) {
+  const ShardRef ref = SomeManifest().shards[1];
+  const auto record = EncodeShardRef(ref);
+  EXPECT_EQ(DecodeShardRef(record.data()).value(), ref);
+  EXPECT_EQ(DecodeShardRef(std::array<uint8_t, kShardRecordBytes>{}.data())->count, 0);
+  std::mt19937_64 random(kFuzzSeed);
+  for (int i = 0; i < kFuzzIterations; ++i) {
+    auto changed = record;
+    for (int n = 0; n < 3; ++n) changed[random() % changed.size()] = static_cast<uint8_t>(random());
+    const auto decoded = DecodeShardRef(changed.data());
+    if (!decoded.ok()) continue;
+    ASSERT_EQ(EncodeShardRef(*decoded), changed);
+  }
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint

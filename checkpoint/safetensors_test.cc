@@ -1,0 +1,144 @@
+#include "checkpoint/safetensors.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <random>
+
+#include "checkpoint/fuzz_testing.h"
+#include "checkpoint/testing.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SafetensorsTest, RoundTrip) {
+  const std::vector<TensorEntry> tensors = {{.name = "a \"quoted\"", .dtype = "F32", .shape = {2, 3}},
+                                            {.name = "scalar", .dtype = "I64", .shape = {}},
+                                            {.name = "empty", .dtype = "BF16", .shape = {0, 5}}};
+  const auto head = EncodeSafetensorsHeader({{"format", "pt"}}, tensors);
+  ASSERT_TRUE(head.ok()) << head.status();
+  EXPECT_EQ(head->size() % kSafetensorsAlignment, 0u);
+  const auto header = ParseSafetensorsHeader(AsBytes(*head), head->size() + 32);
+  ASSERT_TRUE(header.ok()) << header.status();
+  EXPECT_EQ(header->metadata.at("format"), "pt");
+  EXPECT_EQ(header->Find("scalar")->begin, 24u);
+  EXPECT_EQ(header->Find("scalar")->end, 32u);
+  EXPECT_EQ(header->Find("none"), nullptr);
+  EXPECT_EQ(header->data_offset, head->size());
+  EXPECT_FALSE(ParseSafetensorsHeader(AsBytes(*head), head->size() + 31).ok());
+  EXPECT_FALSE(ParseSafetensorsHeader(AsBytes(*head), head->size() + 33).ok());
+}
+
+std::string WithHeader(const std::string& json) {
+  std::string out(8, '\0');
+  for (int i = 0; i < 8; ++i) out[i] = static_cast<char>(json.size() >> (8 * i) & 0xff);
+  return out + json;
+}
+
+TEST(SafetensorsTest, RefusesWhatIsMalformed) {
+  const auto why = [](const std::string& json, uint64_t data) {
+    const std::string head = WithHeader(json);
+    return std::string(ParseSafetensorsHeader(AsBytes(head), head.size() + data).status().message());
+  };
+  EXPECT_EQ(why("{}", 0), "");
+  EXPECT_EQ(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}   )", 8), "");
+  EXPECT_THAT(why(R"( {})", 0), HasSubstr("begin with '{'"));
+  EXPECT_THAT(why(R"([])", 0), HasSubstr("begin with '{'"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                  R"("a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}})",
+                  8),
+              HasSubstr("twice"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})", 8), HasSubstr("nothing else"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F31","shape":[2],"data_offsets":[0,8]}})", 8), HasSubstr("dtype"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[-2],"data_offsets":[0,8]}})", 8), HasSubstr("dimension"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2.0],"data_offsets":[0,8]}})", 8), HasSubstr("dimension"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[4611686018427387904],"data_offsets":[0,0]}})", 0),
+              HasSubstr("overflows"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}})", 0),
+              HasSubstr("overflows"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4), HasSubstr("disagree"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}})", 8), HasSubstr("disagree"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8), HasSubstr("gap"));
+  EXPECT_THAT(why(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},)"
+                  R"("b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}})",
+                  12),
+              HasSubstr("overlap"));
+  EXPECT_THAT(why(R"({"__metadata__":{"a":1}})", 0), HasSubstr("__metadata__"));
+  EXPECT_FALSE(ParseSafetensorsHeader({}, 0).ok());
+  EXPECT_FALSE(ParseSafetensorsHeader(AsBytes(std::string(8, '\xff')), 1 << 20).ok());
+  EXPECT_FALSE(EncodeSafetensorsHeader(
+                   {}, {{.name = "a", .dtype = "F32", .shape = {1}}, {.name = "a", .dtype = "F32", .shape = {1}}})
+                   .ok());
+}
+
+TEST(SafetensorsTest, MutatedFilesNeverHarm) {
+  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
+  std::mt19937_64 random(kFuzzSeed);
+  const TestState state = TestState::Random(40, 1);
+  const ShardRange range{.begin = 10, .end = 30, .index = 0, .count = 1};
+  std::vector<uint8_t> shard(static_cast<size_t>(ShardBytes(40, range)));
+  ASSERT_TRUE(WriteShard(state.view(), range, shard).ok());
+  const auto header = ParseSafetensorsHeader(shard, shard.size());
+  const std::string json(reinterpret_cast<const char*>(shard.data()) + 8, header->data_offset - 8);
+  const std::string data(reinterpret_cast<const char*>(shard.data()) + header->data_offset, 240);
+  for (int i = 0; i < kFuzzIterations; ++i) {
+    std::string file = WithHeader(Mutate(json, random)) + data;
+    if (random() % 4 == 0) file[random() % 8] = static_cast<char>(random());
+    if (random() % 4 == 0) file.resize(random() % (file.size() + 1));
+    TestState target(40);
+    const size_t before = AllocatedBytes();
+    const auto read = ReadShard(AsBytes(file), target.writable());
+    ASSERT_LT(AllocatedBytes() - before, 64 * file.size() + 65536) << file;
+    // Outside of what it says it holds nothing may change (inside of the arrays: the sanitizers).
+    const int64_t begin = read.ok() ? read->begin : 0, end = read.ok() ? read->end : 0;
+    for (int64_t e = 0; e < 40; ++e) {
+      if (e >= begin && e < end) continue;
+      ASSERT_EQ(target.weights[static_cast<size_t>(e)], 0) << file;
+    }
+  }
+}
+
+TEST(SafetensorsTest, PythonReadsAShard) {
+  char folder[] = "/tmp/rekindle-format-XXXXXX";
+  const std::string path = std::string(::mkdtemp(folder)) + "/shard.safetensors";
+  TestState state(100);
+  for (int i = 0; i < 100; ++i) state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i) / 4;
+  const ShardRange range{.begin = 0, .end = 100, .index = 0, .count = 1};
+  std::string shard(static_cast<size_t>(ShardBytes(100, range)), '\0');
+  ASSERT_TRUE(WriteShard(state.view(), range, {reinterpret_cast<uint8_t*>(shard.data()), shard.size()}).ok());
+  std::ofstream(path, std::ios::binary) << shard;
+  // The format as its reference reader takes it, with the standard library alone.
+  const std::string script = R"(python3 -c '
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+data = raw[8 + n:]
+spans = sorted(v["data_offsets"] for k, v in head.items() if k != "__metadata__")
+assert raw[8:9] == b"{" and spans[0][0] == 0 and spans[-1][1] == len(data)
+assert all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+t = head["second_moment"]
+assert t["dtype"] == "F32" and t["shape"] == [100]
+print(sum(struct.unpack("<100f", data[slice(*t["data_offsets"])])))
+' )" + path;
+  std::string out;
+  if (FILE* pipe = ::popen(script.c_str(), "r")) {
+    char line[64];
+    while (::fgets(line, sizeof(line), pipe) != nullptr) out += line;
+    const int code = ::pclose(pipe);
+    ::unlink(path.c_str());
+    ::rmdir(folder);
+    if (WEXITSTATUS(code) == 127) GTEST_SKIP() << "python3 is not installed";
+  }
+  EXPECT_EQ(out, "1237.5\n");
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
