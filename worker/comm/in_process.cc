@@ -18,13 +18,12 @@ namespace rekindle::comm {
 
 // The state of each rank. Links pass its gate before they move bytes, monitors at every turn.
 struct InProcessFaults::Impl {
-  enum class Action { kNone, kKill, kFreeze };
   struct Rank {
     std::vector<std::shared_ptr<ControlChannel>> controls;
     bool frozen = false;
     bool killed = false;
     uint64_t moved = 0;
-    Action action = Action::kNone;
+    std::function<void()> action;  // At `action_at`; run without the mutex.
     uint64_t action_at = 0;
     uint64_t slow_bytes = 0;  // 0: not slow.
     double slow_seconds = 0;
@@ -41,7 +40,7 @@ struct InProcessFaults::Impl {
     Rank& r = ranks[rank];
     thawed.wait(lock, [&] { return !r.frozen; });
     if (r.killed) return 0;
-    if (r.action != Action::kNone) bytes = std::min<uint64_t>(bytes, std::max<uint64_t>(1, r.action_at - r.moved));
+    if (r.action) bytes = std::min<uint64_t>(bytes, std::max<uint64_t>(1, r.action_at - r.moved));
     if (r.slow_bytes > 0) bytes = std::min<uint64_t>(bytes, r.slow_bytes);
     return bytes;
   }
@@ -50,9 +49,11 @@ struct InProcessFaults::Impl {
     std::unique_lock lock(mutex);
     Rank& r = ranks[rank];
     r.moved += bytes;
-    if (r.action != Action::kNone && r.moved >= r.action_at) {
-      const Action action = std::exchange(r.action, Action::kNone);
-      action == Action::kKill ? Kill(r) : void(r.frozen = true);
+    if (r.action && r.moved >= r.action_at) {
+      const std::function<void()> action = std::exchange(r.action, nullptr);
+      lock.unlock();
+      action();
+      lock.lock();
     }
     if (r.slow_bytes > 0 && r.moved >= r.slow_next) {
       r.slow_next = r.moved + r.slow_bytes;
@@ -88,18 +89,19 @@ void InProcessFaults::Thaw(int rank) {
   impl_->thawed.notify_all();
 }
 
-void InProcessFaults::KillAfter(int rank, uint64_t bytes) {
+void InProcessFaults::CallAfter(int rank, uint64_t bytes, std::function<void()> action) {
   std::lock_guard lock(impl_->mutex);
   Impl::Rank& r = impl_->ranks[rank];
-  r.action = Impl::Action::kKill;
+  r.action = std::move(action);
   r.action_at = r.moved + bytes;
 }
 
+void InProcessFaults::KillAfter(int rank, uint64_t bytes) {
+  CallAfter(rank, bytes, [this, rank] { Kill(rank); });
+}
+
 void InProcessFaults::FreezeAfter(int rank, uint64_t bytes) {
-  std::lock_guard lock(impl_->mutex);
-  Impl::Rank& r = impl_->ranks[rank];
-  r.action = Impl::Action::kFreeze;
-  r.action_at = r.moved + bytes;
+  CallAfter(rank, bytes, [this, rank] { Freeze(rank); });
 }
 
 void InProcessFaults::Slow(int rank, uint64_t bytes, double seconds) {

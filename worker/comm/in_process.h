@@ -29,6 +29,8 @@ class InProcessFaults {
   // The same, once the rank has moved `bytes` (sent and received together, from now on) through its links.
   void KillAfter(int rank, uint64_t bytes);
   void FreezeAfter(int rank, uint64_t bytes);
+  // Calls `action` then, on the communicator's thread.
+  void CallAfter(int rank, uint64_t bytes, std::function<void()> action);
   // Every `bytes` moved by the rank take `seconds` longer.
   void Slow(int rank, uint64_t bytes, double seconds);
 

@@ -29,7 +29,9 @@ Monitor::Monitor(Options options, Mesh& mesh, const OperationLedger& ledger)
   }
 }
 
-Monitor::~Monitor() {
+Monitor::~Monitor() { Join(); }
+
+void Monitor::Join() {
   Stop();
   if (thread_.joinable()) thread_.join();
 }

@@ -39,12 +39,14 @@ class Monitor {
 
   // `mesh` and `ledger` outlive the monitor.
   Monitor(Options options, Mesh& mesh, const OperationLedger& ledger);
-  // Stops and joins.
   ~Monitor();
   Monitor(const Monitor&) = delete;
 
-  // The rest is thread-safe.
   void Start();
+  // Stops, and waits for the thread.
+  void Join();
+
+  // The rest is thread-safe.
   void Stop();
   // A data link broke; its peer is asked for the reason by way of the control channel.
   void LinkClosed(int peer);

@@ -39,7 +39,7 @@ RingCommunicator::~RingCommunicator() {
   }
   mesh_.End();
   thread_.join();
-  monitor_.reset();
+  monitor_->Join();  // Its thread may be in Fail(), which uses it.
 }
 
 Work RingCommunicator::Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run) {
