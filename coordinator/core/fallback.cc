@@ -31,7 +31,7 @@ double RicherUntil(const State& state, const Job& job, int step, double now) {
   for (const auto& [id, trainer] : job.trainers) {
     if (!trainer.reported || !trainer.death.empty() || !trainer.report.has_state()) continue;
     if (trainer.report.step() <= step || trainer.report.phase() == v1::TRAINER_READY) continue;
-    if (!IsDraining(state, trainer.report.node())) until = std::max(until, GoneAt(state, &trainer));
+    if (!IsDraining(state, trainer.report.node())) until = std::max(until, GivenUpAt(state, job, &trainer));
   }
   return until > now ? until : 0;
 }
@@ -74,7 +74,11 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   for (Candidate& candidate : result.pool) candidate.live = job.trainers[candidate.trainer].report.has_state();
   if (result.pool.empty()) job.ready_since = kNever;
   if (result.wait || static_cast<int>(result.pool.size()) < MinWorkers(job)) {
-    WaitForWorkers(turn, job, result.pool.size());
+    if (result.wait) {
+      SetState(job, v1::PENDING, "waits for silent members that may hold the state");
+    } else {
+      WaitForWorkers(turn, job, result.pool.size());
+    }
     result.wait = true;
     return result;
   }

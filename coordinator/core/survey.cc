@@ -114,13 +114,18 @@ double GoneAt(const State& state, const Trainer* trainer) {
   return heard + wait + state.tunables.node_lost_seconds;
 }
 
+double GivenUpAt(const State& state, const Job& job, const Trainer* trainer) {
+  constexpr double kStuckFactor = 6;
+  return std::min(GoneAt(state, trainer), job.forming.since + kStuckFactor * state.tunables.node_lost_seconds);
+}
+
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   std::vector<MemberView> views;
   for (const v1::Member& member : job.record.membership().members()) {
     MemberView view;
     view.member = &member;
     view.trainer = FindTrainer(job, member.trainer());
-    view.gone_at = GoneAt(state, view.trainer);
+    view.gone_at = job.active ? GoneAt(state, view.trainer) : GivenUpAt(state, job, view.trainer);
     if (view.trainer != nullptr && !view.trainer->death.empty()) {
       view.standing = Standing::kDead;
       view.kind = view.trainer->death_kind;

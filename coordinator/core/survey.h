@@ -36,6 +36,9 @@ double DeadlineSeconds(const Tunables& tunables, const Job& job);
 // When a trainer counts as gone for good if nothing more is heard of it.
 double GoneAt(const State& state, const Trainer* trainer);
 
+// The same while the next generation waits for it: one that is heard but never stops is given up, too.
+double GivenUpAt(const State& state, const Job& job, const Trainer* trainer);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_SURVEY_H_

@@ -34,12 +34,14 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
 
 double Loop::now() const { return common::SteadySeconds(); }
 
+double Loop::core_now() const { return (failing() ? failed_since_ : now()) - stalled_; }
+
 absl::Status Loop::Start() {
   absl::StatusOr<core::Restored> restored = journal_.Load();
   if (!restored.ok()) return restored.status();
   restored->wall_offset = unix_offset_;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
-  Absorb(cluster_.Step(*std::move(restored), now()));
+  Absorb(cluster_.Step(*std::move(restored), core_now()));
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -57,32 +59,33 @@ void Loop::Stop() {
   RefuseAll(std::move(unserved));
 }
 
-bool Loop::Enqueue(Item& item) {
+absl::Status Loop::Enqueue(Item& item) {
   std::lock_guard lock(mutex_);
-  if (stop_ || queue_.size() >= kMaxQueue) return false;
+  if (stop_) return Stopped();
+  if (queue_.size() >= kMaxQueue) return absl::UnavailableError("the coordinator has too much to do: try again");
   queue_.push_back(std::move(item));
   arrived_.notify_one();
-  return true;
+  return absl::OkStatus();
 }
 
 void Loop::Sync(v1::TrainerReport report, TrainerPolls::Reply reply) {
   const double deadline = Deadline(report.wait_ms());
   Item item = TrainerItem{std::move(report), std::move(reply), deadline};
-  if (!Enqueue(item)) std::get<TrainerItem>(item).reply(Stopped());
+  if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<TrainerItem>(item).reply(queued);
 }
 
 void Loop::Sync(v1::NodeReport report, NodePolls::Reply reply) {
   const double deadline = Deadline(report.wait_ms());
   Item item = NodeItem{std::move(report), std::move(reply), deadline};
-  if (!Enqueue(item)) std::get<NodeItem>(item).reply(Stopped());
+  if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<NodeItem>(item).reply(queued);
 }
 
 void Loop::Apply(Mutation mutation) {
   Item item = std::move(mutation);
-  if (!Enqueue(item)) std::get<Mutation>(item).done(Stopped());
+  if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<Mutation>(item).done(queued);
 }
 
-bool Loop::Post(std::function<void()> task) {
+absl::Status Loop::Post(std::function<void()> task) {
   Item item = std::move(task);
   return Enqueue(item);
 }
@@ -117,10 +120,10 @@ void Loop::Turn(std::vector<Item> items) {
     std::move(items.begin(), items.end(), std::back_inserter(all));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
     // After the reports: time must not accuse whom a report in the queue acquits.
-    if (now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
+    if (core_now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
       last_tick_ = now();
       unpublished_.touched_all = true;
-      Absorb(cluster_.Step(core::Tick{}, last_tick_));
+      Absorb(cluster_.Step(core::Tick{}, core_now()));
     }
     CommitAndPublish();
   }
@@ -132,7 +135,7 @@ void Loop::Handle(TrainerItem& item) {
   const TrainerKey key(item.report.job_uid(), item.report.trainer());
   const int32_t known_revision = item.report.known_revision();
   unpublished_.touched_jobs.insert(key.first);
-  Absorb(cluster_.Step(core::TrainerReported{std::move(item.report)}, now()));
+  Absorb(cluster_.Step(core::TrainerReported{std::move(item.report)}, core_now()));
   trainer_polls_.Add(key, known_revision, item.deadline, std::move(item.reply));
 }
 
@@ -146,7 +149,7 @@ void Loop::Handle(NodeItem& item) {
   }
   item.report.clear_logs();
   unpublished_.touched_all = true;
-  Absorb(cluster_.Step(core::NodeReported{std::move(item.report)}, now()));
+  Absorb(cluster_.Step(core::NodeReported{std::move(item.report)}, core_now()));
   node_polls_.Add(node, known_revision, item.deadline, std::move(item.reply));
 }
 
@@ -164,7 +167,7 @@ void Loop::Handle(Mutation& mutation) {
   const absl::StatusOr<core::Event> event = mutation.event();
   if (!event.ok()) return answer(event.status());
   unpublished_.touched_all = true;
-  const core::Effects effects = cluster_.Step(*event, now());
+  const core::Effects effects = cluster_.Step(*event, core_now());
   Absorb(effects);
   if (!effects.status.ok()) return answer(effects.status);
   absl::StatusOr<std::string> reply = mutation.answer();
@@ -200,6 +203,7 @@ void Loop::CommitAndPublish() {
     log::Info("the state store can be written again");
     failure_ = absl::OkStatus();
     retry_after_ = 0;
+    stalled_ += now() - failed_since_;
     options_.on_serving(true);
   }
   PublishJobs(events);
@@ -211,6 +215,7 @@ void Loop::CommitAndPublish() {
 void Loop::CommitFailed(const absl::Status& status) {
   commit_failures_.Increment();
   const bool first = !failing();
+  if (first) failed_since_ = now();
   failure_ = status;
   retry_after_ = std::clamp(2 * retry_after_, kFirstRetry, kLongestRetry);
   retry_at_ = now() + retry_after_;
@@ -218,6 +223,10 @@ void Loop::CommitFailed(const absl::Status& status) {
     logged_failure_at_ = now();
     log::Error("the state cannot be saved: nothing new is decided until it can; trainers go on",
                {{"error", std::string(status.message())}});
+  }
+  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) {
+    done(absl::UnavailableError(absl::StrCat("the change is not saved yet: ", status.message(),
+                                             "; it will be, so ask again with the same request_id")));
   }
   if (first) options_.on_serving(false);
   if (absl::IsAborted(status)) options_.on_fatal(status);
@@ -309,7 +318,7 @@ void Loop::RefuseAll(std::vector<Item> items) {
     if (auto* mutation = std::get_if<Mutation>(&item)) mutation->done(Stopped());
     if (auto* task = std::get_if<Task>(&item)) (*task)();
   }
-  for (auto& [done, reply] : unpublished_.answers) done(Stopped());
+  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) done(Stopped());
   trainer_polls_.AnswerAll(Stopped());
   node_polls_.AnswerAll(Stopped());
   bulletin_.WakeAll();
@@ -324,7 +333,7 @@ double Loop::NextWake() const {
     }
     return std::min(wake, retry_at_);
   }
-  return std::min(wake, std::max(wake_at_, last_tick_ + kShortestTick));
+  return std::min(wake, std::max(wake_at_ + stalled_, last_tick_ + kShortestTick));
 }
 
 }  // namespace rekindle::coordinator

@@ -67,12 +67,14 @@ class Loop {
   void Sync(v1::TrainerReport report, TrainerPolls::Reply reply);
   void Sync(v1::NodeReport report, NodePolls::Reply reply);
   void Apply(Mutation mutation);
-  // Runs `task` on the loop's thread. False: the loop has stopped, and it will not run.
-  bool Post(std::function<void()> task);
+  // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
+  absl::Status Post(std::function<void()> task);
 
   // The rest on the loop's thread only.
   bool stopping() const { return stopping_; }
   double now() const;
+  // The core's clock: it stands still while the store fails, so that nobody is found silent who could not be heard.
+  double core_now() const;
   const core::Cluster& cluster() const { return cluster_; }
   const JobBoard& jobs() const { return jobs_; }
   const LogBook& logs() const { return logs_; }
@@ -101,7 +103,7 @@ class Loop {
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
 
-  bool Enqueue(Item& item);
+  absl::Status Enqueue(Item& item);
   void Run();
   void Turn(std::vector<Item> items);
   void Handle(TrainerItem& item);
@@ -144,7 +146,9 @@ class Loop {
   NodePolls node_polls_;
   Unpublished unpublished_;
   std::vector<Item> held_;
-  double wake_at_ = kForever;
+  double wake_at_ = kForever;  // Of the core's clock.
+  double stalled_ = 0;         // How far the core's clock is behind.
+  double failed_since_ = 0;
   double last_tick_ = 0;
   absl::Status failure_;
   double retry_at_ = 0;

@@ -44,7 +44,8 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   void OnCancel() override {
     cancelled_ = true;
-    loop_->Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); });
+    // When the loop has stopped, it has woken this stream already.
+    loop_->Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); }).IgnoreError();
   }
 
   void OnDone() override { delete this; }
@@ -55,7 +56,8 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   // One of these owns the stream at a time: a write in flight, a task in the queue, a wait. So Finish is called once.
   void Fetch() {
-    if (!loop_->Post([this] { OnLoop(); })) this->Finish(common::StatusToGrpc(Stopping()));
+    const absl::Status posted = loop_->Post([this] { OnLoop(); });
+    if (!posted.ok()) this->Finish(common::StatusToGrpc(posted));
   }
 
   void OnLoop() {

@@ -69,10 +69,8 @@ auto ParseInto(grpc::ServerUnaryReactor* reactor, Reply* reply) {
 // Runs `read` on the loop's thread and finishes the call with its status.
 template <typename Read>
 grpc::ServerUnaryReactor* Answer(Loop* loop, grpc::ServerUnaryReactor* reactor, Read read) {
-  if (!loop->Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); })) {
-    return Refuse(reactor, absl::UnavailableError("the coordinator is stopping: try again"));
-  }
-  return reactor;
+  const absl::Status posted = loop->Post([reactor, read] { reactor->Finish(common::StatusToGrpc(read())); });
+  return posted.ok() ? reactor : Refuse(reactor, posted);
 }
 
 absl::StatusOr<int> PageSize(int asked) {
@@ -226,7 +224,7 @@ grpc::ServerUnaryReactor* UserService::ListNodes(Context* context, const v1::Lis
   return Answer(loop_, context->DefaultReactor(), [this, request, reply]() -> absl::Status {
     const absl::StatusOr<int> page = PageSize(request->page_size());
     if (!page.ok()) return page.status();
-    for (v1::Node& node : loop_->cluster().Nodes(loop_->now())) {
+    for (v1::Node& node : loop_->cluster().Nodes(loop_->core_now())) {
       if (node.name() <= request->page_token()) continue;
       if (reply->nodes_size() == *page) {
         reply->set_next_page_token(reply->nodes(*page - 1).name());
@@ -254,7 +252,7 @@ grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::Dra
                               request->reason().empty() ? "asked by the user" : request->reason()};
   loop_->Apply({request->request_id(), CallOf("DrainNode", *request), [drain] { return core::Event(drain); },
                 [this, drain]() -> absl::StatusOr<std::string> {
-                  for (const v1::Node& node : loop_->cluster().Nodes(loop_->now())) {
+                  for (const v1::Node& node : loop_->cluster().Nodes(loop_->core_now())) {
                     if (node.name() == drain.node) return node.SerializeAsString();
                   }
                   return absl::NotFoundError(absl::StrCat("no node '", drain.node, "'"));

@@ -78,7 +78,7 @@ bool Engine::AwaitMembership(Membership* membership) {
       // Left out of a newer generation: nothing held counts any more, but the process is warm and may join again.
       log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
       steps_.Forget();
-      reporter_.Leave(Phase::kReady, state_.scalars.step);
+      reporter_.BecomeReady();
     }
     parts_.control.WaitForChange(version, kIdleSeconds);
   }

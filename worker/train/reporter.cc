@@ -82,4 +82,14 @@ void Reporter::Leave(Phase phase, int64_t step) {
   control_.Publish(report_, true);
 }
 
+void Reporter::BecomeReady() {
+  std::lock_guard lock(mutex_);
+  interrupted_ = false;
+  report_.phase = Phase::kReady;
+  report_.accusations.clear();
+  report_.assigned.clear();
+  report_.computed = 0;
+  control_.Publish(report_, true);
+}
+
 }  // namespace rekindle::train

@@ -37,8 +37,10 @@ class Reporter {
   // The rank is wholly at `step` and promises `next` micro-batches of it.
   void EndApply(int64_t step, int64_t attempt, const std::set<int>& next);
 
-  // Leaves the generation in good order.
+  // Leaves the generation in good order; nothing when it was interrupted before.
   void Leave(Phase phase, int64_t step);
+  // Left out of a newer generation: holds nothing that counts, may join again.
+  void BecomeReady();
 
  private:
   void PublishInterruption();  // REQUIRES: mutex_ held.

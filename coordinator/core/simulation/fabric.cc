@@ -110,8 +110,7 @@ void World::Compute(Process& process) {
 void World::Contribute(Process& process) {
   const int generation = process.report.generation(), step = process.report.step();
   Fabric& fabric = fabrics_[generation];
-  if (!fabric.aborted.empty()) return;
-  fabric.contributed[process.id] = {step, AssignedTo(process)};
+  if (fabric.aborted.empty()) fabric.contributed[process.id] = {step, AssignedTo(process)};
   AtProcess(process.id, kProgressDeadline, [this, generation, step](Process& p) {
     Fabric& fabric = fabrics_[generation];
     if (!In(p, generation) || fabric.reduced >= step) return;
@@ -123,6 +122,7 @@ void World::Contribute(Process& process) {
     }
     Abort(p, v1::Accusation::TIMEOUT, accused);
   });
+  if (!fabric.aborted.empty()) return;
   for (const v1::Member& a : fabric.membership.members()) {
     const auto it = fabric.contributed.find(a.trainer());
     const Process& peer = processes_[a.trainer()];
