@@ -1,0 +1,152 @@
+// Crashes and errors between any two file operations of saving and of collecting.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "checkpoint/store.h"
+#include "checkpoint/testing.h"
+#include "common/fault_file.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+constexpr int64_t kTotal = 10;
+constexpr uint64_t kCrashSeeds = 24;  // Seed 0 drops all that was not synced; the others keep random parts.
+
+TestState StateAt(int step) { return TestState::Random(kTotal, static_cast<uint64_t>(step)); }
+
+// What the committer does for one checkpoint. True when PutManifest said that it is durable.
+bool SaveAndCollect(common::FaultFileSystem& fs, int step) {
+  Store store(fs, "/deep/store", /*grace_seconds=*/0);
+  if (!Save(store, "job", 1, step, StateAt(step)).ok()) return false;
+  store.Collect("job", 1, fs.now() + 1).IgnoreError();
+  return true;
+}
+
+// After a fault: a whole checkpoint is found, with the content of its step; `at_least` was durable.
+void ExpectRestorable(common::FaultFileSystem& fs, int at_least, const std::string& what) {
+  Store store(fs, "/deep/store");
+  const auto newest = store.FindNewest("job");
+  ASSERT_TRUE(newest.ok() && newest->found) << what;
+  ASSERT_GE(newest->manifest.step, at_least) << what;
+  const auto state = Load(store, newest->manifest, kTotal);
+  ASSERT_TRUE(state.ok()) << what;
+  ASSERT_TRUE(*state == StateAt(newest->manifest.step)) << what;
+}
+
+// Then life goes on, and nothing is left over.
+void ExpectHeals(common::FaultFileSystem& fs, const std::string& what) {
+  fs.Advance(10);
+  ASSERT_TRUE(SaveAndCollect(fs, 90)) << what;
+  ExpectRestorable(fs, 90, what);
+  ASSERT_THAT(fs.Files(), SizeIs(3)) << what;
+}
+
+class StoreCrashTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(SaveAndCollect(base_, 10));
+    const auto dry = base_.Clone();
+    ASSERT_TRUE(SaveAndCollect(*dry, 20));
+    operations_ = dry->operations();
+    ASSERT_GT(operations_.size(), 30u);
+  }
+
+  common::FaultFileSystem base_;  // Step 10 is durable; step 20 is being saved when it happens.
+  std::vector<std::string> operations_;
+};
+
+TEST_F(StoreCrashTest, PowerLossBetweenAnyTwoOperations) {
+  for (size_t at = 0; at <= operations_.size(); ++at) {
+    const std::string before = at < operations_.size() ? operations_[at] : "the end";
+    for (uint64_t seed = 0; seed < kCrashSeeds; ++seed) {
+      const std::string what =
+          "power lost before operation " + std::to_string(at) + ", " + before + ", seed " + std::to_string(seed);
+      const auto fs = base_.Clone();
+      fs->FailAt(static_cast<int64_t>(at), absl::InternalError("lost"), /*for_ever=*/true);
+      const bool durable = SaveAndCollect(*fs, 20);
+      fs->Crash(seed);
+      ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
+      ASSERT_NO_FATAL_FAILURE(ExpectHeals(*fs, what));
+    }
+  }
+}
+
+TEST_F(StoreCrashTest, ProcessKilledBetweenAnyTwoOperations) {
+  for (size_t at = 0; at < operations_.size(); ++at) {
+    const std::string what = "killed before " + operations_[at];
+    const auto fs = base_.Clone();
+    fs->FailAt(static_cast<int64_t>(at), absl::InternalError("killed"), /*for_ever=*/true);
+    const bool durable = SaveAndCollect(*fs, 20);
+    fs->Heal();  // The machine lives: everything written is there.
+    ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
+    // The next process repeats it, and must not trust what it finds more than what is durable.
+    ASSERT_TRUE(SaveAndCollect(*fs, 20)) << what;
+    fs->Crash(0);
+    ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, 20, what));
+    ASSERT_NO_FATAL_FAILURE(ExpectHeals(*fs, what));
+  }
+}
+
+TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
+  for (const absl::Status& error :
+       {absl::ResourceExhaustedError("No space left on device"), absl::PermissionDeniedError("Read-only file system"),
+        absl::InternalError("Input/output error")}) {
+    for (size_t at = 0; at < operations_.size(); ++at) {
+      const std::string what = operations_[at] + " failed with " + error.ToString();
+      const auto fs = base_.Clone();
+      fs->FailAt(static_cast<int64_t>(at), error, /*for_ever=*/false);
+      const bool durable = SaveAndCollect(*fs, 20);
+      ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
+      const auto after_power_loss = fs->Clone();
+      after_power_loss->Crash(at + 1);
+      ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*after_power_loss, durable ? 20 : 10, what));
+      ASSERT_TRUE(SaveAndCollect(*fs, 20)) << what;  // The next attempt.
+      ASSERT_NO_FATAL_FAILURE(ExpectHeals(*fs, what));
+    }
+  }
+}
+
+TEST_F(StoreCrashTest, EveryOperationFailsForEverAndTheErrorIsTold) {
+  for (size_t at = 0; at < operations_.size(); ++at) {
+    const auto fs = base_.Clone();
+    fs->FailAt(static_cast<int64_t>(at), absl::ResourceExhaustedError("No space left on device"), /*for_ever=*/true);
+    Store store(*fs, "/deep/store", 0);
+    const auto saved = Save(store, "job", 1, 20, StateAt(20));
+    if (!saved.ok()) {
+      EXPECT_TRUE(absl::IsResourceExhausted(saved.status())) << operations_[at] << ": " << saved.status();
+    }
+  }
+}
+
+// Two processes on one folder at once: the shards of one, the manifest and collection of the other, in any order.
+TEST_F(StoreCrashTest, CollectionBesideAWriterAtEveryOperation) {
+  class Interleaved : public common::FaultFileSystem {
+   public:
+    std::function<void()> at_list;
+    absl::StatusOr<std::vector<std::string>> List(const std::string& path) override {
+      auto names = FaultFileSystem::List(path);
+      if (at_list) std::exchange(at_list, nullptr)();
+      return names;
+    }
+  } fs;
+  Store store(fs, "/deep/store", /*grace_seconds=*/1000);
+  ASSERT_TRUE(Save(store, "job", 1, 10, StateAt(10)).ok());
+  ASSERT_TRUE(Save(store, "job", 1, 20, StateAt(20)).ok());
+  // While step 10 is being collected, another process saves the state of step 10 again, as step 30.
+  absl::StatusOr<Manifest> again = absl::UnknownError("not run");
+  fs.at_list = [&] { again = PutShards(store, "job", 2, 30, StateAt(10), 2); };
+  ASSERT_TRUE(store.Collect("job", 1, fs.now()).ok());
+  ASSERT_TRUE(again.ok()) << again.status();
+  ASSERT_TRUE(store.PutManifest(*again).ok());
+  const auto newest = store.FindNewest("job");
+  EXPECT_EQ(newest->name, "2-30-w0");
+  EXPECT_THAT(newest->skipped, IsEmpty());
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
