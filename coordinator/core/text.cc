@@ -34,10 +34,10 @@ std::string NodeOf(const std::string& trainer) {
 }
 
 std::string DescribeExit(int exit_code, const std::string& reason) {
-  std::string text =
-      exit_code < 0 ? absl::StrCat("was killed by signal ", -exit_code) : absl::StrCat("exited with code ", exit_code);
-  if (!reason.empty()) absl::StrAppend(&text, ": ", Bounded(reason));
-  return text;
+  // The agent's own words say more than the bare code.
+  if (!reason.empty()) return absl::StrCat(exit_code < 0 ? "was " : "ended with ", Bounded(reason));
+  return exit_code < 0 ? absl::StrCat("was killed by signal ", -exit_code)
+                       : absl::StrCat("exited with code ", exit_code);
 }
 
 std::string JoinWords(const std::vector<std::string>& words) {

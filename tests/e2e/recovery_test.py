@@ -76,7 +76,6 @@ class RecoveryTest(ClusterTest):
         cluster, spec, inject = self.started(steps=500)
         row = inject.drained("n2")
         self.assertEqual((row["steps_redone"], row["micro_batches_redone"]), (0, 0))
-        wait_until(lambda: not cluster.nodes["n2"].pids("trainer"), 10, "the drained trainer to leave")
         row = inject.node_added("n4")
         self.assertEqual((row["steps_redone"], row["micro_batches_redone"]), (0, 0))
         status = self.await_end(cluster, "job")
@@ -104,7 +103,6 @@ class RecoveryTest(ClusterTest):
                 inject.coordinator_killed()
             elif kind == "node":
                 inject.node_killed(node)
-                del cluster.nodes[node]
                 added += 1
                 inject.node_added(f"x{added}")
             else:

@@ -123,6 +123,7 @@ def disturbed(screen, folder, text, steps):
             inject.node_killed("n3")
             inject.drained("n2")
             inject.node_added("n4")
+            inject.node_added("n5")
             inject.all_killed()
             status = await_end(cluster, "demo", 180)
         finally:

@@ -97,7 +97,7 @@ class Injector:
 
     def node_killed(self, node):
         members = len(self.cluster.status(self.job)["members"])
-        return self.measured("node_killed", self.cluster.nodes[node].kill,
+        return self.measured("node_killed", self.cluster.nodes.pop(node).kill,
                              lambda: (self.await_members(members - 1), self.await_steps(3)))
 
     def node_added(self, node):
@@ -107,8 +107,11 @@ class Injector:
 
     def drained(self, node):
         members = len(self.cluster.status(self.job)["members"])
-        return self.measured("drained", lambda: self.cluster.cli("drain", node),
-                             lambda: (self.await_members(members - 1), self.await_steps(3)))
+        row = self.measured("drained", lambda: self.cluster.cli("drain", node),
+                            lambda: (self.await_members(members - 1), self.await_steps(3)))
+        wait_until(lambda: not self.cluster.nodes[node].pids("trainer"), 10, "the drained trainer to leave")
+        self.cluster.nodes.pop(node).kill()
+        return row
 
     def coordinator_killed(self):
         def act():
@@ -129,7 +132,6 @@ class Injector:
 
     def all_killed(self):
         nodes = list(self.cluster.nodes.values())
-        members = len(self.cluster.status(self.job)["members"])
         reached = []
 
         def act():
@@ -141,5 +143,5 @@ class Injector:
 
         def recovered():
             wait_until(lambda: steps_done(self.cluster) > reached[0], self.patience, "the job to resume", poll=0.05)
-            self.await_members(members)
+            self.await_members(len(nodes))
         return self.measured("all_killed", act, recovered)
