@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
@@ -117,7 +116,7 @@ void Loop::Turn(std::vector<Item> items) {
     Hold(std::move(items));
   } else {
     std::vector<Item> all = std::exchange(held_, {});
-    std::move(items.begin(), items.end(), std::back_inserter(all));
+    for (Item& item : items) all.push_back(std::move(item));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
     // After the reports: time must not accuse whom a report in the queue acquits.
     if (core_now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
@@ -311,7 +310,7 @@ void Loop::Expire() {
 }
 
 void Loop::RefuseAll(std::vector<Item> items) {
-  std::move(held_.begin(), held_.end(), std::back_inserter(items));
+  for (Item& item : std::exchange(held_, {})) items.push_back(std::move(item));
   for (Item& item : items) {
     if (auto* trainer = std::get_if<TrainerItem>(&item)) trainer->reply(Stopped());
     if (auto* node = std::get_if<NodeItem>(&item)) node->reply(Stopped());

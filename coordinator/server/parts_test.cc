@@ -1,0 +1,241 @@
+// The parts of the loop, each on its own.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/memory_store.h"
+#include "coordinator/server/bulletin.h"
+#include "coordinator/server/job_board.h"
+#include "coordinator/server/job_metrics.h"
+#include "coordinator/server/journal.h"
+#include "coordinator/server/log_book.h"
+#include "coordinator/server/poll_table.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class PollTableTest : public testing::Test {
+ protected:
+  using Table = PollTable<std::string, v1::NodeDirective>;
+
+  void Add(const std::string& key, int known, double deadline, const std::string& name) {
+    table_.Add(key, known, deadline, [this, name](absl::StatusOr<v1::NodeDirective> directive) {
+      answers_.push_back(name + ":" + (directive.ok() ? std::to_string(directive->revision()) : "error"));
+    });
+  }
+  static Table::Answer Revision(int revision) {
+    return [revision](const std::string&) {
+      v1::NodeDirective directive;
+      directive.set_revision(revision);
+      return directive;
+    };
+  }
+
+  Table table_;
+  std::vector<std::string> answers_;
+};
+
+TEST_F(PollTableTest, AnswersWhenTheRevisionDiffers) {
+  Add("a", 1, 10, "a");
+  Add("b", 2, 10, "b");
+  table_.CheckAll(Revision(1));
+  EXPECT_THAT(answers_, ElementsAre("b:1"));
+  table_.Check("none", Revision(7));
+  table_.Check("a", Revision(7));
+  EXPECT_THAT(answers_, ElementsAre("b:1", "a:7"));
+  EXPECT_EQ(table_.size(), 0u);
+  EXPECT_EQ(table_.NextDeadline(), kForever);
+}
+
+TEST_F(PollTableTest, ANewerPollReleasesTheOlder) {
+  Add("a", 1, 10, "old");
+  Add("a", 1, 20, "new");
+  table_.Check("a", Revision(1));
+  EXPECT_THAT(answers_, ElementsAre("old:1"));
+  EXPECT_EQ(table_.NextDeadline(), 20);
+}
+
+TEST_F(PollTableTest, ChecksARange) {
+  for (const char* key : {"a1", "a2", "b1"}) Add(key, 1, 10, key);
+  table_.CheckFrom(
+      "a", [](const std::string& key) { return key[0] == 'a'; }, Revision(2));
+  EXPECT_THAT(answers_, ElementsAre("a1:2", "a2:2"));
+}
+
+TEST_F(PollTableTest, DeadlinesAnswerWithWhatThereIs) {
+  Add("a", 1, 10, "a");
+  Add("b", 1, 20, "b");
+  table_.Expire(9.9, Revision(1));
+  EXPECT_THAT(answers_, IsEmpty());
+  table_.Expire(10, Revision(1));
+  EXPECT_THAT(answers_, ElementsAre("a:1"));
+  table_.AnswerAll(absl::UnavailableError("stop"));
+  EXPECT_THAT(answers_, ElementsAre("a:1", "b:error"));
+}
+
+TEST(Bulletin, WakesOnceWhenATopicMovesOrTimeIsOver) {
+  Bulletin bulletin;
+  std::vector<int> woken;
+  const auto wake = [&](int id) { return [&woken, id] { woken.push_back(id); }; };
+  bulletin.Await(1, {"job", 0, 0, kForever}, wake(1));
+  bulletin.Await(2, {"job", 0, 5, kForever}, wake(2));
+  bulletin.Await(3, {"other", 0, 0, 7}, wake(3));
+  bulletin.Await(4, {"other", 0, 0, kForever}, wake(4));
+  bulletin.WakeDue(1);
+  EXPECT_THAT(woken, IsEmpty());
+  EXPECT_EQ(bulletin.NextDue(), 7);
+  bulletin.Publish("job");
+  bulletin.WakeDue(1);
+  EXPECT_THAT(woken, ElementsAre(1));
+  EXPECT_EQ(bulletin.NextDue(), 5);
+  bulletin.WakeDue(7);
+  EXPECT_THAT(woken, ElementsAre(1, 2, 3));
+  bulletin.Wake(4);
+  bulletin.Wake(4);
+  bulletin.WakeAll();
+  EXPECT_THAT(woken, ElementsAre(1, 2, 3, 4));
+}
+
+v1::LogChunk Chunk(const std::string& job, const std::vector<std::string>& lines) {
+  v1::LogChunk chunk;
+  chunk.set_job_uid(job);
+  chunk.set_trainer("n/0/x");
+  for (const std::string& line : lines) chunk.add_lines(line);
+  return chunk;
+}
+
+TEST(LogBook, KeepsTheNewestLinesWithinItsBounds) {
+  LogBook book;
+  EXPECT_THAT(book.Read("a", 0, 10).lines, IsEmpty());
+  book.Append(Chunk("a", {"1", "2", "3"}));
+  EXPECT_EQ(book.Tail("a", 2), 1);
+  const LogBook::Page page = book.Read("a", 1, 1);
+  ASSERT_EQ(page.lines.size(), 1u);
+  EXPECT_EQ(page.lines[0].text(), "2");
+  EXPECT_EQ(page.next, 2);
+
+  for (size_t i = 0; i < LogBook::kLines; ++i) book.Append(Chunk("a", {"x"}));
+  EXPECT_EQ(book.Read("a", 0, 1).next, 4) << "the first three are gone";
+  book.Append(Chunk("a", {std::string(2 * LogBook::kLineBytes, 'y')}));
+  EXPECT_LT(book.Read("a", book.Tail("a", 1), 1).lines[0].text().size(), LogBook::kLineBytes + 8);
+
+  for (size_t i = 0; i < LogBook::kJobs; ++i) book.Append(Chunk("job" + std::to_string(i), {"x"}));
+  EXPECT_THAT(book.Read("a", 0, 1).lines, IsEmpty()) << "the job written to longest ago";
+}
+
+v1::Job MakeJob(const std::string& uid, const std::string& name) {
+  v1::Job job;
+  job.set_uid(uid);
+  job.set_name(name);
+  return job;
+}
+
+TEST(JobBoard, FindsTheNewestOfAName) {
+  JobBoard board;
+  board.Set(MakeJob("1", "a"));
+  board.Set(MakeJob("2", "b"));
+  board.Set(MakeJob("3", "a"));
+  board.Set(MakeJob("1", "a"));
+  EXPECT_EQ(board.Find("a")->uid(), "3");
+  EXPECT_EQ(board.Find("1")->uid(), "1");
+  EXPECT_EQ(board.Find("c"), nullptr);
+  EXPECT_THAT(board.order(), ElementsAre("1", "2", "3"));
+}
+
+core::Effects Saves(const std::string& uid, int generation) {
+  core::Effects effects;
+  v1::JobRecord& record = effects.save_jobs.emplace_back();
+  *record.mutable_job() = MakeJob(uid, uid);
+  record.mutable_membership()->set_generation(generation);
+  effects.events.emplace_back().set_kind("started");
+  return effects;
+}
+
+TEST(Journal, KeepsEverythingForAnotherTryWhenTheStoreFails) {
+  MemoryStore store;
+  Journal journal(&store);
+  ASSERT_TRUE(journal.Load().ok());
+  journal.Add(Saves("a", 1), 100);
+  store.FailCommits(absl::ResourceExhaustedError("full"));
+  EXPECT_EQ(journal.Commit().code(), absl::StatusCode::kResourceExhausted);
+  journal.Add(Saves("a", 2), 101);
+  store.FailCommits(absl::OkStatus());
+  ASSERT_TRUE(journal.Commit().ok());
+  EXPECT_TRUE(journal.empty());
+
+  Journal next(&store);
+  const auto restored = next.Load();
+  ASSERT_TRUE(restored.ok());
+  ASSERT_EQ(restored->jobs.size(), 1u);
+  EXPECT_EQ(restored->jobs[0].membership().generation(), 2);
+  EXPECT_EQ(store.Events(0, "", 10)->size(), 2u);
+  EXPECT_EQ(store.Events(0, "", 10)->back().at(), 101);
+  next.Add(Saves("a", 3), 102);
+  EXPECT_TRUE(next.Commit().ok()) << "revisions and event numbers go on";
+
+  journal.Add(Saves("a", 9), 103);
+  EXPECT_EQ(journal.Commit().code(), absl::StatusCode::kAborted) << "someone else wrote";
+}
+
+TEST(Journal, RemembersRequestsWithinItsBounds) {
+  MemoryStore store;
+  Journal journal(&store);
+  ASSERT_TRUE(journal.Load().ok());
+  v1::RequestRecord request;
+  for (size_t i = 0; i <= Journal::kRequests; ++i) {
+    request.set_id(std::to_string(i));
+    request.set_at(static_cast<double>(i));
+    journal.Add(request);
+  }
+  ASSERT_TRUE(journal.Commit().ok());
+  Journal next(&store);
+  ASSERT_TRUE(next.Load().ok());
+  EXPECT_EQ(next.FindRequest("0"), nullptr);
+  ASSERT_NE(next.FindRequest("1"), nullptr);
+  EXPECT_EQ(next.FindRequest("1")->at(), 1);
+  request.set_id("one more");
+  next.Add(request);
+  EXPECT_EQ(next.FindRequest("1"), nullptr) << "the oldest";
+}
+
+TEST(Journal, DamagedRecordsAreNamed) {
+  MemoryStore store;
+  ASSERT_TRUE(store.Put("job/x", "\xff\xff\xff").ok());
+  const absl::Status status = Journal(&store).Load().status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr("job/x"));
+}
+
+TEST(JobMetrics, CountsWhatIsNew) {
+  common::Metrics metrics;
+  JobMetrics job_metrics(&metrics);
+  v1::Job before = MakeJob("1", "a");
+  before.mutable_status()->set_state(v1::RUNNING);
+  before.mutable_status()->set_generation(3);
+  before.mutable_status()->set_step(100);
+  job_metrics.Update(nullptr, before, {});
+  v1::Job after = before;
+  after.mutable_status()->set_generation(4);
+  after.mutable_status()->set_step(101);
+  after.mutable_status()->set_micro_batches_redone(2);
+  v1::Fault* fault = after.mutable_status()->add_faults();
+  fault->set_kind("trainer_killed");
+  fault->set_generation(4);
+  fault->set_pause_seconds(0.2);
+  job_metrics.Update(&before, after, {});
+  job_metrics.Update(&after, after, {});
+
+  EXPECT_EQ(metrics.Counter("rekindle_steps_total", "").Value(), 1);
+  EXPECT_EQ(metrics.Counter("rekindle_micro_batches_redone_total", "").Value(), 2);
+  EXPECT_EQ(
+      metrics.Counter("rekindle_generation_changes_total", "Changes of membership.", {{"reason", "trainer_killed"}})
+          .Value(),
+      1);
+  EXPECT_EQ(metrics.Histogram("rekindle_pause_seconds", "").Collect().histogram.sample_count, 1u);
+  EXPECT_EQ(metrics.Gauge("rekindle_jobs", "Jobs by state.", {{"state", "running"}}).Value(), 1);
+}
+
+}  // namespace
+}  // namespace rekindle::coordinator

@@ -1,0 +1,269 @@
+// Agents and trainers against a whole coordinator: long polls, restarts, a store that fails.
+#include <gmock/gmock.h>
+#include <grpcpp/generic/generic_stub.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <latch>
+
+#include "common/clock.h"
+#include "coordinator/memory_store.h"
+#include "coordinator/server/server_fixture.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+using testing::HasSubstr;
+
+class SyncTest : public ServerFixture {};
+
+TEST_F(SyncTest, ALongPollAnswersAtOnceWhenTheDirectiveChanges) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  report.set_wait_ms(20'000);
+  auto poll = std::async(std::launch::async, [&] { return Sync(report, 30); });
+  EXPECT_EQ(poll.wait_for(std::chrono::milliseconds(100)), std::future_status::timeout);
+  const double begun = common::SteadySeconds();
+  ASSERT_TRUE(Cancel("job").ok());
+  const auto directive = poll.get();
+  ASSERT_TRUE(directive.ok()) << directive.status();
+  EXPECT_EQ(directive->action(), v1::TrainerDirective::EXIT);
+  EXPECT_LT(common::SteadySeconds() - begun, 5);
+}
+
+TEST_F(SyncTest, ALongPollEndsWithTheSameRevisionWhenItsTimeIsOver) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  report.set_wait_ms(50);
+  const auto directive = Sync(report);
+  ASSERT_TRUE(directive.ok());
+  EXPECT_EQ(directive->revision(), report.known_revision());
+}
+
+TEST_F(SyncTest, BadReportsAreRefused) {
+  Start();
+  EXPECT_EQ(Sync(AgentReport("")).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Sync(AgentReport("a\nb")).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Sync(AgentReport(std::string(1000, 'a'))).status().code(), absl::StatusCode::kInvalidArgument);
+  v1::NodeReport older = AgentReport("old");
+  older.set_protocol_version(common::kProtocolVersion + 1);
+  const auto refused = Sync(older);
+  ASSERT_TRUE(refused.ok());
+  EXPECT_THAT(refused->error(), HasSubstr("protocol"));
+
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  report.set_trainer("node-a/0/other");
+  report.set_job_secret("wrong");
+  EXPECT_NE(Sync(report)->error(), "");
+  report.set_job_uid("0123");
+  report.set_known_revision(-1);
+  EXPECT_EQ(Sync(report)->action(), v1::TrainerDirective::EXIT);
+}
+
+TEST_F(SyncTest, ARestartKeepsJobsAndGeneration) {
+  Start();
+  v1::TrainerReport report;
+  const v1::TrainerDirective first = RunOne("job", &report);
+  ASSERT_TRUE(Sync(report).ok());
+  const std::string uid = Get("job")->uid();
+
+  Restart();
+  EXPECT_EQ(Get("job")->uid(), uid);
+  EXPECT_EQ(Get("job")->status().state(), v1::RUNNING);
+  ASSERT_TRUE(Sync(AgentReport("node-a")).ok());
+  report.set_sequence(report.sequence() + 1);
+  const auto directive = Sync(report);
+  ASSERT_TRUE(directive.ok()) << directive.status();
+  EXPECT_EQ(directive->action(), v1::TrainerDirective::RUN) << directive->ShortDebugString();
+  EXPECT_EQ(directive->membership().generation(), first.membership().generation());
+}
+
+TEST_F(SyncTest, StoppingAnswersWhatWaits) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  report.set_wait_ms(30'000);
+  auto poll = std::async(std::launch::async, [&] { return Sync(report, 30); });
+  EXPECT_EQ(poll.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  const double begun = common::SteadySeconds();
+  server_->Stop();
+  EXPECT_EQ(poll.get().status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_LT(common::SteadySeconds() - begun, 5);
+}
+
+int Threads() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    if (word == "Threads:") return status >> word, std::stoi(word);
+  }
+  return -1;
+}
+
+TEST_F(SyncTest, ThousandsOfWaitingPollsCostNoThread) {
+  options_.rpc.max_concurrent_streams = 4096;  // All come over one connection here.
+  Start();
+  constexpr int kPolls = 2000;
+  struct Poll {
+    grpc::ClientContext context;
+    v1::NodeReport report;
+    v1::NodeDirective directive;
+  };
+  std::vector<std::unique_ptr<Poll>> polls;
+  std::latch first(kPolls), second(kPolls);
+  std::atomic<int> failed = 0;
+  for (int i = 0; i < kPolls; ++i) {
+    Poll& poll = *polls.emplace_back(std::make_unique<Poll>());
+    poll.report = AgentReport("node-" + std::to_string(i));
+    SetDeadline(poll.context, 60);
+    nodes_->async()->Sync(&poll.context, &poll.report, &poll.directive, [&](grpc::Status status) {
+      failed += !status.ok();
+      first.count_down();
+    });
+  }
+  first.wait();
+  EXPECT_EQ(failed, 0);
+  const int before = Threads();
+  for (auto& poll : polls) {
+    auto next = std::make_unique<Poll>();
+    next->report = poll->report;
+    next->report.set_known_revision(poll->directive.revision());
+    next->report.set_wait_ms(30'000);
+    SetDeadline(next->context, 60);
+    poll = std::move(next);
+    nodes_->async()->Sync(&poll->context, &poll->report, &poll->directive, [&](grpc::Status status) {
+      failed += !status.ok();
+      second.count_down();
+    });
+  }
+  // A later call is answered after the polls before it were taken in.
+  ASSERT_TRUE(Sync(AgentReport("last")).ok());
+  EXPECT_FALSE(second.try_wait());
+  EXPECT_LE(Threads(), before + 8);
+  server_->Stop();
+  second.wait();
+}
+
+class FailingStoreTest : public SyncTest {
+ protected:
+  void SetUp() override {
+    SyncTest::SetUp();
+    options_.store = &store_;
+    options_.on_fatal = [this](const absl::Status& status) {
+      if (!told_.exchange(true)) fatal_.set_value(status);
+    };
+  }
+
+  MemoryStore store_;
+  std::promise<absl::Status> fatal_;
+  std::atomic<bool> told_ = false;
+};
+
+TEST_F(FailingStoreTest, NothingIsPublishedUntilItIsDurable) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  ASSERT_TRUE(Sync(report).ok());
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+
+  // The change that meets the failure is kept; later ones are refused.
+  const auto cancelled = Cancel("job", "id-1");
+  EXPECT_EQ(cancelled.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(cancelled.status().message()), HasSubstr("disk full"));
+  EXPECT_EQ(Submit(JobNamed("other")).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Submit(JobNamed("other")).status().message()), HasSubstr("disk full"));
+  EXPECT_EQ(Get("job")->status().state(), v1::RUNNING) << "what was last durable";
+  report.set_wait_ms(50);
+  EXPECT_EQ(Sync(report).status().code(), absl::StatusCode::kUnavailable);
+
+  store_.FailCommits(absl::OkStatus());
+  auto answer = Cancel("job", "id-1");
+  while (absl::IsUnavailable(answer.status())) answer = Cancel("job", "id-1");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(Get("job")->status().state(), v1::CANCELLED);
+  EXPECT_TRUE(Submit(JobNamed("other")).ok());
+}
+
+TEST_F(FailingStoreTest, NobodyIsFoundSilentWhoCouldNotBeHeard) {
+  options_.tunables.node_lost_seconds = 1;
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  ASSERT_TRUE(Sync(report).ok());
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+  EXPECT_EQ(Submit(JobNamed("other")).status().code(), absl::StatusCode::kUnavailable);
+  report.set_wait_ms(1500);
+  EXPECT_EQ(Sync(report).status().code(), absl::StatusCode::kUnavailable) << "an outage longer than the limit";
+  store_.FailCommits(absl::OkStatus());
+  while (absl::IsUnavailable(Submit(JobNamed("third")).status())) {
+  }
+  ASSERT_TRUE(Sync(AgentReport("node-a")).ok());
+  report.set_wait_ms(0);
+  report.set_sequence(report.sequence() + 1);
+  const auto directive = Sync(report);
+  ASSERT_TRUE(directive.ok());
+  EXPECT_EQ(directive->action(), v1::TrainerDirective::RUN);
+  EXPECT_EQ(Get("job")->status().generation(), 1);
+}
+
+TEST_F(FailingStoreTest, StoppingInAnOutageAnswersOnce) {
+  Start();
+  ASSERT_TRUE(Submit(JobNamed("job")).ok());
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+  EXPECT_FALSE(Cancel("job").ok());
+  v1::NodeReport report = AgentReport("node-a");
+  report.set_wait_ms(30'000);
+  auto held = std::async(std::launch::async, [&] { return Sync(report, 30); });
+  EXPECT_EQ(held.wait_for(std::chrono::milliseconds(50)), std::future_status::timeout);
+  server_->Stop();
+  server_->Stop();
+  EXPECT_EQ(held.get().status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(FailingStoreTest, HealthTellsOfIt) {
+  Start();
+  ASSERT_TRUE(Submit(JobNamed("job")).ok());
+  const auto serving = [&] {
+    // The health service by its wire format, as any client would: field 1 of the reply is 1 when serving.
+    grpc::GenericStub stub(channel_);
+    grpc::ClientContext context;
+    SetDeadline(context);
+    grpc::CompletionQueue queue;
+    const grpc::Slice empty;
+    grpc::ByteBuffer request(&empty, 1), reply;
+    auto call = stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check", request, &queue);
+    call->StartCall();
+    grpc::Status status;
+    call->Finish(&reply, &status, nullptr);
+    void* tag;
+    bool ok;
+    queue.Next(&tag, &ok);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    std::vector<grpc::Slice> slices;
+    EXPECT_TRUE(reply.Dump(&slices).ok());
+    return !slices.empty() && slices[0].size() == 2 && slices[0].begin()[1] == 1;
+  };
+  EXPECT_TRUE(serving());
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+  EXPECT_FALSE(Cancel("job").ok());
+  EXPECT_FALSE(serving());
+  store_.FailCommits(absl::OkStatus());
+  const double begun = common::SteadySeconds();
+  while (!serving()) ASSERT_LT(common::SteadySeconds() - begun, 10);
+}
+
+TEST_F(FailingStoreTest, AnotherWriterIsFatal) {
+  Start();
+  const auto job = Submit(JobNamed("job"));
+  ASSERT_TRUE(job.ok());
+  ASSERT_TRUE(store_.Put("job/" + job->uid(), "someone else's").ok());
+  EXPECT_EQ(Cancel("job").status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(fatal_.get_future().get().code(), absl::StatusCode::kAborted);
+}
+
+}  // namespace
+}  // namespace rekindle::coordinator
