@@ -36,6 +36,9 @@ void ExpectRestorable(common::FaultFileSystem& fs, int at_least, const std::stri
   const auto state = Load(store, newest->manifest, kTotal);
   ASSERT_TRUE(state.ok()) << what;
   ASSERT_TRUE(*state == StateAt(newest->manifest.step)) << what;
+  // Nor does a manifest ever outlive its shards.
+  const auto listed = store.List("job");
+  for (const StoredCheckpoint& checkpoint : *listed) ASSERT_EQ(checkpoint.problem, "") << what;
 }
 
 // Then life goes on, and nothing is left over.
@@ -44,6 +47,12 @@ void ExpectHeals(common::FaultFileSystem& fs, const std::string& what) {
   ASSERT_TRUE(SaveAndCollect(fs, 90)) << what;
   ExpectRestorable(fs, 90, what);
   ASSERT_THAT(fs.Files(), SizeIs(3)) << what;
+}
+
+void ExpectFound(Store& store, const std::string& name) {
+  const auto newest = store.FindNewest("job");
+  ASSERT_TRUE(newest.ok());
+  EXPECT_EQ(newest->name, name);
 }
 
 class StoreCrashTest : public ::testing::Test {
@@ -101,6 +110,9 @@ TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
       const auto fs = base_.Clone();
       fs->FailAt(static_cast<int64_t>(at), error, /*for_ever=*/false);
       const bool durable = SaveAndCollect(*fs, 20);
+      for (const char* must_tell : {"create ", "append ", "sync ", "close ", "rename "}) {
+        ASSERT_FALSE(durable && operations_[at].rfind(must_tell, 0) == 0) << what;
+      }
       ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
       const auto after_power_loss = fs->Clone();
       after_power_loss->Crash(at + 1);
@@ -123,8 +135,37 @@ TEST_F(StoreCrashTest, EveryOperationFailsForEverAndTheErrorIsTold) {
   }
 }
 
-// Two processes on one folder at once: the shards of one, the manifest and collection of the other, in any order.
-TEST_F(StoreCrashTest, CollectionBesideAWriterAtEveryOperation) {
+TEST_F(StoreCrashTest, AShardIsDurableWhenPutShardReturns) {
+  common::FaultFileSystem fs;
+  Store store(fs, "/store");
+  const auto manifest = PutShards(store, "job", 1, 10, StateAt(10), 2);
+  ASSERT_TRUE(manifest.ok());
+  fs.Crash(0);
+  ASSERT_THAT(fs.Files(), SizeIs(2));
+  ASSERT_TRUE(store.PutManifest(*manifest).ok());
+  ExpectFound(store, "1-10-w0");
+}
+
+// A process that renamed its shards died before it synced their folder; another one commits them.
+TEST_F(StoreCrashTest, AManifestMakesTheNamesOfItsShardsDurable) {
+  common::FaultFileSystem fs;
+  Store store(fs, "/store");
+  ASSERT_TRUE(Save(store, "job", 1, 5, StateAt(5)).ok());
+  common::FaultFileSystem other;
+  Store elsewhere(other, "/store");
+  const auto manifest = PutShards(elsewhere, "job", 1, 10, StateAt(10), 2);
+  for (const ShardRef& ref : manifest->shards) {
+    const std::string content = other.Get("/store/job/shards/" + ref.name);
+    auto file = fs.Create("/store/job/shards/" + ref.name).value();
+    ASSERT_TRUE(file->Append(content.data(), content.size()).ok() && file->Sync().ok() && file->Close().ok());
+  }
+  ASSERT_TRUE(store.PutManifest(*manifest).ok());
+  fs.Crash(0);
+  ExpectFound(store, "1-10-w0");
+}
+
+// Two processes on one folder at once: one collects while the other puts the same shards again.
+TEST_F(StoreCrashTest, CollectionBesideAWriter) {
   class Interleaved : public common::FaultFileSystem {
    public:
     std::function<void()> at_list;
