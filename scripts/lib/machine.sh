@@ -44,7 +44,8 @@ missing_packages() {
   local wanted installed
   wanted=$(grep -v '^#' "$1" | sort -u)
   # shellcheck disable=SC2086 # one word a package
-  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null | sed -n 's/^installed //p' | sort -u)
+  installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $wanted 2>/dev/null |
+    sed -n 's/^installed //p' | sort -u)
   comm -23 <(printf '%s\n' "$wanted") <(printf '%s\n' "$installed") | tr '\n' ' '
 }
 

@@ -57,7 +57,8 @@ class Setup(unittest.TestCase):
     def test_no_network_for_apt(self):
         machine = ("missing_packages() { echo 'cmake '; }", "can_be_root() { :; }",
                    "as_root() { echo 'Could not resolve the mirror'; return 100; }")
-        self.assert_refused(self.set_up(*machine), "step failed", "apt packages", "Could not resolve the mirror", "network")
+        self.assert_refused(self.set_up(*machine), "step failed", "apt packages",
+                            "Could not resolve the mirror", "network")
 
     def test_no_network_for_wheels_and_a_second_try(self):
         broken = "install_wheels() { mkdir -p $REKINDLE_VENV; echo 'No route to host'; return 1; }"
@@ -75,7 +76,7 @@ class Setup(unittest.TestCase):
 class Scripts(unittest.TestCase):
     def test_help_from_any_folder(self):
         for name in SCRIPTS:
-            result = subprocess.run([f"{ROOT}/scripts/{name}", "--help"], capture_output=True, text=True, cwd="/", timeout=60)
+            result = run("env", "--chdir=/", f"{ROOT}/scripts/{name}", "--help")
             self.assertEqual((name, result.returncode), (name, 0))
             self.assertTrue(result.stdout.startswith(f"usage: scripts/{name}"), result.stdout)
 

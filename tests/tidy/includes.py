@@ -33,8 +33,10 @@ def is_core(path):
 # (whom it binds, what it may not reach, fix)
 RULES = [
     (in_folder("coordinator/", "cli/", "worker/agent/"), TORCH, "these programs never see torch: move it to worker/"),
-    (in_folder("coordinator/", "cli/", "worker/agent/"), CUDA, "these programs never see CUDA: move it to kernels/cuda/"),
-    (in_folder("coordinator/", "cli/", "worker/agent/"), ARROW, "these programs never see Arrow: move it to checkpoint/"),
+    (in_folder("coordinator/", "cli/", "worker/agent/"), CUDA,
+     "these programs never see CUDA: move it to kernels/cuda/"),
+    (in_folder("coordinator/", "cli/", "worker/agent/"), ARROW,
+     "these programs never see Arrow: move it to checkpoint/"),
     (lambda path: not path.startswith("worker/comm/nccl"), NCCL, "only worker/comm/nccl* sees NCCL"),
     (in_folder("common/"), OTHER_FOLDERS, "common/ sees none of the other folders: pass in what it needs"),
     (in_folder("kernels/"), RPC, "kernels see no gRPC and no protobuf: pass plain values"),

@@ -38,4 +38,5 @@ def guard(repository, path):
     match = re.search(r"^#ifndef (\w+)\n#define (\w+)$", text, re.MULTILINE)
     if not match or match.groups() != (wanted, wanted) or not text.rstrip().endswith(f"#endif  // {wanted}"):
         line = text.count("\n", 0, match.start()) + 1 if match else 1
-        yield Finding(path, line, "wrong or no header guard", f"#ifndef/#define {wanted} and a last line #endif  // {wanted}")
+        yield Finding(path, line, "wrong or no header guard",
+                      f"#ifndef/#define {wanted} and a last line #endif  // {wanted}")

@@ -4,7 +4,8 @@ import re
 
 from repository import Finding
 
-COMMAND = re.compile(r"\b(rk_library|rk_binary|rk_test|add_library|add_executable|target_link_libraries)\s*\(([^()]*)\)")
+COMMAND = re.compile(
+    r"\b(rk_library|rk_binary|rk_test|add_library|add_executable|target_link_libraries)\s*\(([^()]*)\)")
 KEYWORDS = {"SRCS", "DEPS", "LABELS", "TIMEOUT", "PUBLIC", "PRIVATE", "INTERFACE"}
 RPC = re.compile(r"^rk_proto$|grpc|protobuf", re.IGNORECASE)
 
@@ -77,4 +78,5 @@ def check(repository):
 def common_links(path, line, target, graph, owner):
     for name in graph[target]:
         if name in owner and not owner[name].startswith(("common/", "proto/", "cmake/")):
-            yield Finding(path, line, f"{target} links {name} of {owner[name]}", "common/ links none of the other folders")
+            yield Finding(path, line, f"{target} links {name} of {owner[name]}",
+                          "common/ links none of the other folders")

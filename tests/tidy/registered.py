@@ -1,10 +1,15 @@
-"""Every source is compiled and every test is run by ctest. Reads the build folder, as CMake knows best what it builds."""
+"""Every source is compiled and every test is run by ctest: by what CMake left in the build folder."""
 
 import json
 import os
+import re
 import subprocess
 
 from repository import Finding
+
+
+# The object file of a compiler command lies in a folder called like its target.
+OBJECT = re.compile(r" -o \S*CMakeFiles/([^/]+)\.dir/")
 
 
 class Skipped(Exception):
@@ -31,9 +36,9 @@ def compare(repository, compile_commands, tests):
     """tests: ctest's own list, whose entries have a command, unless the program is not built yet, and a name."""
     programs = {}
     for command in compile_commands:
-        path = os.path.relpath(os.path.join(command["directory"], command["file"]), repository.root)
-        target = command.get("output", "").partition("CMakeFiles/")[2].partition(".dir/")[0]
-        programs.setdefault(path, set()).add(target)
+        path = os.path.relpath(os.path.realpath(os.path.join(command["directory"], command["file"])), repository.root)
+        target = OBJECT.search(command["command"])
+        programs.setdefault(path, set()).add(target.group(1) if target else "")
     names = {test["name"] for test in tests}
     arguments = {os.path.relpath(word, repository.root) for test in tests for word in test.get("command", [])[1:]
                  if word.startswith("/")}

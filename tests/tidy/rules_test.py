@@ -71,7 +71,9 @@ class Links(unittest.TestCase):
         self.assertEqual(found(links, files), [("coordinator/CMakeLists.txt", 3)])
 
     def test_plain_cmake_commands_count_too(self):
-        files = {"kernels/CMakeLists.txt": "add_library(k k.cc)\ntarget_link_libraries(k PUBLIC protobuf::libprotobuf)\n"}
+        files = {
+            "kernels/CMakeLists.txt": "add_library(k k.cc)\ntarget_link_libraries(k PUBLIC protobuf::libprotobuf)\n",
+        }
         self.assertEqual(found(links, files), [("kernels/CMakeLists.txt", 1)])
 
     def test_common_links_no_other_folder(self):
@@ -127,12 +129,14 @@ class Documents(unittest.TestCase):
         code = "$ rekindle up --workers 3 # rekindle is fine\nbin/rekindle get x\nrekindle-worker init\n"
         self.assertEqual(documents.VERB.findall(code.split("#")[0]), ["up"])
         repository = Repository({"README.md": "rekindle is\n`rekindle jobs`\n```\nrekindle nodes\n```\n"})
-        self.assertEqual(list(documents.code_of(repository, "README.md")), [(2, "rekindle jobs"), (4, "rekindle nodes")])
+        self.assertEqual(list(documents.code_of(repository, "README.md")),
+                         [(2, "rekindle jobs"), (4, "rekindle nodes")])
 
 
 class Layout(unittest.TestCase):
     def test_length(self):
-        files = {"worker/README.md": "", "worker/a.cc": "x\n" * 501, "worker/b.cc": "x\n" * 301, "worker/c.cc": "x\n" * 300}
+        files = {"worker/README.md": "", "worker/a.cc": "x\n" * 501,
+                 "worker/b.cc": "x\n" * 301, "worker/c.cc": "x\n" * 300}
         self.assertEqual(found(layout, files), [("worker/a.cc", 501)])
         self.assertEqual([one.path for one in layout.check(Repository(files))], ["worker/a.cc", "worker/b.cc"])
 
@@ -141,7 +145,8 @@ class Layout(unittest.TestCase):
         self.assertEqual(found(layout, {"worker/README.md": "x\n" * 26}), [("worker/README.md", 26)])
 
     def test_guard(self):
-        good = "// A.\n#ifndef REKINDLE_KERNELS_A_B_H_\n#define REKINDLE_KERNELS_A_B_H_\n#endif  // REKINDLE_KERNELS_A_B_H_\n"
+        name = "REKINDLE_KERNELS_A_B_H_"
+        good = f"// A.\n#ifndef {name}\n#define {name}\n#endif  // {name}\n"
         readme = {"kernels/README.md": ""}
         self.assertEqual(found(layout, {"kernels/a_b.h": good, **readme}), [])
         self.assertEqual(found(layout, {"kernels/other.h": good, **readme}), [("kernels/other.h", 2)])
@@ -152,16 +157,19 @@ class Registered(unittest.TestCase):
     def compare(self, targets, tests):
         """targets: {source: target}; the rule's findings for a tree of three sources."""
         files = dict.fromkeys(["a/x.cc", "a/x_test.cc", "tests/y_test.py"], "")
-        commands = [{"directory": "/b", "file": f"/src/{path}", "output": f"a/CMakeFiles/{target}.dir/{path}.o"}
+        commands = [{"directory": "/b", "file": f"/src/{path}",
+                     "command": f"g++ -o a/CMakeFiles/{target}.dir/{path}.o -c /src/{path}"}
                     for path, target in targets.items()]
         return [one.path for one in registered.compare(Repository(files, root="/src"), commands, tests)]
 
     def test_all_registered(self):
-        tests = [{"name": "t", "command": ["/b/bin/t"]}, {"name": "y", "command": ["/usr/bin/python3", "/src/tests/y_test.py"]}]
+        tests = [{"name": "t", "command": ["/b/bin/t"]},
+                 {"name": "y", "command": ["/usr/bin/python3", "/src/tests/y_test.py"]}]
         self.assertEqual(self.compare({"a/x.cc": "x", "a/x_test.cc": "t"}, tests), [])
 
     def test_each_kind_of_orphan(self):
-        self.assertEqual(self.compare({"a/x_test.cc": "u"}, [{"name": "t"}]), ["a/x.cc", "a/x_test.cc", "tests/y_test.py"])
+        self.assertEqual(self.compare({"a/x_test.cc": "u"}, [{"name": "t"}]),
+                         ["a/x.cc", "a/x_test.cc", "tests/y_test.py"])
 
 
 class Format(unittest.TestCase):
@@ -171,7 +179,8 @@ class Format(unittest.TestCase):
                          [("worker/a.cc", 4)])
 
     def test_a_broken_formatter_is_no_pass(self):
-        self.assertEqual([one.path for one in formatting.findings(1, "error: clang-format-14 is missing")], ["scripts/format"])
+        missing = formatting.findings(1, "error: clang-format-14 is missing")
+        self.assertEqual([one.path for one in missing], ["scripts/format"])
         self.assertEqual(list(formatting.findings(0, "")), [])
 
 

@@ -25,11 +25,15 @@ SIBLING = plain(r"\.\./funerq")
 
 # (pattern, folders where it is allowed, what, fix)
 RULES = [
-    (re.compile(rf"\b({ASSISTANTS})\b", re.IGNORECASE), (), "names a tool or assistant", "say what the code does instead"),
-    (re.compile(REGISTRIES, re.IGNORECASE), (), "names a registry's host", "leave it to the package manager's settings"),
+    (re.compile(rf"\b({ASSISTANTS})\b", re.IGNORECASE), (), "names a tool or assistant",
+     "say what the code does instead"),
+    (re.compile(REGISTRIES, re.IGNORECASE), (), "names a registry's host",
+     "leave it to the package manager's settings"),
     (re.compile(rf"\b({UNFINISHED})\b"), (), "is unfinished", "do it, or open an issue"),
-    (re.compile(rf"(?<![\w.)}}\]*$~<>-]){FOLDERS}"), (), "names a folder of one machine", "use a relative or configured path"),
-    (re.compile(SIBLING), ("tests/", "bench/"), "reaches beside the checkout", "only tests and benches may, and skip without it"),
+    (re.compile(rf"(?<![\w.)}}\]*$~<>-]){FOLDERS}"), (), "names a folder of one machine",
+     "use a relative or configured path"),
+    (re.compile(SIBLING), ("tests/", "bench/"), "reaches beside the checkout",
+     "only tests and benches may, and skip without it"),
 ]
 
 
