@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <tuple>
 
 #include <cerrno>
 #include <cstring>
@@ -52,7 +53,7 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path) {
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {
     // The pid only serves the message above; a full disk must not stop a restart.
-    (void)ftruncate(lock, 0);
+    std::ignore = ftruncate(lock, 0);
   }
   return DataFolder(absolute, lock);
 }
