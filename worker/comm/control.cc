@@ -25,6 +25,7 @@ std::string GetDetail(const ControlFrame& frame) {
 }
 
 ControlFrame MakeAbort(const Verdict& verdict) {
+  if (verdict.notice.type == ControlFrame::kAbort) return verdict.notice;
   ControlFrame frame{.type = ControlFrame::kAbort};
   for (const Accusation& accusation : verdict.accusations) {
     frame.accused |= uint64_t{1} << accusation.rank;
@@ -36,7 +37,7 @@ ControlFrame MakeAbort(const Verdict& verdict) {
 }
 
 Verdict ReadAbort(const ControlFrame& frame, int from, int self, int world_size) {
-  Verdict verdict;
+  Verdict verdict{.notice = frame};
   const std::string detail = GetDetail(frame);
   for (int accused = 0; accused < world_size; ++accused) {
     if ((frame.accused >> accused & 1) == 0 || accused == self) continue;

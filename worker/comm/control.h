@@ -40,13 +40,16 @@ static_assert(sizeof(ControlFrame) == 128);
 void SetDetail(ControlFrame& frame, const std::string& text);
 std::string GetDetail(const ControlFrame& frame);
 
-// What a rank that ended its communicator tells the others, and what they make of it: the same accusations, except of
-// themselves.
+// Why a communicator ends.
 struct Verdict {
   absl::Status status;
-  std::vector<Accusation> accusations;
+  std::vector<Accusation> accusations;  // Never of this rank itself.
+  // What a peer has said, to be passed on as it is: with it, if need be, that this rank itself is accused.
+  ControlFrame notice;
 };
+// The kAbort frame that tells others.
 ControlFrame MakeAbort(const Verdict& verdict);
+// What rank `self` makes of the kAbort frame that came from `from`.
 Verdict ReadAbort(const ControlFrame& frame, int from, int self, int world_size);
 
 // Owns the socket. Send() may be called by any thread, Receive() by one.

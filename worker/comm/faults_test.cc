@@ -193,6 +193,7 @@ TEST_P(Faults, AbortAtEveryPhaseEndsAllAndAccusesNobody) {
     group.faults.CallAfter(1, phase, [&] { group.ranks[1]->Abort(absl::CancelledError("a new membership")); });
     const std::vector<absl::Status> ended = group.AllReduce(1000);
     EXPECT_TRUE(absl::IsCancelled(ended[1])) << ended[1];
+    EXPECT_TRUE(group.AllTold(1, 10));
     EXPECT_EQ(group.told(1).calls, 0);
     for (const int rank : {0, 2}) {
       EXPECT_TRUE(absl::IsAborted(ended[rank])) << ended[rank];

@@ -100,8 +100,8 @@ void Monitor::ReadFrames(int rank) {
       case ControlChannel::Received::kClosed:
         peer.open = peer.view.present = false;
         if (peer.left) return;
-        Fail(absl::UnavailableError(absl::StrCat("rank ", rank, " closed its connection")),
-             {{rank, Accusation::Kind::kClosed, "its connection closed"}});
+        Fail({absl::UnavailableError(absl::StrCat("rank ", rank, " closed its connection")),
+              {{rank, Accusation::Kind::kClosed, "its connection closed"}}});
         return;
     }
   }
@@ -138,8 +138,7 @@ void Monitor::Handle(int rank, const ControlFrame& frame) {
 }
 
 void Monitor::HandleAbort(int rank, const ControlFrame& frame) {
-  Verdict verdict = ReadAbort(frame, rank, mesh_.rank(), static_cast<int>(peers_.size()));
-  Fail(std::move(verdict.status), std::move(verdict.accusations));
+  Fail(ReadAbort(frame, rank, mesh_.rank(), static_cast<int>(peers_.size())));
 }
 
 void Monitor::CheckSuspects(double now) {
@@ -151,8 +150,8 @@ void Monitor::CheckSuspects(double now) {
     if (!peer.left && now - peer.suspected < kSuspicionSeconds) continue;
     const std::string detail =
         peer.left ? "it left in good order while an operation was pending" : "its data connection closed";
-    Fail(absl::UnavailableError(absl::StrCat("rank ", rank, ": ", detail)),
-         {{rank, Accusation::Kind::kClosed, detail}});
+    Fail({absl::UnavailableError(absl::StrCat("rank ", rank, ": ", detail)),
+          {{rank, Accusation::Kind::kClosed, detail}}});
   }
 }
 
@@ -182,12 +181,13 @@ void Monitor::Judge(double now, double deadline) {
   std::string who;
   for (const Accusation& a : accusations)
     absl::StrAppend(&who, who.empty() ? "" : "; ", "rank ", a.rank, ": ", a.detail);
-  Fail(absl::DeadlineExceededError(absl::StrCat("deadline of ", deadline, " s missed: ", who)), std::move(accusations));
+  Fail({absl::DeadlineExceededError(absl::StrCat("deadline of ", deadline, " s missed: ", who)),
+        std::move(accusations)});
 }
 
-void Monitor::Fail(absl::Status status, std::vector<Accusation> accusations) {
+void Monitor::Fail(Verdict verdict) {
   stop_.store(true);
-  options_.fail(std::move(status), std::move(accusations));
+  options_.fail(std::move(verdict));
 }
 
 }  // namespace rekindle::comm

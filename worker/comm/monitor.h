@@ -32,7 +32,7 @@ class Monitor {
     std::vector<std::shared_ptr<ControlChannel>> controls;  // By rank, the own one empty.
     Deadlines deadlines;
     // The first failure seen. Called from the monitor's thread, at most once, which then ends.
-    std::function<void(absl::Status, std::vector<Accusation>)> fail;
+    std::function<void(Verdict)> fail;
     // Tests: called at every turn of the loop; blocks to play dead.
     std::function<void()> turn_hook;
   };
@@ -69,7 +69,7 @@ class Monitor {
   void CheckSuspects(double now);
   void CheckStall(double now);
   void Judge(double now, double deadline);
-  void Fail(absl::Status status, std::vector<Accusation> accusations);
+  void Fail(Verdict verdict);
   double SleepSeconds();
 
   const Options options_;

@@ -20,12 +20,13 @@ RingCommunicator::RingCommunicator(RingOptions options)
     : options_(std::move(options)), mesh_(options_.rank, TakeLinks(options_.peers), options_.bell) {
   Monitor::Options watch{.deadlines = options_.deadlines, .turn_hook = options_.monitor_hook};
   for (const PeerConnection& peer : options_.peers) watch.controls.push_back(peer.control);
-  watch.fail = [this](absl::Status status, std::vector<Accusation> accusations) {
-    Fail(std::move(status), std::move(accusations), false);
-  };
+  watch.fail = [this](const Verdict& verdict) { Fail(verdict, false); };
   monitor_ = std::make_unique<Monitor>(std::move(watch), mesh_, ledger_);
   mesh_.SetCallbacks({.link_closed = [this](int peer) { monitor_->LinkClosed(peer); },
-                      .mismatch = [this](const std::string& what) { Fail(absl::InternalError(what), {}, false); }});
+                      .mismatch =
+                          [this](const std::string& what) {
+                            Fail({absl::InternalError(what), {}}, false);
+                          }});
   monitor_->Start();
   thread_ = std::thread([this] { RunOperations(); });
 }
@@ -127,19 +128,19 @@ void RingCommunicator::Execute(Operation& operation) {
   operation.state->Finish(ok ? absl::OkStatus() : EndStatus());
 }
 
-void RingCommunicator::Fail(absl::Status status, std::vector<Accusation> accusations, bool local) {
+void RingCommunicator::Fail(const Verdict& verdict, bool local) {
   {
     std::lock_guard lock(mutex_);
     if (stage_ != Stage::kOpen) return;
     stage_ = Stage::kFailed;
-    status_ = status;
-    accusations_ = accusations;
+    status_ = verdict.status;
+    accusations_ = verdict.accusations;
     changed_.notify_all();
   }
   mesh_.End();
   monitor_->Stop();
-  TellPeers(MakeAbort({status, accusations}));
-  if (!local && options_.on_error) options_.on_error(status, accusations);
+  TellPeers(MakeAbort(verdict));
+  if (!local && options_.on_error) options_.on_error(verdict.status, verdict.accusations);
 }
 
 void RingCommunicator::TellPeers(const ControlFrame& frame) {
@@ -152,7 +153,7 @@ void RingCommunicator::TellPeers(const ControlFrame& frame) {
 
 void RingCommunicator::Abort(absl::Status why) {
   if (why.ok()) why = absl::AbortedError("aborted");
-  Fail(std::move(why), {}, true);
+  Fail({std::move(why), {}}, true);
 }
 
 void RingCommunicator::Close() {

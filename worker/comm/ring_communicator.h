@@ -69,7 +69,7 @@ class RingCommunicator : public Communicator {
   void RunOperations();
   void Execute(Operation& operation);
   // The first call wins: ends everything, tells the peers. `local`: the caller of Abort() knows already.
-  void Fail(absl::Status status, std::vector<Accusation> accusations, bool local);
+  void Fail(const Verdict& verdict, bool local);
   // The last thing they hear.
   void TellPeers(const ControlFrame& frame);
   // What an operation that was not completed ends with.
