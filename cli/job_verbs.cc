@@ -80,7 +80,7 @@ void AddSubmit(CLI::App& app, Context& context) {
     v1::Job last;
     status = WatchJob(context, submitted.uid(), &last);
     if (!status.ok()) return status;
-    PrintJob(context, last);
+    if (!context.json()) PrintJob(context, last);  // As JSON it was the last line already.
     if (last.status().state() == v1::SUCCEEDED) return absl::OkStatus();
     return absl::AbortedError("job " + last.name() + " ended as " + StateName(last.status().state()) + ": " +
                               Printable(last.status().reason()));

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 
 #include "common/clock.h"
 
@@ -82,6 +83,11 @@ void Supervisor::HandleExit(Running& running, double now) {
   running.process.reset();
   std::printf("%s ended (%s)\n", running.program.name.c_str(),
               status.ok() ? status->ToString().c_str() : std::string(status.status().message()).c_str());
+  if (running.program.essential && status.ok() && status->code == 0) {
+    std::printf("node %s has been drained and stays out\n", running.program.group.c_str());
+    running.restart_at = std::numeric_limits<double>::infinity();
+    return;
+  }
   if (now - running.started_at > kSteady) running.backoff = kFirstBackoff;
   running.restart_at = now + running.backoff;
   running.backoff = std::min(2 * running.backoff, kLongestBackoff);

@@ -22,7 +22,8 @@ struct Program {
 };
 
 // A group whose essential program dies is treated as a machine that vanished: what is left of it is killed, its folder
-// <root>/nodes/<group> is wiped, and all of it starts afresh. Everything else is restarted as it is.
+// <root>/nodes/<group> is wiped, and all of it starts afresh. One that ends with exit code 0 was drained and stays out.
+// Everything else is restarted as it is.
 // Thread-compatible. Children get SIGTERM when this process dies.
 class Supervisor {
  public:

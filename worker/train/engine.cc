@@ -141,6 +141,7 @@ absl::Status Engine::TakeState(Generation& generation) {
   absl::Status status;
   switch (membership.source) {
     case Membership::Source::kInitial:
+      if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
       state_ = TrainState::Zero(parts_.model.layout());
       parts_.model.BindWeights(state_.weights.data());
       parts_.model.Initialize(options_.spec.seed, state_.weights.span());
@@ -160,7 +161,6 @@ absl::Status Engine::TakeState(Generation& generation) {
   }
   if (!status.ok()) return status;
   has_state_ = true;
-  reporter_.Update([](Report& r) { r.has_state = true; }, false);
   reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, AssignedIn(generation));
   return absl::OkStatus();
 }
@@ -185,6 +185,7 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     AwaitStore();
     return absl::AbortedError(status.message());
   }
+  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was restored");
   state_ = std::move(spare);
   parts_.model.BindWeights(state_.weights.data());
   steps_.Forget();
@@ -222,6 +223,9 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   if (status = ApplyOrRedo(generation, outcome); !status.ok()) return status;
   if (state_.scalars.step == before) return absl::OkStatus();
   TellStep(outcome, common::SteadySeconds() - start);
+  if (generation.membership.interrupted && before == generation.membership.step) {
+    parts_.metrics.Update([&](TrainerMetrics& m) { m.micro_batches_redone += steps_.computed(); });
+  }
   parts_.timeline.Mark("step", generation_, state_.scalars.step, generation.communicator.world_size(),
                        steps_.computed());
   BeginCheckpointIfDue(generation, outcome);

@@ -8,6 +8,7 @@
 
 #include "checkpoint/client.h"
 #include "common/clock.h"
+#include "common/hash.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/version.h"
@@ -18,9 +19,11 @@
 #include "worker/models/registry.h"
 #include "worker/models/runtime.h"
 #include "worker/train/coordinator_session.h"
+#include "worker/train/cuda_plugin.h"
 #include "worker/train/engine.h"
 #include "worker/train/job_file.h"
 #include "worker/train/node_session.h"
+#include "worker/train/optimizer_probe.h"
 
 namespace rekindle::train {
 namespace {
@@ -137,6 +140,9 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
 
 absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& listener, ControlPlane& control) {
   models::PinThreads(job.threads);
+  const auto gpu = LoadCudaPlugin(DefaultCudaPluginPath());
+  log::Info(gpu.ok() ? "CUDA plugin loaded" : "computes on the CPU",
+            {{"reason", std::string(gpu.ok() ? "a GPU is present" : gpu.status().message())}});
   auto data = OpenData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
@@ -151,7 +157,7 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   options.keep_last = job.keep_last;
   options.data_fingerprint = data->dataset.fingerprint();
   options.unigram_bits_per_byte = data->dataset.UnigramBitsPerByte();
-  options.probe_digest = *std::move(probe);
+  options.probe_digest = common::Xxh3_128Hex(*probe + OptimizerProbe());
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
     auto client = checkpoint::CheckpointClient::Create(

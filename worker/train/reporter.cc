@@ -61,6 +61,7 @@ bool Reporter::BeginApply() {
 void Reporter::EndApply(int64_t step, int64_t attempt, const std::set<int>& next) {
   std::lock_guard lock(mutex_);
   applying_ = false;
+  report_.has_state = true;
   report_.step = step;
   report_.attempt = attempt;
   report_.assigned.assign(next.begin(), next.end());

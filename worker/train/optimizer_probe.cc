@@ -1,0 +1,50 @@
+#include "worker/train/optimizer_probe.h"
+
+#include <vector>
+
+#include "worker/train/accumulator.h"
+#include "worker/train/optimizer.h"
+#include "worker/train/schedule.h"
+#include "worker/train/state.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kElements = 5000;  // No multiple of any vector's width.
+constexpr int kSteps = 4;
+
+// Values of many magnitudes and both signs, from integer arithmetic alone.
+void FillGradient(int step, std::vector<float>* gradient) {
+  uint32_t x = 2463534242u + static_cast<uint32_t>(step);
+  for (float& g : *gradient) {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    g = static_cast<float>(static_cast<int32_t>(x)) / static_cast<float>(1u << (20 + x % 11));
+  }
+}
+
+}  // namespace
+
+std::string OptimizerProbe() {
+  ParameterLayout layout;
+  layout.parameters = {{.name = "probe", .shape = {kElements}, .offset = 0, .size = kElements, .decay = true}};
+  layout.total = kElements;
+  TrainState state = TrainState::Zero(layout);
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
+  GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
+  const OptimizerSpec optimizer;
+  const ScheduleSpec schedule{ScheduleSpec::Kind::kCosine, 2, 0.1};
+  std::vector<float> gradient(kElements);
+  for (int step = 0; step < kSteps; ++step) {
+    FillGradient(step, &gradient);
+    accumulator.Begin(step, 0, state.scalars.exponents);
+    accumulator.Add(0, gradient);
+    const auto* sums = static_cast<const int64_t*>(accumulator.Data(buckets[0]));
+    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps), 1.0, &state);
+    ++state.scalars.step;
+  }
+  return StateDigest(state);
+}
+
+}  // namespace rekindle::train
