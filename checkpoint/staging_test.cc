@@ -1,0 +1,131 @@
+#include "checkpoint/staging.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+namespace rekindle::checkpoint {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class StagingTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char folder[] = "/dev/shm/rekindle-staging-XXXXXX";
+    ASSERT_NE(::mkdtemp(folder), nullptr);
+    folder_ = folder;
+    me_ = {.job_uid = "job", .trainer = "t", .process = common::Identify(::getpid()).value(), .generation = 1};
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) names.push_back(entry.path().filename());
+    return names;
+  }
+
+  std::string folder_;
+  SegmentOwner me_;
+};
+
+TEST_F(StagingTest, LendsUpToTheLimit) {
+  Staging staging(folder_, "rk-", 10'000);
+  auto first = staging.Open(me_, 6'000);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(std::filesystem::file_size((*first)->path), 6'000u);
+  const auto second = staging.Open(me_, 4'001);
+  EXPECT_TRUE(absl::IsResourceExhausted(second.status()));
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("6000 of 10000 in use"));
+  EXPECT_TRUE(staging.Open(me_, 4'000).ok());
+  EXPECT_EQ(staging.bytes(), 10'000);
+  // In use by a call: counted and there until it is done.
+  staging.Release(me_, {(*first)->name});
+  EXPECT_TRUE(absl::IsNotFound(staging.Find(me_, (*first)->name).status()));
+  EXPECT_EQ(staging.bytes(), 10'000);
+  first = absl::UnknownError("done");
+  EXPECT_EQ(staging.bytes(), 4'000);
+  EXPECT_TRUE(absl::IsInvalidArgument(staging.Open(me_, 0).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(staging.Open(me_, INT64_MAX).status()));
+}
+
+TEST_F(StagingTest, ASegmentIsItsOwnersAlone) {
+  Staging staging(folder_, "rk-", 10'000);
+  const std::string name = staging.Open(me_, 100).value()->name;
+  EXPECT_TRUE(staging.Find(me_, name).ok());
+  for (const auto& change : {+[](SegmentOwner& o) { o.generation = 2; }, +[](SegmentOwner& o) { o.job_uid = "other"; },
+                             +[](SegmentOwner& o) { ++o.process.start_time_ticks; }}) {
+    SegmentOwner other = me_;
+    change(other);
+    EXPECT_TRUE(absl::IsPermissionDenied(staging.Find(other, name).status()));
+  }
+  SegmentOwner other = me_;
+  ++other.process.pid;
+  staging.Release(other, {name, "rk-unknown", "../x"});
+  EXPECT_TRUE(staging.Find(me_, name).ok());
+}
+
+TEST_F(StagingTest, TheMemoryOfTheDeadIsTaken) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (true) ::pause();
+  }
+  Staging staging(folder_, "rk-", 10'000);
+  SegmentOwner owner = me_;
+  owner.process = common::Identify(child).value();
+  ASSERT_TRUE(staging.Open(owner, 9'000).ok());
+  ASSERT_TRUE(staging.Open(me_, 1'000).ok());
+  EXPECT_EQ(staging.RemoveOfDead(), 0);
+  ::kill(child, SIGKILL);
+  siginfo_t info;
+  ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);  // A zombie is dead enough.
+  EXPECT_TRUE(absl::IsFailedPrecondition(staging.Open(owner, 100).status()));
+  EXPECT_TRUE(staging.Open(me_, 9'000).ok());  // Taken back when it is needed.
+  EXPECT_EQ(staging.bytes(), 10'000);
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST_F(StagingTest, LeavesNothingAndCleansUpAfterItsPredecessorOnly) {
+  std::ofstream(folder_ + "/rk-7") << "old";
+  std::ofstream(folder_ + "/other-7") << "foreign";
+  {
+    Staging staging(folder_, "rk-", 10'000);
+    EXPECT_EQ(staging.RemoveLeftovers().value(), 1);
+    ASSERT_TRUE(staging.Open(me_, 100).ok());
+  }
+  EXPECT_THAT(Files(), ElementsAre("other-7"));
+  Staging nowhere(folder_ + "/none", "rk-", 10'000);
+  EXPECT_TRUE(absl::IsNotFound(nowhere.RemoveLeftovers().status()));
+  EXPECT_FALSE(nowhere.Open(me_, 100).ok());
+  EXPECT_EQ(nowhere.bytes(), 0);
+}
+
+TEST_F(StagingTest, ManyThreads) {
+  Staging staging(folder_, "rk-", 20'000);
+  {
+    std::vector<std::jthread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (int i = 0; i < 50; ++i) {
+          const auto segment = staging.Open(me_, 6'000);
+          EXPECT_LE(staging.bytes(), 20'000);
+          staging.RemoveOfDead();
+          if (segment.ok()) staging.Release(me_, {(*segment)->name});
+        }
+      });
+    }
+  }
+  EXPECT_EQ(staging.bytes(), 0);
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
