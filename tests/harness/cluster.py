@@ -10,6 +10,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import subprocess
 import time
 
@@ -148,7 +149,14 @@ class Cluster:
             self.endpoint = wait_until(lambda: endpoint.exists() and endpoint.read_text().strip(), 10,
                                        "the coordinator's endpoint file")
             self.port = int(self.endpoint.rsplit(":", 1)[1])
+        wait_until(self.listening, 10, "the coordinator to listen")
+        self.listening_since = time.monotonic()
         wait_until(lambda: self.try_cli("jobs"), 10, "the coordinator to answer")
+
+    def listening(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+            return True
+        return False
 
     def kill_coordinator(self):
         self.coordinator.kill()
@@ -214,7 +222,7 @@ class Cluster:
         """All lines of the trainers' timelines, in order of time."""
         lines = []
         for path in glob.glob(str(self.timeline / "*.jsonl")):
-            for line in open(path):
+            for line in pathlib.Path(path).read_text().splitlines():
                 with contextlib.suppress(json.JSONDecodeError):    # the last line of a killed trainer
                     lines.append(json.loads(line))
         return sorted(lines, key=lambda m: m["t"])
