@@ -78,7 +78,10 @@ class Agent {
       const double wake_at = supervisor_.Act(common::SteadySeconds());
       CollectLogs();
       Publish();
-      if (Finished()) return kExitOk;
+      if (Finished()) {
+        log::Info(drained_ ? "drained: leaving" : "leaving");
+        return kExitOk;
+      }
       Wait(wake_at);
     }
   }
