@@ -71,15 +71,19 @@ class Node:
     def start(self):
         self.dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.start_checkpoint()
+        flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
         self.children.append(self.cluster.spawn(
             ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
-             "--node", self.name, *self.cluster.worker_flags], f"{self.name}-worker"))
+             "--node", self.name, *flags], f"{self.name}-worker", self.enter()))
         return self
+
+    def enter(self):
+        """What puts a program into this node's namespaces; nothing as a rule."""
+        return self.cluster.enter.get(self.name, [])
 
     def start_checkpoint(self):
         self.children.append(self.cluster.spawn(
-            ["rekindle-checkpoint", "--dir", str(self.dir), *self.cluster.checkpoint_flags],
-            f"{self.name}-checkpoint"))
+            ["rekindle-checkpoint", "--dir", str(self.dir)], f"{self.name}-checkpoint", self.enter()))
 
     def pids(self, role):
         """Of `trainer`, `agent`, `init` or `checkpoint`."""
@@ -115,8 +119,11 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, worker_flags=(), checkpoint_flags=(),
-                 coordinator_flags=()):
+    """`host`: where the coordinator listens. `enter` and `addresses`, by node: the command that puts a program into the
+    node's namespaces, and the address its trainers advertise."""
+
+    def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), host="127.0.0.1",
+                 enter=None, addresses=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -124,16 +131,16 @@ class Cluster:
         self.timeline = self.dir / "timeline"
         self.timeline.mkdir(exist_ok=True)
         self.env = {**os.environ, "REKINDLE_TIMELINE": str(self.timeline), **(env or {})}
-        self.worker_flags, self.checkpoint_flags = list(worker_flags), list(checkpoint_flags)
         self.coordinator_flags = list(coordinator_flags)
+        self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.port = 0
         self.endpoint = ""
         self.coordinator = None
         self.nodes = {name: Node(self, name) for name in nodes}
 
-    def spawn(self, command, log):
+    def spawn(self, command, log, enter=()):
         with open(self.logs / f"{log}.log", "ab") as out:
-            return subprocess.Popen([program(command[0]), *command[1:]], env=self.env, stdin=subprocess.DEVNULL,
+            return subprocess.Popen([*enter, program(command[0]), *command[1:]], env=self.env, stdin=subprocess.DEVNULL,
                                     stdout=out, stderr=out, start_new_session=True)
 
     def start_coordinator(self):
@@ -143,7 +150,7 @@ class Cluster:
         if not self.port:
             endpoint.unlink(missing_ok=True)
         self.coordinator = self.spawn(
-            ["rekindle-coordinator", "--data", str(data), "--listen", f"127.0.0.1:{self.port}",
+            ["rekindle-coordinator", "--data", str(data), "--listen", f"{self.host}:{self.port}",
              *self.coordinator_flags], "coordinator")
         if not self.port:
             self.endpoint = wait_until(lambda: endpoint.exists() and endpoint.read_text().strip(), 10,
@@ -154,7 +161,7 @@ class Cluster:
         wait_until(lambda: self.try_cli("jobs"), 10, "the coordinator to answer")
 
     def listening(self):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
+        with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), timeout=1):
             return True
         return False
 
