@@ -223,11 +223,11 @@ void Loop::CommitFailed(const absl::Status& status) {
     log::Error("the state cannot be saved: nothing new is decided until it can; trainers go on",
                {{"error", std::string(status.message())}});
   }
+  if (first) options_.on_serving(false);  // Before the answers: who was refused finds the health service agreeing.
   for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) {
     done(absl::UnavailableError(absl::StrCat("the change is not saved yet: ", status.message(),
                                              "; it will be, so ask again with the same request_id")));
   }
-  if (first) options_.on_serving(false);
   if (absl::IsAborted(status)) options_.on_fatal(status);
 }
 
