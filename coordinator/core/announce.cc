@@ -141,6 +141,11 @@ void RecordIdentity(Job& job) {
   if (job.record.probe_digest().empty()) job.record.set_probe_digest(first->report.probe_digest());
 }
 
+// What lies beyond the step it goes back to will be measured again.
+void CutCurve(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step) {
+  while (!curve->empty() && curve->Get(curve->size() - 1).step() > step) curve->RemoveLast();
+}
+
 // The dead are remembered for late messages, but not for ever.
 void ForgetDead(Job& job) {
   constexpr size_t kMaxRemembered = 1000;
@@ -201,6 +206,8 @@ void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, c
   job.ready_since = kNever;
   status->set_generation(next.generation());
   if (!next.interrupted()) status->set_step(next.step());
+  CutCurve(status->mutable_loss_curve(), next.step());
+  CutCurve(status->mutable_validation_curve(), next.step());
   RecordIdentity(job);
   ShowMembers(job);
   SetState(job, v1::RUNNING, next.reason());

@@ -85,8 +85,13 @@ Effects Cluster::Step(const Event& event, double now) {
   } else if (!report) {
     for (auto& [uid, job] : impl_->jobs) Advance(turn, job);
   }
-  effects.wake_at = WatchNodes(turn);
-  PlaceJobs(*impl_);
+  // Trainers report often, and seldom say anything that concerns nodes.
+  const bool nodes_concerned = !report || impl_->any_lost || (only != nullptr && only->must_save);
+  if (nodes_concerned || now >= impl_->watch_nodes_at) {
+    impl_->watch_nodes_at = WatchNodes(turn);
+    PlaceJobs(*impl_);
+  }
+  effects.wake_at = impl_->watch_nodes_at;
   for (const std::string& uid : impl_->order) {
     Job& job = impl_->jobs.at(uid);
     Collect(turn, job);

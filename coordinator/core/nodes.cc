@@ -138,6 +138,14 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   }
 }
 
+void ForgetLost(State& state) {
+  for (auto it = state.nodes.begin(); it != state.nodes.end(); ++it) {
+    if (!it->second.lost) continue;
+    state.nodes.erase(it);
+    return;
+  }
+}
+
 std::string FindRefusal(const v1::NodeReport& report) {
   if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
@@ -155,6 +163,7 @@ std::string FindRefusal(const v1::NodeReport& report) {
 void AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
   if (report.node().empty() || report.node().size() > 200) return;
   const bool is_new = !turn.state.nodes.count(report.node());
+  if (is_new && turn.state.nodes.size() >= kMaxNodes) ForgetLost(turn.state);
   if (is_new && turn.state.nodes.size() >= kMaxNodes) return;
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
@@ -195,6 +204,7 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
 
 double WatchNodes(Turn& turn) {
   double wake_at = kNever;
+  turn.state.any_lost = false;
   std::map<std::string, double> heard;
   for (const auto& [uid, job] : turn.state.jobs) {
     if (IsOver(job)) continue;
@@ -218,6 +228,7 @@ double WatchNodes(Turn& turn) {
     const double lost_at = seen + turn.state.tunables.node_lost_seconds;
     const bool lost = turn.now >= lost_at;
     if (!lost) wake_at = std::min(wake_at, lost_at);
+    turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
       turn.Emit(nullptr, lost ? "node_lost" : "node_ready",

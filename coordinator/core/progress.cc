@@ -66,9 +66,10 @@ std::string FindRefusal(const Job& job, const v1::TrainerReport& report) {
 
 void AddLossPoint(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step, double value, int stride) {
   if (!std::isfinite(value) || step <= 0 || step % stride != 0) return;
-  int at = curve->size();
-  while (at > 0 && curve->Get(at - 1).step() > step) --at;
-  if (at > 0 && curve->Get(at - 1).step() == step) return;
+  const auto later = [](const v1::LossPoint& point, int wanted) { return point.step() < wanted; };
+  const auto found = std::lower_bound(curve->begin(), curve->end(), step, later);
+  if (found != curve->end() && found->step() == step) return;
+  const int at = static_cast<int>(found - curve->begin());
   v1::LossPoint* point = curve->Add();
   point->set_step(step);
   point->set_value(value);

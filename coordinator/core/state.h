@@ -99,6 +99,8 @@ struct State {
   std::map<std::string, Job> jobs;  // By uid.
   std::vector<std::string> order;   // Uids in order of submission.
   std::map<std::string, NodeState> nodes;
+  bool any_lost = false;
+  double watch_nodes_at = -kNever;  // When a node may count as lost, or its drain as overdue.
 };
 
 // One Step in progress: where effects go.

@@ -137,7 +137,7 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
     } else if (view.trainer != nullptr && view.trainer->reported && HasStopped(state, job, *view.trainer)) {
       view.standing = Standing::kStopped;
     } else {
-      JudgeSilence(state, job, view);
+      if (!job.active) JudgeSilence(state, job, view);
       if (view.trainer != nullptr && view.trainer->left_out) view.standing = Standing::kLeftOut;
     }
     views.push_back(std::move(view));
