@@ -5,7 +5,7 @@ import pathlib
 import subprocess
 import unittest
 
-from base import ClusterTest, small_job
+from base import ClusterTest, small_job, wait_until
 from cluster import program
 
 
@@ -91,11 +91,13 @@ class BadInputTest(ClusterTest):
         store = pathlib.Path(self.folder) / "store"
         store.mkdir()
         self.running.add_node("n1")
-        spec = small_job("storeless", self.text, steps=80)
+        spec = small_job("storeless", self.text, steps=300)
         spec["spec"]["checkpoint"].update(store=f"file://{store}", every_steps=10)
         self.running.submit(spec)
-        # A file where the job's folder should be: no checkpoint can be written, whoever asks.
+        wait_until(lambda: self.running.status("storeless")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.05)
+        # A file where the job's folder was: no checkpoint can be written any more, whoever asks.
         uid = self.running.cli("get", "storeless")["uid"]
+        (store / uid).rename(store / "aside")
         (store / uid).write_text("in the way")
         status = self.await_end(self.running, "storeless")
         self.assertGreater(status["checkpoints_failed"], 0)

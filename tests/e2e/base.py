@@ -1,4 +1,5 @@
 """What the end-to-end tests share: a small job, a cluster in a temporary folder, the undisturbed digest."""
+import json
 import os
 import pathlib
 import sys
@@ -35,6 +36,9 @@ def small_job(name, text, steps=60, workers=3, **training):
         "checkpoint": {"every_steps": 15, "keep_last": 2}}}
 
 
+DIGESTS = {}   # Of undisturbed runs in this process, by spec.
+
+
 class ClusterTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="rekindle-e2e-")
@@ -54,7 +58,7 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(cluster.stop)
         return cluster.start()
 
-    def await_end(self, cluster, job, seconds=120, state="SUCCEEDED"):
+    def await_end(self, cluster, job, seconds=300, state="SUCCEEDED"):
         def ended():
             status = cluster.status(job)
             return status if status["state"] in ("SUCCEEDED", "FAILED", "CANCELLED") else None
@@ -63,11 +67,14 @@ class ClusterTest(unittest.TestCase):
         return status
 
     def undisturbed_digest(self, spec):
-        """Of the same spec on one worker, in a cluster of its own."""
-        with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",)) as cluster:
-            cluster.start()
-            cluster.submit({**spec, "name": "undisturbed"})
-            return self.await_end(cluster, "undisturbed")["state_digest"]
+        """Of the same spec on one worker, in a cluster of its own. Paths differ from test to test, the text does not."""
+        key = json.dumps({name: part for name, part in spec["spec"].items() if name not in ("data", "checkpoint")})
+        if key not in DIGESTS:
+            with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",)) as cluster:
+                cluster.start()
+                cluster.submit({**spec, "name": "undisturbed"})
+                DIGESTS[key] = self.await_end(cluster, "undisturbed")["state_digest"]
+        return DIGESTS[key]
 
     def assert_undisturbed(self, status, spec):
         self.assertTrue(status["state_digest"])

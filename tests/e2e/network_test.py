@@ -94,7 +94,7 @@ class NetworkTest(ClusterTest):
                  "--tls-ca", env["REKINDLE_TLS_CA"], "--token-file", env["REKINDLE_TOKEN_FILE"]]
         cluster = self.cluster(nodes=names, env=env, coordinator_flags=flags, host=f"{SUBNET}.1",
                                enter=spaces.enter, addresses=spaces.addresses)
-        spec = small_job("net", self.text, steps=1200)
+        spec = small_job("net", self.text, steps=1500)
         spec["spec"]["checkpoint"]["store"] = f"file://{self.folder}/store"
         cluster.submit(spec)
         inject = Injector(cluster, "net")

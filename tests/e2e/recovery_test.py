@@ -8,10 +8,13 @@ from base import ClusterTest, Injector, small_job, steps_done, wait_until
 from cluster import completions
 
 
+STEPS = 1500   # Long enough for every fault on a fast machine; one undisturbed run serves all tests.
+
+
 class RecoveryTest(ClusterTest):
-    def started(self, steps, **options):
-        cluster = self.cluster(**options)
-        spec = small_job("job", self.text, steps=steps)
+    def started(self):
+        cluster = self.cluster()
+        spec = small_job("job", self.text, steps=STEPS)
         cluster.submit(spec)
         inject = Injector(cluster, "job")
         inject.await_members(len(cluster.nodes))
@@ -19,7 +22,7 @@ class RecoveryTest(ClusterTest):
         return cluster, spec, inject
 
     def test_a_killed_trainer_costs_no_completed_step(self):
-        cluster, spec, inject = self.started(steps=250)
+        cluster, spec, inject = self.started()
         for node in ("n1", "n2"):
             row = inject.trainer_killed(node)
             self.assertEqual(row["steps_redone"], 0)
@@ -29,7 +32,7 @@ class RecoveryTest(ClusterTest):
         self.assert_undisturbed(status, spec)
 
     def test_a_vanished_node_and_a_frozen_trainer(self):
-        cluster, spec, inject = self.started(steps=350)
+        cluster, spec, inject = self.started()
         row = inject.node_killed("n3")
         self.assertEqual(row["steps_redone"], 0)
         frozen = inject.cluster.status("job")["members"]
@@ -41,7 +44,7 @@ class RecoveryTest(ClusterTest):
         self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 
     def test_the_coordinator_is_killed_and_comes_back(self):
-        cluster, spec, inject = self.started(steps=300)
+        cluster, spec, inject = self.started()
         generation = cluster.status("job")["generation"]
         row = inject.coordinator_killed()
         self.assertEqual(cluster.status("job")["generation"], generation)
@@ -63,7 +66,7 @@ class RecoveryTest(ClusterTest):
         return time.monotonic() - marks[-1]["t"] < 0.5
 
     def test_agent_and_checkpoint_service_are_killed_alone(self):
-        cluster, spec, inject = self.started(steps=250)
+        cluster, spec, inject = self.started()
         trainers = cluster.nodes["n1"].pids("trainer")
         inject.agent_killed("n1")
         inject.checkpoint_killed("n2")
@@ -73,7 +76,7 @@ class RecoveryTest(ClusterTest):
         self.assert_undisturbed(status, spec)
 
     def test_drain_and_join_redo_nothing(self):
-        cluster, spec, inject = self.started(steps=300)
+        cluster, spec, inject = self.started()
         row = inject.drained("n2")
         self.assertEqual((row["steps_redone"], row["micro_batches_redone"]), (0, 0))
         row = inject.node_added("n4")
@@ -83,7 +86,7 @@ class RecoveryTest(ClusterTest):
         self.assert_undisturbed(status, spec)
 
     def test_all_killed_resumes_from_the_newest_checkpoint(self):
-        cluster, spec, inject = self.started(steps=200)
+        cluster, spec, inject = self.started()
         wait_until(lambda: cluster.status("job")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.1)
         row = inject.all_killed()
         self.assertLessEqual(row["steps_redone"], spec["spec"]["checkpoint"]["every_steps"] + 5)
@@ -93,7 +96,7 @@ class RecoveryTest(ClusterTest):
         seed = int(os.environ.get("REKINDLE_SEED", random.randrange(2**31)))
         print(f"REKINDLE_SEED={seed}")
         rng = random.Random(seed)
-        cluster, spec, inject = self.started(steps=400)
+        cluster, spec, inject = self.started()
         added = 0
         for _ in range(5):
             kind = rng.choice(["trainer", "coordinator", "agent", "checkpoint", "node"])

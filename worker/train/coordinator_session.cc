@@ -105,9 +105,11 @@ class Session final : public ControlPlane {
     grpc::ClientContext context;
     v1::TrainerReport message;
     size_t losses_sent = 0;
+    bool away_noticed = false;
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return true;
+      away_noticed = away_;
       message = NextReport();
       losses_sent = losses_.size();
       sent_version_ = report_version_;
