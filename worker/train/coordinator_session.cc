@@ -117,6 +117,7 @@ class Session final : public ControlPlane {
       sent_at_ = common::SteadySeconds();
       call_ = &context;
     }
+    if (away_noticed) context.set_wait_for_ready(true);  // Goes out the moment the coordinator is back.
     context.set_deadline(
         std::chrono::system_clock::now() + std::chrono::milliseconds(kWaitMs) +
         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(kCallSlackSeconds)));
