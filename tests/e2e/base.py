@@ -62,7 +62,7 @@ class ClusterTest(unittest.TestCase):
         def ended():
             status = cluster.status(job)
             return status if status["state"] in ("SUCCEEDED", "FAILED", "CANCELLED") else None
-        status = wait_until(ended, seconds, f"job {job} to end", poll=0.1)
+        status = wait_until(ended, seconds, f"job {job} to end", poll=0.5)
         self.assertEqual(status["state"], state, status["reason"])
         return status
 

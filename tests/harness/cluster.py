@@ -135,6 +135,7 @@ class Cluster:
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.port = 0
         self.endpoint = ""
+        self.lines, self.read_to = [], {}   # Of the timelines.
         self.coordinator = None
         self.nodes = {name: Node(self, name) for name in nodes}
 
@@ -226,13 +227,16 @@ class Cluster:
     # ------------------------------------------------------------ what the trainers did, when
 
     def marks(self):
-        """All lines of the trainers' timelines, in order of time."""
-        lines = []
+        """All lines of the trainers' timelines, in order of time. Reads only what is new since the last call."""
         for path in glob.glob(str(self.timeline / "*.jsonl")):
-            for line in pathlib.Path(path).read_text().splitlines():
-                with contextlib.suppress(json.JSONDecodeError):    # the last line of a killed trainer
-                    lines.append(json.loads(line))
-        return sorted(lines, key=lambda m: m["t"])
+            with open(path, "rb") as file:
+                file.seek(self.read_to.get(path, 0))
+                text = file.read()
+            whole = text.rfind(b"\n") + 1    # A killed trainer's last line may be torn.
+            self.read_to[path] = self.read_to.get(path, 0) + whole
+            self.lines += map(json.loads, text[:whole].splitlines())
+        self.lines.sort(key=lambda m: m["t"])
+        return list(self.lines)
 
 
 def completions(marks):
