@@ -69,7 +69,9 @@ void Checkpointer::Save(const Snapshot& snapshot) {
   }
   changed_.notify_all();
   if (status.ok()) status = (*staged)->Commit();
-  if (!status.ok()) Failed(status);
+  if (status.ok()) return;
+  lost_step_ = snapshot.step;
+  Failed(status);
 }
 
 absl::Status Checkpointer::CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
@@ -108,6 +110,7 @@ void Checkpointer::Collect(int generation, const ShardNotes& notes) {
 }
 
 void Checkpointer::Commit(checkpoint::Manifest manifest) {
+  if (manifest.step == lost_step_) return;  // Our own shard is not in the store: said already, nothing to wait for.
   const double start = common::SteadySeconds();
   const int generation = manifest.generation;
   const int step = manifest.step;

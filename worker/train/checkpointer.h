@@ -91,6 +91,7 @@ class Checkpointer {
   bool busy_ = false;
   Copy copy_ = Copy::kIdle;
   ShardNotes notes_;
+  int64_t lost_step_ = -1;  // Newest whose own shards could not be written. Of the background thread only.
   CheckpointStatus status_;
   struct Gathering {
     std::map<int, checkpoint::ShardRef> refs;
