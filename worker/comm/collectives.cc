@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "worker/comm/reduce.h"
@@ -14,6 +15,9 @@ namespace {
 // Up to here one hop to everyone is faster than a ring: per peer, and for all peers together.
 constexpr size_t kDirectBytes = 16 << 10;
 constexpr size_t kDirectTotal = 128 << 10;
+// A ring all-reduce works on so much for each rank at a time: what is received is sent on, and the partial sums are
+// replaced by the sums, while they are in the cache.
+constexpr size_t kSliceBytes = 512 << 10;
 // Up to here the root sends to everyone itself.
 constexpr size_t kStarBytes = 64 << 10;
 
@@ -46,6 +50,24 @@ bool DirectAllReduce(Mesh& mesh, const OperationHeader& header, const void* in, 
   return true;
 }
 
+// A ring all-reduce of elements [begin, begin + count): slice k of them is reduced along the ring and ends, complete,
+// at one owner, from where it goes round once more.
+void AddBlock(RingPass& pass, const Mesh& mesh, size_t begin, size_t count, size_t element) {
+  const int world = mesh.world_size();
+  const int first_receive = static_cast<int>(pass.receives.size());
+  for (int step = 0; step < 2 * (world - 1); ++step) {
+    auto slice = [&](int k) {
+      const auto index = static_cast<size_t>((k + 2 * world) % world);
+      const size_t from = count * index / world;
+      return std::pair((begin + from) * element, (count * (index + 1) / world - from) * element);
+    };
+    const auto [send_at, send_bytes] = slice(mesh.rank() - step);
+    pass.sends.push_back({send_at, send_bytes, step == 0 ? -1 : first_receive + step - 1});
+    const auto [receive_at, receive_bytes] = slice(mesh.rank() - step - 1);
+    pass.receives.push_back({receive_at, receive_bytes, step < world - 1});
+  }
+}
+
 }  // namespace
 
 bool AllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* out, size_t count, DataType type,
@@ -57,21 +79,14 @@ bool AllReduce(Mesh& mesh, const OperationHeader& header, const void* in, void* 
     return true;
   }
   if (Direct(mesh, count * element)) return DirectAllReduce(mesh, header, in, out, count, type, op);
-  // Slice k is reduced along the ring and ends, complete, at one owner, from where it goes round once more.
-  auto slice = [&](int k) {
-    const auto index = static_cast<size_t>((k % world + world) % world);
-    const size_t begin = count * index / world;
-    return Segment{begin * element, (count * (index + 1) / world - begin) * element};
-  };
   RingPass pass{.prev = (mesh.rank() + world - 1) % world, .next = (mesh.rank() + 1) % world};
   pass.first = pass.in = static_cast<const std::byte*>(in);
   pass.out = static_cast<std::byte*>(out);
-  pass.reduce_steps = world - 1;
   pass.type = type;
   pass.op = op;
-  for (int step = 0; step < 2 * (world - 1); ++step) {
-    pass.sends.push_back(slice(mesh.rank() - step));
-    pass.recvs.push_back(slice(mesh.rank() - step - 1));
+  const size_t block = std::max<size_t>(1, kSliceBytes / element) * world;
+  for (size_t begin = 0; begin < count; begin += block) {
+    AddBlock(pass, mesh, begin, std::min(block, count - begin), element);
   }
   return RunRingPass(mesh, header, pass);
 }
@@ -93,9 +108,8 @@ bool Broadcast(Mesh& mesh, const OperationHeader& header, void* buffer, size_t b
   const int next = (mesh.rank() + 1) % world;
   RingPass pass{.prev = mesh.rank() == root ? -1 : prev, .next = next == root ? -1 : next};
   pass.first = pass.out = data;
-  const Segment whole{0, bytes};
-  if (pass.prev >= 0) pass.recvs = {whole};
-  if (pass.next >= 0) pass.sends = pass.prev >= 0 ? std::vector<Segment>{Segment{}, whole} : std::vector{whole};
+  if (pass.prev >= 0) pass.receives = {{.bytes = bytes}};
+  if (pass.next >= 0) pass.sends = {{.bytes = bytes, .brought_by = pass.prev >= 0 ? 0 : -1}};
   return RunRingPass(mesh, header, pass);
 }
 
@@ -111,8 +125,8 @@ bool AllGather(Mesh& mesh, const OperationHeader& header, const void* in, void* 
   for (int step = 0; step < world - 1; ++step) {
     const auto sent = static_cast<size_t>((mesh.rank() - step + world) % world);
     const auto received = static_cast<size_t>((mesh.rank() - step - 1 + world) % world);
-    pass.sends.push_back({sent * bytes, bytes});
-    pass.recvs.push_back({received * bytes, bytes});
+    pass.sends.push_back({sent * bytes, bytes, step - 1});
+    pass.receives.push_back({received * bytes, bytes});
   }
   return RunRingPass(mesh, header, pass);
 }

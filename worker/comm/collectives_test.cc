@@ -98,6 +98,17 @@ TEST_P(Collectives, AllReduceOfBytes) {
   ForEachRank([](Communicator& comm) { CheckAllReduce<uint8_t>(comm, DataType::kUint8); });
 }
 
+TEST_P(Collectives, AllReduceInSeveralBlocks) {
+  constexpr size_t kMany = 500'009;
+  const std::vector<int64_t> expected = Reference<int64_t>(world(), kMany, ReduceOp::kSum);
+  ForEachRank([&](Communicator& comm) {
+    std::vector<int64_t> data = Values<int64_t>(comm.rank(), kMany);
+    const Work work = comm.AllReduce(data.data(), data.data(), kMany, DataType::kInt64, ReduceOp::kSum);
+    ASSERT_TRUE(work.Wait().ok()) << work.Wait();
+    EXPECT_TRUE(data == expected);
+  });
+}
+
 TEST_P(Collectives, SumsThatRoundAreTheSameBitsEverywhere) {
   for (const size_t count : {size_t{100}, size_t{50001}}) {
     std::vector<std::vector<float>> out(world(), std::vector<float>(count));

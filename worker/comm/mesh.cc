@@ -35,11 +35,11 @@ bool Mesh::AnyReady(std::span<const Want> wants) const {
 }
 
 bool Mesh::Spin(std::span<const Want> wants) const {
-  for (int i = 0; i < spins_; ++i) {
+  for (int i = 0;; ++i) {
     if (AnyReady(wants) || ended()) return true;
+    if (i == spins_) return false;
     CpuRelax();
   }
-  return false;
 }
 
 bool Mesh::Wait(std::span<const Want> wants) {

@@ -17,7 +17,8 @@ struct Cursor {
   size_t step = 0;
   size_t offset = 0;
 
-  void SkipEmpty(const std::vector<Segment>& segments) {
+  template <typename Segments>
+  void SkipEmpty(const Segments& segments) {
     while (step < segments.size() && offset == segments[step].bytes) {
       ++step;
       offset = 0;
@@ -29,7 +30,7 @@ class Pump {
  public:
   Pump(Mesh& mesh, const OperationHeader& header, const RingPass& pass) : mesh_(mesh), header_(header), pass_(pass) {
     send_.SkipEmpty(pass.sends);
-    recv_.SkipEmpty(pass.recvs);
+    recv_.SkipEmpty(pass.receives);
   }
 
   bool Run();
@@ -39,9 +40,9 @@ class Pump {
     return pass_.next < 0 || (send_.header == sizeof(header_) && send_.step == pass_.sends.size());
   }
   bool RecvDone() const {
-    return pass_.prev < 0 || (recv_.header == sizeof(header_) && recv_.step == pass_.recvs.size());
+    return pass_.prev < 0 || (recv_.header == sizeof(header_) && recv_.step == pass_.receives.size());
   }
-  // Bytes of the current segment that may be sent now: what was received of it, all of the first.
+  // Bytes of the current segment that may be sent now.
   size_t Sendable() const;
   // Each returns bytes moved, or kLinkClosed.
   ssize_t TrySend();
@@ -59,9 +60,12 @@ class Pump {
 
 size_t Pump::Sendable() const {
   if (send_.step == pass_.sends.size()) return 0;
-  const size_t whole = pass_.sends[send_.step].bytes;
-  if (send_.step == 0 || recv_.step >= send_.step) return whole - send_.offset;
-  return recv_.step + 1 == send_.step ? recv_.offset - send_.offset : 0;
+  const RingSend& segment = pass_.sends[send_.step];
+  const size_t left = segment.bytes - send_.offset;
+  if (segment.brought_by < 0) return left;
+  const auto receive = static_cast<size_t>(segment.brought_by);
+  if (recv_.step != receive) return recv_.step > receive ? left : 0;
+  return recv_.offset - send_.offset;
 }
 
 ssize_t Pump::TrySend() {
@@ -74,8 +78,9 @@ ssize_t Pump::TrySend() {
   }
   const size_t bytes = std::min(Sendable(), kChunkBytes);
   if (bytes == 0) return 0;
-  const std::byte* base = send_.step == 0 ? pass_.first : pass_.out;
-  const ssize_t n = link.TrySend(base + pass_.sends[send_.step].offset + send_.offset, bytes, false);
+  const RingSend& segment = pass_.sends[send_.step];
+  const std::byte* base = segment.brought_by < 0 ? pass_.first : pass_.out;
+  const ssize_t n = link.TrySend(base + segment.offset + send_.offset, bytes, false);
   if (n > 0) {
     send_.offset += n;
     send_.SkipEmpty(pass_.sends);
@@ -91,22 +96,23 @@ ssize_t Pump::TryRecv() {
     if (n > 0) recv_.header += n;
     return n;
   }
-  const ssize_t n = recv_.step < pass_.reduce_steps ? ReduceData(link) : ReceiveData(link);
+  const ssize_t n =
+      recv_.step < pass_.receives.size() && pass_.receives[recv_.step].reduce ? ReduceData(link) : ReceiveData(link);
   if (n > 0) {
     recv_.offset += n;
-    recv_.SkipEmpty(pass_.recvs);
+    recv_.SkipEmpty(pass_.receives);
   }
   return n;
 }
 
 ssize_t Pump::ReceiveData(Link& link) {
-  const Segment& segment = pass_.recvs[recv_.step];
+  const RingReceive& segment = pass_.receives[recv_.step];
   const size_t bytes = std::min(segment.bytes - recv_.offset, kChunkBytes);
   return link.TryRecv(pass_.out + segment.offset + recv_.offset, bytes);
 }
 
 ssize_t Pump::ReduceData(Link& link) {
-  const Segment& segment = pass_.recvs[recv_.step];
+  const RingReceive& segment = pass_.receives[recv_.step];
   const size_t element = SizeOf(pass_.type);
   bool closed = false;
   const auto there = link.Peek(std::min(segment.bytes - recv_.offset, kChunkBytes), &closed);

@@ -10,22 +10,29 @@
 
 namespace rekindle::comm {
 
-// A range of the output buffer, in bytes.
-struct Segment {
+// What goes to the next rank: a range of the buffer, in bytes.
+struct RingSend {
   size_t offset = 0;
   size_t bytes = 0;
+  int brought_by = -1;  // Index of the receive that brings this very range; -1: it lies in `first` from the start.
 };
 
-// Step s sends sends[s] while receiving recvs[s]. sends[s + 1] is what recvs[s] has brought: the same segment.
+// What comes from the previous rank, and where it goes.
+struct RingReceive {
+  size_t offset = 0;
+  size_t bytes = 0;
+  bool reduce = false;  // With `in`; else it is stored.
+};
+
+// Sends and receives run in their orders, side by side. The sends of one rank are the receives of the next.
 struct RingPass {
   int prev = -1;                     // -1: nothing is received.
   int next = -1;                     // -1: nothing is sent.
-  const std::byte* first = nullptr;  // Where sends[0] lies: the whole buffer's start.
+  const std::byte* first = nullptr;  // The buffer that is sent from the start.
   const std::byte* in = nullptr;     // Operand of the reduction; may equal `out`.
   std::byte* out = nullptr;
-  std::vector<Segment> sends;
-  std::vector<Segment> recvs;
-  size_t reduce_steps = 0;  // The first so many received segments are reduced with `in`, the others stored.
+  std::vector<RingSend> sends;
+  std::vector<RingReceive> receives;
   DataType type = DataType::kUint8;
   ReduceOp op = ReduceOp::kSum;
 };

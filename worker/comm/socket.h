@@ -62,7 +62,7 @@ absl::Status WriteFull(int fd, const void* data, size_t bytes, const WaitLimit& 
 // Listens on "host:port" ("[v6]:port"); port 0 takes any, `port` tells which. UNAVAILABLE when in use.
 absl::StatusOr<UniqueFd> ListenTcp(const std::string& address, int* port);
 absl::StatusOr<UniqueFd> ConnectTcp(const std::string& address, const WaitLimit& limit);
-// Non-blocking, no delay of small packets, large buffers.
+// Non-blocking, no delay of small packets, no pacing inside a machine.
 void TuneStream(int fd);
 
 }  // namespace rekindle::comm

@@ -10,7 +10,7 @@
 namespace rekindle::comm {
 namespace {
 
-constexpr size_t kBufferBytes = 256 << 10;
+constexpr size_t kBufferBytes = 512 << 10;
 
 bool WouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
@@ -36,9 +36,9 @@ ssize_t StreamLink::Receive(void* data, size_t bytes) {
 
 ssize_t StreamLink::TryRecv(void* data, size_t bytes) {
   if (bytes == 0) return 0;
-  if (held_ == 0) return Receive(data, bytes);
-  const size_t n = std::min(bytes, held_);
-  std::memcpy(data, buffer_.get(), n);
+  if (begin_ == end_) return Receive(data, bytes);
+  const size_t n = std::min(bytes, end_ - begin_);
+  std::memcpy(data, buffer_.get() + begin_, n);
   Consume(n);
   return static_cast<ssize_t>(n);
 }
@@ -46,21 +46,24 @@ ssize_t StreamLink::TryRecv(void* data, size_t bytes) {
 std::span<const std::byte> StreamLink::Peek(size_t limit, bool* closed) {
   *closed = false;
   limit = std::min(limit, kBufferBytes);
-  if (held_ < limit) {
-    const ssize_t n = Receive(buffer_.get() + held_, limit - held_);
+  if (begin_ + limit > kBufferBytes) {
+    std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+  }
+  if (end_ < begin_ + limit) {
+    const ssize_t n = Receive(buffer_.get() + end_, begin_ + limit - end_);
     if (n == kLinkClosed) {
       *closed = true;
     } else {
-      held_ += n;
+      end_ += n;
     }
   }
-  return {buffer_.get(), std::min(held_, limit)};
+  return {buffer_.get() + begin_, std::min(end_ - begin_, limit)};
 }
 
 void StreamLink::Consume(size_t bytes) {
-  held_ -= bytes;
-  // What is left is part of one element: the buffer stays aligned to its start.
-  if (held_ > 0) std::memmove(buffer_.get(), buffer_.get() + bytes, held_);
+  begin_ += bytes;
+  if (begin_ == end_) begin_ = end_ = 0;
 }
 
 }  // namespace rekindle::comm

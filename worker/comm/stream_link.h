@@ -29,7 +29,8 @@ class StreamLink : public Link {
 
   UniqueFd fd_;
   std::unique_ptr<std::byte[]> buffer_;
-  size_t held_ = 0;  // Bytes in buffer_ that were not consumed.
+  size_t begin_ = 0;  // [begin_, end_) of buffer_ was received and not consumed.
+  size_t end_ = 0;
 };
 
 }  // namespace rekindle::comm
