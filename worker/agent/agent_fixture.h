@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include <gtest/gtest.h>
 
@@ -128,14 +129,15 @@ class AgentTest : public ::testing::Test {
     return record.value_or(TrainerRecord{});
   }
 
-  // The report that shows a running trainer in slot 0, and not this agent or trainer.
+  // The report that shows a running trainer in slot 0, and not this agent or trainer. Throws, which fails the test,
+  // when there is none: Running() may be dereferenced.
   v1::NodeReport WaitRunning(const std::string& other_than_agent = "", const std::string& other_than_trainer = "") {
     const auto report = coordinator_.WaitFor([&](const v1::NodeReport& r) {
       return Running(r) != nullptr && r.agent_incarnation() != other_than_agent &&
              Running(r)->trainer() != other_than_trainer;
     });
-    EXPECT_TRUE(report.has_value()) << "no trainer was reported";
-    return report.value_or(v1::NodeReport());
+    if (!report) throw std::runtime_error("no trainer was reported");
+    return *report;
   }
 
   // Some report, from the first on, brings that line of output.
@@ -159,8 +161,7 @@ class AgentTest : public ::testing::Test {
       const bool agent = command.find(std::string("rekindle-worker\0agent\0", 22)) != std::string::npos;
       if (agent && command.find(dir_) != std::string::npos) return *common::Identify(std::stoi(name));
     }
-    ADD_FAILURE() << "no agent runs";
-    return {};
+    throw std::runtime_error("no agent runs");
   }
 
   std::string dir_;

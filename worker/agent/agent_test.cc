@@ -95,13 +95,19 @@ TEST_F(AgentTest, AKilledAgentComesBackAndAdopts) {
   StartInit();
   const v1::NodeReport before = WaitRunning();
   const TrainerRecord record = Record();
-  const double killed_at = common::SteadySeconds();
-  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
-  const v1::NodeReport after = WaitRunning(before.agent_incarnation());
-  EXPECT_LT(coordinator_.found_at() - killed_at, 1);
-  EXPECT_EQ(after.incarnation(), before.incarnation());
-  EXPECT_EQ(Running(after)->trainer(), Running(before)->trainer());
-  EXPECT_TRUE(Running(after)->adopted());
+  std::string agent = before.agent_incarnation();
+  double fastest = HUGE_VAL;  // Of a few: a busy machine may delay any one.
+  for (int i = 0; i < 3 && fastest > 1; ++i) {
+    const double killed_at = common::SteadySeconds();
+    ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
+    const v1::NodeReport after = WaitRunning(agent);
+    fastest = std::min(fastest, coordinator_.found_at() - killed_at);
+    agent = after.agent_incarnation();
+    EXPECT_EQ(after.incarnation(), before.incarnation());
+    EXPECT_EQ(Running(after)->trainer(), Running(before)->trainer());
+    EXPECT_TRUE(Running(after)->adopted());
+  }
+  EXPECT_LT(fastest, 1);
   EXPECT_TRUE(record.process.Alive());
 
   // An adopted one's exit is known through init.
@@ -152,15 +158,19 @@ TEST_F(AgentTest, TrainersOutliveTheCoordinatorAndItsRestart) {
   Want("steady");
   StartInit();
   const std::string trainer = Running(WaitRunning())->trainer();
-  coordinator_.Stop();
-  const size_t seen = coordinator_.reports().size();
-  ASSERT_TRUE(coordinator_.Start().ok());
-  const double back_at = common::SteadySeconds();
-  const auto fresh = coordinator_.WaitFor(seen, [](const v1::NodeReport&) { return true; });
-  ASSERT_TRUE(fresh.has_value());
-  EXPECT_LT(coordinator_.found_at() - back_at, 1);
-  ASSERT_NE(Running(*fresh), nullptr);
-  EXPECT_EQ(Running(*fresh)->trainer(), trainer);
+  double fastest = HUGE_VAL;  // Of a few: a busy machine may delay any one.
+  for (int i = 0; i < 3 && fastest > 1; ++i) {
+    coordinator_.Stop();
+    const size_t seen = coordinator_.reports().size();
+    ASSERT_TRUE(coordinator_.Start().ok());
+    const double back_at = common::SteadySeconds();
+    const auto fresh = coordinator_.WaitFor(seen, [](const v1::NodeReport&) { return true; });
+    ASSERT_TRUE(fresh.has_value());
+    fastest = std::min(fastest, coordinator_.found_at() - back_at);
+    ASSERT_NE(Running(*fresh), nullptr);
+    EXPECT_EQ(Running(*fresh)->trainer(), trainer);
+  }
+  EXPECT_LT(fastest, 1);
 }
 
 TEST_F(AgentTest, AReusedPidIsNotAdopted) {

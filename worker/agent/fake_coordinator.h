@@ -102,7 +102,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
   };
 
   std::optional<v1::NodeReport> WaitFrom(std::unique_lock<std::mutex>& lock, size_t next, const Predicate& fits) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     for (;;) {
       for (; next < reports_.size(); ++next) {
         if (fits(reports_[next].report)) {

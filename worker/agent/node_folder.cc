@@ -20,7 +20,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
-#include "common/file.h"
+#include "common/log.h"
 #include "worker/agent/small_file.h"
 
 namespace rekindle::agent {
@@ -51,6 +51,7 @@ absl::StatusOr<common::UniqueFd> Lock(const std::string& path, double wait_secon
   return fd;
 }
 
+// Not synced: a power cut that takes it takes the node's processes too, so that it may well come back as a new node.
 absl::StatusOr<std::string> ReadOrMakeIncarnation(const std::string& path) {
   const absl::StatusOr<std::string> content = ReadSmallFile(path, 4096);
   if (content.ok()) {
@@ -58,13 +59,13 @@ absl::StatusOr<std::string> ReadOrMakeIncarnation(const std::string& path) {
     if (node.is_object() && node.contains("incarnation") && node["incarnation"].is_string()) {
       return node["incarnation"].get<std::string>();
     }
-    return absl::DataLossError(absl::StrCat(path, " is damaged: remove the folder, and the node joins as a new one"));
+    log::Warning("damaged: the node joins as a new one", {{"file", path}});
+  } else if (!absl::IsNotFound(content.status())) {
+    return content.status();
   }
-  if (!absl::IsNotFound(content.status())) return content.status();
   const std::string incarnation = RandomHex(kIncarnationBytes);
   const nlohmann::json node = {{"incarnation", incarnation}};
-  // Synced, unlike the other files: a node must not change its identity by a power cut.
-  const absl::Status written = common::WriteFileAtomic(*common::PosixFileSystem(), path, node.dump() + "\n");
+  const absl::Status written = ReplaceFile(path, node.dump() + "\n");
   if (!written.ok()) return written;
   return incarnation;
 }

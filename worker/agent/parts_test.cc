@@ -147,6 +147,8 @@ TEST_F(PartsTest, FolderKeepsItsIncarnation) {
     EXPECT_TRUE(absl::IsAlreadyExists(NodeFolder::Open(dir_ + "/node", 0).status()));
   }
   EXPECT_EQ(NodeFolder::Open(dir_ + "/node", 0)->incarnation(), incarnation);
+  std::ofstream(dir_ + "/node/node.json") << "";  // As a power cut may leave it.
+  EXPECT_NE(NodeFolder::Open(dir_ + "/node", 0)->incarnation(), incarnation);
   std::filesystem::remove_all(dir_ + "/node");
   EXPECT_NE(NodeFolder::Open(dir_ + "/node", 0)->incarnation(), incarnation);
   EXPECT_TRUE(absl::IsInvalidArgument(NodeFolder::Open(dir_ + "/" + std::string(90, 'x'), 0).status()));
