@@ -1,4 +1,4 @@
-// A real rekindle-checkpoint process with folders of its own, for tests.
+// A real rekindle-checkpoint process with folders of its own, and a trainer that saves through it, for tests.
 #ifndef REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
 #define REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "checkpoint/client.h"
+#include "checkpoint/testing.h"
 #include "common/process.h"
 
 namespace rekindle::checkpoint {
@@ -82,6 +84,24 @@ class ServiceProcess {
   const std::string memory_limit_;
   pid_t pid_ = 0;
 };
+
+inline constexpr int64_t kServiceTotal = 5 * kBlockElements + 77;  // Two shards for two ranks and more.
+
+inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs) {
+  std::sort(refs.begin(), refs.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  return {.generation = generation, .step = step, .shards = std::move(refs), .scalars = R"({"cursor":128})"};
+}
+
+// As one trainer that writes all shards.
+inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
+                                           int keep_last = 0) {
+  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1));
+  if (!staged.ok()) return staged.status();
+  absl::Status status = (*staged)->Copy(state.view());
+  if (status.ok()) status = (*staged)->Commit();
+  if (!status.ok()) return status;
+  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), keep_last, 0);
+}
 
 }  // namespace rekindle::checkpoint
 

@@ -1,0 +1,65 @@
+// What the parts of the client share: who calls, whom, and how long to wait. Thread-safe.
+#ifndef REKINDLE_CHECKPOINT_CLIENT_CORE_H_
+#define REKINDLE_CHECKPOINT_CLIENT_CORE_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/client.h"
+#include "checkpoint/client_channel.h"
+#include "common/process.h"
+
+namespace rekindle::checkpoint {
+
+using CheckpointsStub = v1::Checkpoints::Stub;
+
+inline constexpr double kCallSeconds = 30;  // For calls that move no data.
+
+class ClientCore {
+ public:
+  ClientCore(ClientOptions options, common::ProcessIdentity self, std::shared_ptr<grpc::Channel> channel)
+      : options_(std::move(options)), self_(self), channel_(std::move(channel), options_.socket) {}
+
+  // One attempt takes at most `seconds`; a service that is away is waited for, as the options say.
+  template <typename Request, typename Reply>
+  absl::Status Call(ClientChannel::Method<Request, Reply> method, const Request& request, Reply* reply,
+                    double seconds = kCallSeconds) {
+    return channel_.Call(method, request, reply, seconds, options_.patience_seconds);
+  }
+
+  void FillOwner(int generation, v1::Owner* owner) const {
+    owner->set_job_uid(options_.job_uid);
+    owner->set_trainer(options_.trainer);
+    owner->set_pid(self_.pid);
+    owner->set_start_time_ticks(static_cast<double>(self_.start_time_ticks));
+    owner->set_generation(generation);
+  }
+
+  // Best effort, without waiting: the service takes everything back when this process ends.
+  void Release(int generation, const std::vector<std::string>& segments) {
+    if (segments.empty()) return;
+    v1::ReleaseRequest request;
+    FillOwner(generation, request.mutable_owner());
+    request.mutable_segments()->Assign(segments.begin(), segments.end());
+    v1::ReleaseReply reply;
+    channel_.Call(&CheckpointsStub::Release, request, &reply, /*seconds=*/1, /*patience=*/0).IgnoreError();
+  }
+
+  const ClientOptions& options() const { return options_; }
+  ClientChannel& channel() { return channel_; }
+
+ private:
+  const ClientOptions options_;
+  const common::ProcessIdentity self_;
+  ClientChannel channel_;
+};
+
+// Reserves segments for `ranges`. `core` must outlive the result.
+absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, int generation, int step, int64_t total,
+                                                          const std::vector<ShardRange>& ranges);
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_CLIENT_CORE_H_
