@@ -100,6 +100,7 @@ void World::CheckWake() {
 }
 
 void World::Start() {
+  lossy_ = false;  // Until the job is submitted.
   StartCoordinator();
   for (int i = 0; i < options_.nodes; ++i) {
     SimNode node;
@@ -108,7 +109,6 @@ void World::Start() {
     AgentLoop(node.name, 1);
   }
   jobs_[uid_] = {};
-  lossy_ = false;
   Feed(SubmitJob{NewJob(uid_, options_)});
   lossy_ = true;
   PlanFaults();
