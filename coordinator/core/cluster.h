@@ -68,6 +68,7 @@ struct Tunables {
   double formation_seconds = 2;    // At a cold start, wait so long for more workers than the minimum.
   double reconnect_seconds = 0.6;  // After a coordinator start: nobody is silent before.
   double node_lost_seconds = 10;   // No report from the agent and no progress by its trainers.
+  double unanswered_seconds = 3;   // The agent was asked after a failure, and neither it nor its trainers said a word.
   double rebalance_gain = 0.15;    // Re-cut ranges when the slowest rank would get faster by this share.
   double rebalance_interval_seconds = 30;
   double exclusion_seconds = 10;  // Doubles each time, at most 300.

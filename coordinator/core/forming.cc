@@ -109,8 +109,12 @@ void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) 
   for (auto& [id, trainer] : job.trainers) trainer.left_out = false;
   if (!failure) return;
   for (const v1::Member& member : job.record.membership().members()) {
-    const auto node = turn.state.nodes.find(member.node());
-    if (node != turn.state.nodes.end()) ++node->second.probe;
+    const auto found = turn.state.nodes.find(member.node());
+    if (found == turn.state.nodes.end()) continue;
+    NodeState& node = found->second;
+    ++node.probe;
+    if (node.asked_at <= node.heard) node.asked_at = turn.now;
+    turn.state.watch_nodes_at = turn.now;
   }
 }
 

@@ -146,6 +146,10 @@ void ForgetLost(State& state) {
   }
 }
 
+double WaitOf(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }
+
+bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
+
 std::string FindRefusal(const v1::NodeReport& report) {
   if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
@@ -205,7 +209,7 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
 double WatchNodes(Turn& turn) {
   double wake_at = kNever;
   turn.state.any_lost = false;
-  std::map<std::string, double> heard;
+  std::map<std::string, double> heard;  // Of its trainers: when they speak next at the latest.
   for (const auto& [uid, job] : turn.state.jobs) {
     if (IsOver(job)) continue;
     for (const v1::Member& member : job.record.membership().members()) {  // A step completes on all of them.
@@ -215,25 +219,33 @@ double WatchNodes(Turn& turn) {
     for (const auto& [id, trainer] : job.trainers) {
       if (!trainer.reported || !trainer.death.empty()) continue;
       double& latest = heard.try_emplace(trainer.report.node(), -kNever).first->second;
-      latest = std::max(latest, trainer.heard + std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0);
+      const auto node = turn.state.nodes.find(trainer.report.node());
+      // A failure lets every trainer of the job speak at once.
+      const bool silent =
+          node != turn.state.nodes.end() && Unanswered(node->second) && !(trainer.heard > node->second.asked_at);
+      latest = std::max(latest, trainer.heard + (silent ? 0 : WaitOf(trainer.report.wait_ms())));
     }
   }
   for (auto& [name, node] : turn.state.nodes) {
-    const double wait = std::clamp(node.report.wait_ms(), 0, 30'000) / 1000.0;
-    double seen = std::max(node.known_since, node.heard + (node.reported ? wait : 0));
-    const auto by_trainer = heard.find(name);
-    if (by_trainer != heard.end()) seen = std::max(seen, by_trainer->second);
+    const double by_trainer = heard.count(name) ? heard.at(name) : -kNever;
+    const double expected =
+        std::max(node.known_since, node.heard + (node.reported ? WaitOf(node.report.wait_ms()) : 0));
     node.overdue = node.record.draining() && turn.now >= node.drain_deadline;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);
-    const double lost_at = seen + turn.state.tunables.node_lost_seconds;
+    double patience = turn.state.tunables.node_lost_seconds;
+    double lost_at = std::max(expected, by_trainer) + patience;
+    if (Unanswered(node)) {
+      const double at = std::max(node.asked_at, by_trainer) + turn.state.tunables.unanswered_seconds;
+      if (at < lost_at) patience = turn.state.tunables.unanswered_seconds;
+      lost_at = std::min(lost_at, at);
+    }
     const bool lost = turn.now >= lost_at;
     if (!lost) wake_at = std::min(wake_at, lost_at);
     turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
       turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
-                lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ",
-                                    Seconds(turn.state.tunables.node_lost_seconds))
+                lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(patience))
                      : absl::StrCat("node ", name, " is heard of again"),
                 name);
     }

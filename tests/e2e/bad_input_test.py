@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import program
+from cluster import free_port, metric, program
 
 
 class BadInputTest(ClusterTest):
@@ -103,6 +103,39 @@ class BadInputTest(ClusterTest):
         self.assertGreater(status["checkpoints_failed"], 0)
         kinds = [e["kind"] for e in self.running.events("storeless")["events"]]
         self.assertIn("checkpoint_failed", kinds)
+
+    def assert_trains_on_without_checkpoints(self, cluster, port, spec, error):
+        """The job ends well; event and metric tell that checkpoints failed, with the error."""
+        spec["spec"]["checkpoint"]["every_steps"] = 10
+        cluster.submit(spec)
+        status = self.await_end(cluster, spec["name"])
+        self.assertGreater(status["checkpoints_failed"], 0)
+        failed = [e for e in cluster.events(spec["name"])["events"] if e["kind"] == "checkpoint_failed"]
+        self.assertTrue(failed)
+        self.assertIn(error, failed[-1]["text"])
+        self.assertGreater(metric(port, "rekindle_checkpoint_failures_total"), 0)
+        return status
+
+    def test_a_disk_that_is_full_while_writing(self):
+        small = pathlib.Path(self.folder) / "small"
+        small.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(small)]).returncode != 0:
+            self.skipTest("cannot mount a tmpfs: not root")
+        self.addCleanup(subprocess.run, ["umount", "-l", str(small)], check=True)
+        port = free_port()
+        cluster = self.cluster(nodes=("n1", "n2"), name="full", coordinator_flags=["--metrics", f"127.0.0.1:{port}"])
+        spec = small_job("full", self.text, steps=60)
+        spec["spec"]["checkpoint"]["store"] = f"file://{small}"
+        status = self.assert_trains_on_without_checkpoints(cluster, port, spec, "No space left")
+        self.assertGreater(status["checkpoint_step"], 0)   # One fits, and stays.
+
+    def test_shared_memory_that_is_full_while_staging(self):
+        port = free_port()
+        cluster = self.cluster(nodes=("n1", "n2"), name="tight", coordinator_flags=["--metrics", f"127.0.0.1:{port}"],
+                               checkpoint_flags=["--memory-limit", "1MiB"])
+        spec = small_job("tight", self.text, steps=40)
+        spec["spec"]["model"]["width"] = 128   # 2.5 MiB of state for each of the two.
+        self.assert_trains_on_without_checkpoints(cluster, port, spec, "memory")
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ class ClusterTest(unittest.TestCase):
             import shutil
             shutil.rmtree(self.folder, ignore_errors=True)
 
-    def cluster(self, nodes=("n1", "n2", "n3"), **options):
-        cluster = Cluster(pathlib.Path(self.folder) / "cluster", nodes=nodes, **options)
+    def cluster(self, nodes=("n1", "n2", "n3"), name="cluster", **options):
+        cluster = Cluster(pathlib.Path(self.folder) / name, nodes=nodes, **options)
         self.addCleanup(cluster.stop)
         return cluster.start()
 

@@ -98,7 +98,7 @@ class RecoveryTest(ClusterTest):
         rng = random.Random(seed)
         cluster, spec, inject = self.started()
         added = 0
-        for _ in range(5):
+        for _ in range(4):
             kind = rng.choice(["trainer", "coordinator", "agent", "checkpoint", "node"])
             node = rng.choice(sorted(cluster.nodes))
             print(f"fault: {kind} {node}")

@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import time
+import urllib.request
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 
@@ -56,6 +57,20 @@ def processes(needle):
     return found
 
 
+def free_port():
+    """Nobody else takes it before a program of ours does, as far as one can know."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def metric(port, name):
+    """The sum of a metric over its labels, as a program serves it to Prometheus on loopback."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
+
+
 def kill(pids, sig=signal.SIGKILL):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
@@ -83,7 +98,8 @@ class Node:
 
     def start_checkpoint(self):
         self.children.append(self.cluster.spawn(
-            ["rekindle-checkpoint", "--dir", str(self.dir)], f"{self.name}-checkpoint", self.enter()))
+            ["rekindle-checkpoint", "--dir", str(self.dir), *self.cluster.checkpoint_flags], f"{self.name}-checkpoint",
+            self.enter()))
 
     def pids(self, role):
         """Of `trainer`, `agent`, `init` or `checkpoint`."""
@@ -122,8 +138,8 @@ class Cluster:
     """`host`: where the coordinator listens. `enter` and `addresses`, by node: the command that puts a program into the
     node's namespaces, and the address its trainers advertise."""
 
-    def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), host="127.0.0.1",
-                 enter=None, addresses=None):
+    def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
+                 host="127.0.0.1", enter=None, addresses=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -131,7 +147,7 @@ class Cluster:
         self.timeline = self.dir / "timeline"
         self.timeline.mkdir(exist_ok=True)
         self.env = {**os.environ, "REKINDLE_TIMELINE": str(self.timeline), **(env or {})}
-        self.coordinator_flags = list(coordinator_flags)
+        self.coordinator_flags, self.checkpoint_flags = list(coordinator_flags), list(checkpoint_flags)
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.port = 0
         self.endpoint = ""
