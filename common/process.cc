@@ -68,6 +68,7 @@ struct ChildPlan {
   sigset_t mask;
   int output_fd;
   bool new_session;
+  int session_nice;
   bool new_group;
   int parent_death_signal;
   pid_t parent;
@@ -81,6 +82,7 @@ struct ChildPlan {
   for (int signal = 1; signal < NSIG; ++signal) sigaction(signal, &standard, nullptr);
   sigprocmask(SIG_SETMASK, &plan.mask, nullptr);
   if (plan.new_session) setsid();
+  if (plan.session_nice > 0) SetSessionNice(plan.session_nice);
   if (plan.new_group) setpgid(0, 0);
   if (plan.parent_death_signal != 0) {
     prctl(PR_SET_PDEATHSIG, plan.parent_death_signal);
@@ -154,6 +156,15 @@ std::string BootId() {
   std::string id = ReadProc("/proc/sys/kernel/random/boot_id");
   while (!id.empty() && id.back() == '\n') id.pop_back();
   return id;
+}
+
+bool SetSessionNice(int nice) {
+  const int fd = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return true;
+  const char digits[] = {static_cast<char>('0' + nice / 10), static_cast<char>('0' + nice % 10)};
+  const bool busy = write(fd, digits, sizeof digits) < 0 && errno == EAGAIN;
+  close(fd);
+  return !busy;
 }
 
 std::string ExitStatus::ToString() const {
@@ -243,6 +254,7 @@ absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
                     .mask = {},
                     .output_fd = options.output_fd,
                     .new_session = options.new_session,
+                    .session_nice = options.session_nice,
                     .new_group = options.new_group,
                     .parent_death_signal = options.parent_death_signal,
                     .parent = getpid(),

@@ -103,10 +103,17 @@ struct SpawnOptions {
   std::vector<std::string> environment;  // "NAME=value"; all of it.
   int output_fd = -1;                    // Becomes stdout and stderr; -1: inherited.
   bool new_session = false;              // setsid: signals to our group or terminal do not reach it.
+  int session_nice = 0;                  // 1..19, with new_session: see SetSessionNice.
   bool new_group = false;                // setpgid only.
   int parent_death_signal = 0;           // Sent to it when the thread that spawns it ends; 0: it outlives us.
   std::vector<int> blocked_signals;      // Its signal mask; signal actions are the default ones.
 };
+
+// Share of the processor that this process's session gets against others, 0 (usual) to 19: Linux weighs sessions before
+// it looks at the nice values inside (sched(7), autogroup), and unlike those, anybody may lower it back to 0.
+// True when it holds, or when this kernel has no such thing; false: try again later (at most one change in 0.1 s of the
+// whole machine). Async-signal-safe.
+bool SetSessionNice(int nice);
 
 // A child that waits before its exec, so that its identity can be written down first: if this object, or this process,
 // goes away before Release(), the child ends without running anything. Descriptors other than 0, 1 and 2 are closed.

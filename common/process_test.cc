@@ -118,6 +118,23 @@ TEST(PendingChild, EnvironmentOutputAndClosedDescriptors) {
   EXPECT_EQ(WEXITSTATUS(status), 7);
 }
 
+TEST(PendingChild, ItsSessionMayStartWithASmallShare) {
+  if (access("/proc/self/autogroup", F_OK) != 0) GTEST_SKIP() << "this kernel has no autogroups";
+  int pipe_fds[2];
+  ASSERT_EQ(pipe2(pipe_fds, O_CLOEXEC), 0);
+  UniqueFd reader(pipe_fds[0]);
+  UniqueFd writer(pipe_fds[1]);
+  SpawnOptions options;
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.output_fd = writer.get();
+  options.new_session = true;
+  options.session_nice = 7;
+  const ProcessIdentity child = StartShell("cat /proc/self/autogroup", options);
+  writer.Reset();
+  EXPECT_NE(ReadAll(reader.get()).find(" nice 7"), std::string::npos);
+  ASSERT_EQ(waitpid(child.pid, nullptr, 0), child.pid);
+}
+
 TEST(PendingChild, BlockedSignalsWaitFromTheStart) {
   SpawnOptions options;
   options.argv = {"/bin/sh", "-c", "exit 7"};

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int kIncarnationBytes = 4;
 constexpr int kMaxThreads = 1024;
+constexpr int kStartNice = 3;  // Until it is ready: those that train go first where cores are few. The trainer ends it.
 constexpr size_t kLongestName = 128;
 
 bool PassesOn(const std::string& name) {
@@ -108,6 +109,7 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   spawn.environment = TrainerEnvironment(desired.spec(), OwnEnvironment());
   spawn.output_fd = log->get();
   spawn.new_session = true;
+  spawn.session_nice = kStartNice;
   absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(spawn);
   if (!child.ok()) return child.status();
   record.process = child->identity();

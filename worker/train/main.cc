@@ -1,6 +1,7 @@
 // rekindle-trainer: one rank of one job on one device. Started by the agent; survives agent, coordinator and
 // checkpoint service.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -124,6 +125,14 @@ std::string TimelinePath(const std::string& trainer) {
   return std::string(folder) + "/" + name + ".jsonl";
 }
 
+// The agent starts trainers at a low priority, so that loading and probing do not slow down those that train.
+void EndStartPriority() {
+  constexpr double kPatienceSeconds = 2;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  const double until = common::SteadySeconds() + kPatienceSeconds;
+  while (!common::SetSessionNice(0) && common::SteadySeconds() < until) std::this_thread::sleep_for(kPause);
+}
+
 // Tells the coordinator that this trainer can never start, and waits until it has answered that with EXIT or an error.
 void ReportFailure(ControlPlane& control, const absl::Status& status) {
   constexpr double kPatienceSeconds = 5;
@@ -184,6 +193,7 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
                            metrics, [&](const std::string&) { engine.Stop(); });
   if (!node.ok()) return node.status();
   SignalWatch signals([&] { engine.Stop(); });
+  EndStartPriority();
   return engine.Run();
 }
 
