@@ -44,7 +44,7 @@ def main():
     p.add_argument("--report", metavar="FILE")
     p.add_argument("--sizes", default="1,16,64,256", help="MiB, comma separated")
     p.add_argument("--worlds", default="2,4", help="processes, comma separated")
-    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of ours and the peer")
+    p.add_argument("--rounds", type=int, default=5, help="interleaved repetitions of ours and the peer")
     args = p.parse_args()
     sizes = [int(s) for s in args.sizes.split(",")]
     worlds = [int(w) for w in args.worlds.split(",")]
