@@ -31,16 +31,19 @@ class Client : public CheckpointClient {
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) override;
   absl::StatusOr<Newest> FindNewest() override;
-  absl::StatusOr<Manifest> Restore(int generation, const std::string& name, const MutableState& state) override;
+  absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
   absl::StatusOr<ServiceInfo> GetInfo() override;
   void Cancel() override { core_.channel().Cancel(); }
 
  private:
-  struct Restored {
+  struct RestoredShard {
     Manifest manifest;
     ShardRange range;
+    std::string tier;
+    int64_t bytes = 0;
   };
-  absl::StatusOr<Restored> RestoreShard(int generation, const std::string& name, int index, const MutableState& state);
+  absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, int index,
+                                             const MutableState& state);
 
   ClientCore core_;
 };
@@ -82,8 +85,8 @@ absl::StatusOr<Newest> Client::FindNewest() {
   return newest;
 }
 
-absl::StatusOr<Client::Restored> Client::RestoreShard(int generation, const std::string& name, int index,
-                                                      const MutableState& state) {
+absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const std::string& name, int index,
+                                                           const MutableState& state) {
   v1::RestoreRequest request;
   core_.FillOwner(generation, request.mutable_owner());
   request.set_store(core_.options().store);
@@ -105,18 +108,22 @@ absl::StatusOr<Client::Restored> Client::RestoreShard(int generation, const std:
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     const absl::StatusOr<ShardRange> range =
         memory.ok() ? ReadShard(memory->span(), state) : absl::StatusOr<ShardRange>(memory.status());
-    core_.Release(generation, {reply.segments(0)});
+    if (!reply.segments(0).empty()) core_.Release(generation, {reply.segments(0)});
     if (!range.ok()) return range.status();
-    return Restored{.manifest = *std::move(manifest), .range = *range};
+    return RestoredShard{.manifest = *std::move(manifest),
+                         .range = *range,
+                         .tier = reply.tiers_size() == 1 ? reply.tiers(0) : "",
+                         .bytes = static_cast<int64_t>(bytes)};
   }
 }
 
-absl::StatusOr<Manifest> Client::Restore(int generation, const std::string& name, const MutableState& state) {
+absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name, const MutableState& state) {
   auto first = RestoreShard(generation, name, 0, state);
   if (!first.ok()) return first.status();
   const size_t count = first->manifest.shards.size();
   std::vector<ShardRange> ranges(count);
   ranges[0] = first->range;
+  Restored restored{.manifest = first->manifest, .bytes_from = {{first->tier, first->bytes}}};
   std::mutex mutex;
   absl::Status error;
   std::atomic<size_t> next{1};
@@ -128,6 +135,7 @@ absl::StatusOr<Manifest> Client::Restore(int generation, const std::string& name
       if (error.ok()) error = one.status();
       if (!error.ok()) return;
       ranges[i] = one->range;
+      restored.bytes_from[one->tier] += one->bytes;
     }
   };
   std::vector<std::jthread> threads;
@@ -141,7 +149,7 @@ absl::StatusOr<Manifest> Client::Restore(int generation, const std::string& name
     at = range.end;
   }
   if (at != state.total) return absl::DataLossError(absl::StrCat(name, ": its shards do not cover the state"));
-  return first->manifest;
+  return restored;
 }
 
 absl::StatusOr<ServiceInfo> Client::GetInfo() {

@@ -18,6 +18,8 @@
 #ifndef REKINDLE_CHECKPOINT_CLIENT_H_
 #define REKINDLE_CHECKPOINT_CLIENT_H_
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -57,6 +59,11 @@ struct ServiceInfo {
   double staged_bytes = 0;
 };
 
+struct Restored {
+  Manifest manifest;
+  std::map<std::string, int64_t> bytes_from;  // "memory", "peer", "store".
+};
+
 class CheckpointClient {
  public:
   // Connects lazily: succeeds without a service. INVALID_ARGUMENT for an empty or unsafe field.
@@ -78,7 +85,7 @@ class CheckpointClient {
 
   // Fills `state` (spare memory: its content is undefined after an error) from every shard of the manifest `name`,
   // verified again as it is read. INVALID_ARGUMENT when the state's total differs.
-  virtual absl::StatusOr<Manifest> Restore(int generation, const std::string& name, const MutableState& state) = 0;
+  virtual absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) = 0;
 
   virtual absl::StatusOr<ServiceInfo> GetInfo() = 0;
 

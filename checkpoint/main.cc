@@ -14,9 +14,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/memory_tier.h"
+#include "checkpoint/peer_service.h"
+#include "checkpoint/peers.h"
 #include "checkpoint/service.h"
 #include "checkpoint/service_limits.h"
 #include "checkpoint/staging.h"
+#include "checkpoint/tiers.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/log.h"
@@ -35,7 +39,24 @@ struct Flags {
   std::string dir;
   uint64_t memory_limit = uint64_t{4} << 30;
   std::string shm_dir = "/dev/shm";
+  uint64_t peer_memory = uint64_t{4} << 30;
+  std::string peer_listen = "127.0.0.1:0";
   std::string metrics;
+};
+
+// All that a service is made of, in the order in which it may be taken apart again.
+struct Node {
+  Node(const std::string& shm_dir, const std::string& prefix, int64_t memory_limit, int64_t peer_memory)
+      : staging(shm_dir, prefix, memory_limit), peer_staging(shm_dir, prefix + "peer-", peer_memory) {}
+
+  Staging staging;
+  Staging peer_staging;
+  MemoryTier own;
+  MemoryTier copies;
+  Peers peers;
+  Tiers tiers{staging, own, copies, peers};
+  PeerService peer_service{peer_staging, copies, own};
+  common::Metrics metrics;
 };
 
 // The node's folder, its canonical path, and the lock that this process holds on it for its life.
@@ -74,6 +95,16 @@ void ServeUntilSignal(int signals, Staging& staging) {
   }
 }
 
+// Null when peers are not served.
+absl::StatusOr<std::unique_ptr<common::Server>> ServePeers(const Flags& flags, PeerService& service) {
+  if (flags.peer_listen.empty()) return nullptr;
+  common::ServerOptions options;
+  options.listen = flags.peer_listen;
+  options.security = common::Security::FromEnvironment();
+  options.max_message_bytes = kMaxServiceMessage;
+  return common::Server::Start(options, {&service});
+}
+
 absl::Status Run(const Flags& flags) {
   const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});  // Before any thread.
   if (!signals.ok()) return signals.status();
@@ -81,18 +112,26 @@ absl::Status Run(const Flags& flags) {
   if (!folder.ok()) return folder.status();
 
   const std::string prefix = absl::StrCat("rekindle-", common::Xxh3_128Hex(folder->path).substr(0, 16), "-");
-  Staging staging(flags.shm_dir, prefix, static_cast<int64_t>(flags.memory_limit));
-  const auto leftovers = staging.RemoveLeftovers();
+  Node node(flags.shm_dir, prefix, static_cast<int64_t>(flags.memory_limit), static_cast<int64_t>(flags.peer_memory));
+  const auto leftovers = node.staging.RemoveLeftovers();
   if (!leftovers.ok()) return leftovers.status();
   if (*leftovers > 0) log::Info("removed segments of an earlier run", {{"segments", *leftovers}});
 
-  common::Metrics metrics;
   if (!flags.metrics.empty()) {
-    const auto address = metrics.Serve(flags.metrics);
+    const auto address = node.metrics.Serve(flags.metrics);
     if (!address.ok()) return address.status();
     log::Info("metrics", {{"address", *address}});
   }
-  CheckpointService service(*common::PosixFileSystem(), staging, metrics);
+  const auto peer_server = ServePeers(flags, node.peer_service);
+  if (!peer_server.ok()) return peer_server.status();
+  CheckpointService service({.fs = *common::PosixFileSystem(),
+                             .staging = node.staging,
+                             .own = node.own,
+                             .copies = node.copies,
+                             .peers = node.peers,
+                             .tiers = node.tiers,
+                             .metrics = node.metrics,
+                             .address = *peer_server == nullptr ? "" : (*peer_server)->address()});
   common::ServerOptions options;
   options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
   options.max_message_bytes = kMaxServiceMessage;
@@ -100,8 +139,9 @@ absl::Status Run(const Flags& flags) {
   if (!server.ok()) return server.status();
   ::chmod(options.listen.substr(5).c_str(), 0600);
   log::Info("serving", {{"address", (*server)->address()}});
-  ServeUntilSignal(signals->get(), staging);
+  ServeUntilSignal(signals->get(), node.staging);
   (*server)->Shutdown(kShutdownSeconds);
+  if (*peer_server != nullptr) (*peer_server)->Shutdown(0);
   return absl::OkStatus();
 }
 
@@ -116,6 +156,15 @@ int main(int argc, char** argv) {
   app.add_option("--memory-limit", flags.memory_limit, "Shared memory lent at any time, as 4GiB")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option("--peer-memory", flags.peer_memory, "Shared memory for copies of other nodes' shards")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option(
+         "--peer-listen", flags.peer_listen,
+         "host:port for other nodes' checkpoint services; empty: no copies in peers' memory. Beyond loopback it "
+         "needs REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE")
       ->capture_default_str();
   app.add_option("--shm-dir", flags.shm_dir, "Folder of the shared memory, a tmpfs")->capture_default_str();
   app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");

@@ -25,11 +25,6 @@ constexpr char kFrameEnd[] = "}\n";
 
 absl::Status Bad(std::string what) { return absl::InvalidArgumentError(absl::StrCat("manifest: ", what)); }
 
-bool IsHash(const std::string& text) {
-  std::array<uint8_t, kHashDigits / 2> bytes;
-  return common::HexDecode(text, bytes);
-}
-
 bool IsSafeCharacter(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
 }
@@ -134,7 +129,7 @@ absl::StatusOr<Manifest> DecodeBody(const json& value) {
 absl::Status ValidateShard(const Manifest& manifest, size_t i) {
   const ShardRef& ref = manifest.shards[i];
   const auto bad = [&](std::string what) { return Bad(absl::StrCat("shard ", i, ": ", what)); };
-  if (!IsHash(ref.xxh3)) return bad("xxh3 is not 32 lower-case hex digits");
+  if (!IsXxh3(ref.xxh3)) return bad("xxh3 is not 32 lower-case hex digits");
   if (ref.name != absl::StrCat(ref.xxh3, ".safetensors")) return bad("it is not named by its hash");
   if (ref.bytes < 1 || ref.bytes > kMaxShardBytes) return bad(absl::StrCat(ref.bytes, " bytes"));
   if (ref.generation != manifest.generation) {
@@ -173,6 +168,11 @@ std::string SafeName(const std::string& name) {
     if (safe.size() < kMaxNameLength) safe.push_back(IsSafeCharacter(c) ? c : '_');
   }
   return safe.empty() ? "writer" : safe;
+}
+
+bool IsXxh3(const std::string& text) {
+  std::array<uint8_t, kHashDigits / 2> bytes;
+  return common::HexDecode(text, bytes);
 }
 
 std::string FormatName(const ManifestName& name) {

@@ -69,6 +69,9 @@ bool IsSafeName(const std::string& name);
 // `name` with every other character replaced by '_'; "writer" when nothing is left.
 std::string SafeName(const std::string& name);
 
+// 32 lower-case hex digits.
+bool IsXxh3(const std::string& text);
+
 std::string FormatName(const ManifestName& name);
 // INVALID_ARGUMENT for anything that FormatName does not produce.
 absl::StatusOr<ManifestName> ParseName(const std::string& text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <random>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -11,12 +12,12 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rpc.h"
-#include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
 constexpr size_t kMaxTrainerName = 256;
+constexpr int kMaxPeers = 1024;
 
 std::string RandomId() {
   std::random_device random;
@@ -43,20 +44,20 @@ absl::StatusOr<Store> OpenStore(common::FileSystem& fs, const std::string& uri) 
 
 }  // namespace
 
-CheckpointService::CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics)
-    : fs_(fs), staging_(staging), metrics_(metrics), incarnation_(RandomId()) {}
+CheckpointService::CheckpointService(Parts parts) : parts_(std::move(parts)), incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
   const double start = common::SteadySeconds();
   const absl::Status status = call();
   const double seconds = common::SteadySeconds() - start;
-  metrics_
+  parts_.metrics
       .Histogram("rekindle_checkpoint_seconds", "Time of a call.", common::Metrics::Seconds(),
                  {{"operation", operation}})
       .Observe(seconds);
-  metrics_.Gauge("rekindle_checkpoint_staged_bytes", "Shared memory lent to trainers.").Set(staging_.bytes());
+  parts_.metrics.Gauge("rekindle_checkpoint_staged_bytes", "Shared memory lent to trainers.")
+      .Set(parts_.staging.bytes());
   if (!status.ok()) {
-    metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}})
+    parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}})
         .Increment();
     log::Warning("checkpoint call failed", {{"operation", operation}, {"error", std::string(status.message())}});
   }
@@ -72,7 +73,7 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
   if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {
     return absl::InvalidArgumentError("a segment must have 1 byte to 64 MiB");
   }
-  const auto segment = staging_.Open(*owner, bytes);
+  const auto segment = parts_.tiers.Open(*owner, bytes);
   if (!segment.ok()) return segment.status();
   reply->set_segment((*segment)->name);
   reply->set_path((*segment)->path);
@@ -82,17 +83,21 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
 absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  auto store = OpenStore(fs_, request.store());
+  auto store = OpenStore(parts_.fs, request.store());
   if (!store.ok()) return store.status();
-  const auto segment = staging_.Find(*owner, request.segment());
+  const auto segment = parts_.staging.Find(*owner, request.segment());
   if (!segment.ok()) return segment.status();
+  if (!IsXxh3(request.xxh3())) return absl::InvalidArgumentError("xxh3: not 32 lower-case hex digits");
+  parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
   const auto source = common::PosixFileSystem()->Open((*segment)->path);
   if (!source.ok()) return source.status();
   auto ref = store->PutShard(owner->job_uid, **source, (*segment)->bytes, request.xxh3());
+  if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
-  staging_.Release(*owner, {request.segment()});
-  metrics_.Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "store"}})
+  parts_.staging.Release(*owner, {request.segment()});
+  parts_.metrics
+      .Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "store"}})
       .Increment(static_cast<double>(ref->bytes));
   ToProto(*ref, reply);
   return absl::OkStatus();
@@ -102,18 +107,20 @@ void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, i
   const auto collected = store.Collect(manifest.job_uid, keep_last, common::WallSeconds());
   if (collected.ok()) return;
   // The checkpoint is durable; what is left over is tried again after the next one.
-  metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}}).Increment();
+  parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}})
+      .Increment();
   log::Warning("garbage collection failed",
                {{"job", manifest.job_uid}, {"error", std::string(collected.status().message())}});
 }
 
 absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
                                                 v1::WriteManifestReply* reply) {
-  auto store = OpenStore(fs_, request.store());
+  auto store = OpenStore(parts_.fs, request.store());
   if (!store.ok()) return store.status();
   if (request.keep_last() < 0) return absl::InvalidArgumentError("keep_last is negative");
   const auto manifest = FromProto(request.manifest());
   if (!manifest.ok()) return manifest.status();
+  parts_.tiers.Announce(*manifest);
   const auto name = store->PutManifest(*manifest);
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
@@ -123,9 +130,9 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
 }
 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
-  auto store = OpenStore(fs_, request.store());
+  auto store = OpenStore(parts_.fs, request.store());
   if (!store.ok()) return store.status();
-  const auto newest = store->FindNewest(request.job_uid());
+  const auto newest = parts_.tiers.FindNewest(*store, request.job_uid());
   if (!newest.ok()) return newest.status();
   reply->set_found(newest->found);
   reply->set_name(newest->name);
@@ -138,33 +145,13 @@ absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& reques
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const Staging::Segment>> CheckpointService::Lay(const grpc::ServerContext& context,
-                                                                               Store& store, const SegmentOwner& owner,
-                                                                               const ShardRef& ref) {
-  auto segment = staging_.Open(owner, ref.bytes);
-  if (!segment.ok()) return segment.status();
-  auto memory = common::SharedMemory::Map((*segment)->path, static_cast<size_t>(ref.bytes),
-                                          common::SharedMemory::Access::kReadWrite);
-  absl::Status status = memory.status();
-  if (status.ok()) {
-    status = store.ReadShard(owner.job_uid, ref, [&](int64_t offset, const void* data, size_t bytes) {
-      if (context.IsCancelled()) return absl::CancelledError("the caller has gone");
-      std::memcpy(memory->data() + offset, data, bytes);
-      return absl::OkStatus();
-    });
-  }
-  if (status.ok()) return segment;
-  staging_.Release(owner, {(*segment)->name});
-  return status;
-}
-
 absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
                                           v1::RestoreReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  auto store = OpenStore(fs_, request.store());
+  auto store = OpenStore(parts_.fs, request.store());
   if (!store.ok()) return store.status();
-  const auto manifest = store->ReadManifest(owner->job_uid, request.name());
+  const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
   std::vector<int> wanted(request.shards().begin(), request.shards().end());
   for (int i = 0; request.shards().empty() && i < static_cast<int>(manifest->shards.size()); ++i) wanted.push_back(i);
@@ -175,16 +162,17 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   std::vector<std::string> laid;
   for (int i : wanted) {
     const ShardRef& ref = manifest->shards[static_cast<size_t>(i)];
-    const auto segment = Lay(context, *store, *owner, ref);
-    if (!segment.ok()) {
-      staging_.Release(*owner, laid);
-      return segment.status();
+    const auto one = parts_.tiers.Lay(*store, *owner, ref, [&] { return context.IsCancelled(); });
+    if (!one.ok()) {
+      parts_.staging.Release(*owner, laid);
+      return one.status();
     }
-    laid.push_back((*segment)->name);
-    reply->add_segments((*segment)->name);
-    reply->add_paths((*segment)->path);
-    metrics_
-        .Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "trainer"}})
+    const std::string tier = NameOf(one->tier);
+    if (one->tier != Tier::kMemory) laid.push_back(one->segment->name);
+    reply->add_segments(one->tier == Tier::kMemory ? "" : one->segment->name);
+    reply->add_paths(one->segment->path);
+    reply->add_tiers(tier);
+    parts_.metrics.Counter("rekindle_checkpoint_restored_bytes_total", "Bytes handed to trainers.", {{"from", tier}})
         .Increment(static_cast<double>(ref.bytes));
   }
   ToProto(*manifest, reply->mutable_manifest());
@@ -220,15 +208,36 @@ grpc::Status CheckpointService::Release(grpc::ServerContext*, const v1::ReleaseR
   return Run("release", [&] {
     const auto owner = ParseOwner(request->owner());
     if (!owner.ok()) return owner.status();
-    staging_.Release(*owner, {request->segments().begin(), request->segments().end()});
+    parts_.staging.Release(*owner, {request->segments().begin(), request->segments().end()});
     return absl::OkStatus();
   });
 }
 
 grpc::Status CheckpointService::GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*, v1::GetInfoReply* reply) {
   return Run("info", [&] {
-    reply->set_incarnation(incarnation_);
-    reply->set_staged_bytes(static_cast<double>(staging_.bytes()));
+    FillInfo(reply);
+    return absl::OkStatus();
+  });
+}
+
+void CheckpointService::FillInfo(v1::GetInfoReply* reply) const {
+  reply->set_incarnation(incarnation_);
+  reply->set_staged_bytes(static_cast<double>(std::max<int64_t>(0, parts_.staging.bytes() - parts_.own.bytes())));
+  reply->set_address(parts_.address);
+  reply->set_held_bytes(static_cast<double>(parts_.own.bytes() + parts_.copies.bytes()));
+}
+
+grpc::Status CheckpointService::SetPeers(grpc::ServerContext*, const v1::SetPeersRequest* request,
+                                         v1::GetInfoReply* reply) {
+  return Run("peers", [&] {
+    if (request->peers_size() > kMaxPeers) return absl::InvalidArgumentError("too many peers");
+    std::vector<Peer> peers;
+    for (const v1::CheckpointPeer& peer : request->peers()) peers.push_back({peer.node(), peer.address(), peer.zone()});
+    parts_.peers.Set({.node = request->node(), .address = parts_.address, .zone = request->zone()}, std::move(peers));
+    const std::set<std::string> jobs(request->job_uids().begin(), request->job_uids().end());
+    parts_.own.KeepJobs(jobs);
+    parts_.copies.KeepJobs(jobs);
+    FillInfo(reply);
     return absl::OkStatus();
   });
 }

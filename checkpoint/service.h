@@ -8,8 +8,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/memory_tier.h"
+#include "checkpoint/peers.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/store.h"
+#include "checkpoint/tiers.h"
 #include "common/file.h"
 #include "common/metrics.h"
 #include "rekindle/v1/checkpoint.grpc.pb.h"
@@ -19,7 +22,18 @@ namespace rekindle::checkpoint {
 class CheckpointService final : public v1::Checkpoints::Service {
  public:
   // None is owned; all must outlive it.
-  CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics);
+  // `address`: where peers reach this node; empty: not at all.
+  struct Parts {
+    common::FileSystem& fs;
+    Staging& staging;
+    MemoryTier& own;
+    MemoryTier& copies;
+    Peers& peers;
+    Tiers& tiers;
+    common::Metrics& metrics;
+    std::string address;
+  };
+  explicit CheckpointService(Parts parts);
 
   grpc::Status OpenStaging(grpc::ServerContext*, const v1::OpenStagingRequest*, v1::OpenStagingReply*) override;
   grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::ShardRef*) override;
@@ -28,6 +42,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   grpc::Status Restore(grpc::ServerContext*, const v1::RestoreRequest*, v1::RestoreReply*) override;
   grpc::Status Release(grpc::ServerContext*, const v1::ReleaseRequest*, v1::ReleaseReply*) override;
   grpc::Status GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*, v1::GetInfoReply*) override;
+  grpc::Status SetPeers(grpc::ServerContext*, const v1::SetPeersRequest*, v1::GetInfoReply*) override;
 
  private:
   absl::Status DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply);
@@ -36,16 +51,14 @@ class CheckpointService final : public v1::Checkpoints::Service {
   absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);
   absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
                          v1::RestoreReply* reply);
-  absl::StatusOr<std::shared_ptr<const Staging::Segment>> Lay(const grpc::ServerContext& context, Store& store,
-                                                              const SegmentOwner& owner, const ShardRef& ref);
   void CollectGarbage(Store& store, const Manifest& manifest, int keep_last);
 
   // Runs one call: its time, its failure in metrics and log, its status for gRPC.
   grpc::Status Run(const char* operation, const std::function<absl::Status()>& call);
 
-  common::FileSystem& fs_;
-  Staging& staging_;
-  common::Metrics& metrics_;
+  void FillInfo(v1::GetInfoReply* reply) const;
+
+  const Parts parts_;
   const std::string incarnation_;
 };
 

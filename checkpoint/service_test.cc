@@ -56,10 +56,11 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   TestState restored(kTotal);
   const auto got = clients[2]->Restore(5, *name, restored.writable());
   ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_EQ(got->step, 100);
+  EXPECT_EQ(got->manifest.step, 100);
+  EXPECT_THAT(got->bytes_from, ::testing::ElementsAre(::testing::Key("memory")));
   EXPECT_TRUE(restored == state_);
   EXPECT_EQ(clients[0]->GetInfo()->staged_bytes, 0);
-  EXPECT_THAT(service_.Segments(), IsEmpty());
+  EXPECT_THAT(service_.Segments(), SizeIs(3));  // Held in memory, for the next restore.
 
   const auto listed = ListCheckpoints(service_.store(), "job-1");
   ASSERT_THAT(*listed, SizeIs(1));
@@ -77,6 +78,8 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
   const std::string folder = service_.dir() + "/store/job-1/";
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "shards"), {}), 2);
 
+  service_.Kill(SIGKILL);  // What its memory held would serve as well.
+  service_.Start();
   std::filesystem::resize_file(folder + "manifests/1-40-node-a_0.json", 50);
   const auto newest = client->FindNewest();
   ASSERT_TRUE(newest.ok() && newest->found);

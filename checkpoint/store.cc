@@ -136,6 +136,12 @@ absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const commo
   return ref;
 }
 
+bool Store::Contains(const std::string& job_uid, const ShardRef& ref) {
+  if (!CheckJob(job_uid).ok() || !CheckRef(ref).ok()) return false;
+  const auto info = fs_.Stat(Shards(job_uid) + "/" + ref.name);
+  return info.ok() && info->size == ref.bytes;
+}
+
 absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& manifest) {
   for (const ShardRef& ref : manifest.shards) {
     const auto info = fs_.Stat(Shards(job_uid) + "/" + ref.name);

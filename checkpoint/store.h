@@ -63,6 +63,10 @@ class Store {
   // store itself cannot be listed: "none" is never said of a store that could not be read.
   absl::StatusOr<Newest> FindNewest(const std::string& job_uid);
 
+  // By size only.
+  bool Contains(const std::string& job_uid, const ShardRef& ref);
+  // Newest first, by their names alone: whole or not.
+  absl::StatusOr<std::vector<ManifestName>> ListNames(const std::string& job_uid) { return Names(job_uid, nullptr); }
   // Newest first, by manifests and sizes only.
   absl::StatusOr<std::vector<StoredCheckpoint>> List(const std::string& job_uid);
   absl::StatusOr<std::vector<std::string>> ListJobs();

@@ -64,7 +64,8 @@ endfunction()
 
 # rk_test(name SRCS ... DEPS ... [LABELS slow sanitize] [TIMEOUT seconds]): a GoogleTest program, one ctest case.
 #   slow      runs after the fast ones, alone, and not at all with scripts/test --fast
-#   sanitize  built and run under the address and thread sanitizers too (torch-free code with threads or raw memory)
+#   sanitize  built and run under the address and undefined-behaviour sanitizers too (torch-free code)
+#   threads   built and run under the thread sanitizer too (torch-free code that starts threads)
 function(rk_test name)
   cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
   add_executable(${name} ${A_SRCS})

@@ -98,6 +98,23 @@ bool NothingLeft(const NodeState& node) {
   return true;
 }
 
+constexpr int kMaxCheckpointPeers = 256;
+
+// Whose memory may hold copies of this node's checkpoints, and of which jobs any are worth holding.
+void AddCheckpointPeers(const State& state, const std::string& name, v1::NodeDirective* directive) {
+  for (const auto& [other, node] : state.nodes) {
+    const bool serves = node.reported && !node.lost && node.error.empty() && !node.report.checkpoint_address().empty();
+    if (other == name || !serves || directive->checkpoint_peers_size() >= kMaxCheckpointPeers) continue;
+    v1::CheckpointPeer* peer = directive->add_checkpoint_peers();
+    peer->set_node(other);
+    peer->set_address(node.report.checkpoint_address());
+    peer->set_zone(node.report.zone());
+  }
+  for (const std::string& uid : state.order) {
+    if (!IsOver(state.jobs.at(uid))) directive->add_live_jobs(uid);
+  }
+}
+
 }  // namespace
 
 v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer) {
@@ -135,6 +152,7 @@ v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name) 
     for (const v1::TrainerProcess& process : node.report.trainers()) {
       if (!process.running()) directive.add_acknowledged_exits(process.trainer());
     }
+    AddCheckpointPeers(state, name, &directive);
     directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
   }
   directive.set_revision(Revision(directive));

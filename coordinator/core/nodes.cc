@@ -13,6 +13,8 @@
 namespace rekindle::core {
 namespace {
 
+constexpr size_t kMaxAddress = 256;
+
 constexpr size_t kMaxNodes = 10'000;
 constexpr int kMaxSlots = 1024;
 constexpr size_t kMaxPast = 64;
@@ -154,6 +156,9 @@ std::string FindRefusal(const v1::NodeReport& report) {
   if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
                         common::kProtocolVersion, "; install the same release on both");
+  }
+  if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: address and zone have at most ", kMaxAddress, " characters");
   }
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
@@ -303,6 +308,7 @@ std::vector<v1::Node> ListNodes(const State& state, double now) {
     }
     shown.set_last_seen_seconds(node.reported ? std::max(0.0, now - node.heard) : -1);
     shown.set_version(node.report.version());
+    shown.set_zone(node.report.zone());
   }
   return nodes;
 }

@@ -124,6 +124,11 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
     job.record.set_store_generation(report.store_generation());
     job.must_save = true;
   }
+  if (!report.restored().empty() && Tell(job, absl::StrCat("restored:", report.trainer(), ":", report.generation(), ":",
+                                                           Bounded(report.restored(), 200)))) {
+    turn.Emit(&job, "checkpoint_restored", absl::StrCat(ShortName(report.trainer()), " ", Bounded(report.restored())),
+              report.node());
+  }
   for (const std::string& skipped : report.skipped_checkpoints()) {
     if (Tell(job, "skipped:" + Bounded(skipped, 200))) {
       turn.Emit(&job, "checkpoint_skipped", absl::StrCat("checkpoint not used: ", Bounded(skipped)), report.node());

@@ -8,7 +8,7 @@ from base import ClusterTest, Injector, small_job, steps_done, wait_until
 from cluster import completions
 
 
-STEPS = 1500   # Long enough for every fault on a fast machine; one undisturbed run serves all tests.
+STEPS = 1200   # Long enough for every fault on a fast machine; one undisturbed run serves all tests.
 
 
 class RecoveryTest(ClusterTest):
@@ -111,7 +111,7 @@ class RecoveryTest(ClusterTest):
         rng = random.Random(seed)
         cluster, spec, inject = self.started()
         added = 0
-        for _ in range(4):
+        for _ in range(3):
             kind = rng.choice(["trainer", "coordinator", "agent", "checkpoint", "node"])
             node = rng.choice(sorted(cluster.nodes))
             print(f"fault: {kind} {node}")

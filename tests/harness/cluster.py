@@ -96,10 +96,14 @@ class Node:
         """What puts a program into this node's namespaces; nothing as a rule."""
         return self.cluster.enter.get(self.name, [])
 
+    def peer_flags(self):
+        address = self.cluster.addresses.get(self.name)
+        return ["--peer-listen", f"{address}:0"] if address else []
+
     def start_checkpoint(self):
         self.children.append(self.cluster.spawn(
-            ["rekindle-checkpoint", "--dir", str(self.dir), *self.cluster.checkpoint_flags], f"{self.name}-checkpoint",
-            self.enter()))
+            ["rekindle-checkpoint", "--dir", str(self.dir), *self.peer_flags(), *self.cluster.checkpoint_flags],
+            f"{self.name}-checkpoint", self.enter()))
 
     def pids(self, role):
         """Of `trainer`, `agent`, `init` or `checkpoint`."""

@@ -114,9 +114,29 @@ class Agent {
       return kExitRefused;
     }
     supervisor_.Apply(delivery->directive);
+    probe_->SetPeers(PeersIn(delivery->directive));
     drained_ = delivery->directive.drained();
     if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
     return std::nullopt;
+  }
+
+  v1::SetPeersRequest PeersIn(const v1::NodeDirective& directive) const {
+    v1::SetPeersRequest peers;
+    peers.set_node(options_.node);
+    peers.set_zone(options_.zone);
+    *peers.mutable_peers() = directive.checkpoint_peers();
+    *peers.mutable_job_uids() = directive.live_jobs();
+    return peers;
+  }
+
+  // Where peers reach this node's checkpoint service: under the node's own name, unless it listens on loopback alone
+  // while the node is advertised elsewhere.
+  std::string CheckpointAddress() const {
+    const std::string address = probe_->address();
+    const size_t colon = address.rfind(':');
+    if (colon == std::string::npos) return "";
+    if (common::IsLocalAddress(address) && !common::IsLocalAddress(options_.advertise + ":1")) return "";
+    return options_.advertise + address.substr(colon);
   }
 
   // The next lines, once the last ones have arrived.
@@ -137,6 +157,8 @@ class Agent {
     report.set_version(common::kVersion);
     report.set_slots(options_.slots);
     report.set_checkpoint_incarnation(probe_->incarnation());
+    report.set_checkpoint_address(CheckpointAddress());
+    report.set_zone(options_.zone);
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
     if (drain_until_) {

@@ -1,5 +1,5 @@
-// Asks the node's checkpoint service each second who it is, so that the coordinator knows whether this node can stage
-// checkpoints. Starting the service is not the agent's job.
+// Tells the node's checkpoint service each second who its peers are, and hears who it is, so that the coordinator knows
+// whether this node can stage checkpoints. Starting the service is not the agent's job.
 #ifndef REKINDLE_WORKER_AGENT_CHECKPOINT_PROBE_H_
 #define REKINDLE_WORKER_AGENT_CHECKPOINT_PROBE_H_
 
@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -24,10 +25,14 @@ class CheckpointProbe {
   ~CheckpointProbe();
   // Of the service; empty when it did not answer.
   std::string incarnation() const;
+  // host:port at which it serves its peers; empty: it does not.
+  std::string address() const;
+  // What it is told from now on. Before the first call it is only asked.
+  void SetPeers(v1::SetPeersRequest peers);
 
  private:
   void Loop();
-  std::string Ask();
+  bool Ask(v1::GetInfoReply* reply);
 
   const std::unique_ptr<v1::Checkpoints::Stub> stub_;
   const Waker* const waker_;
@@ -35,6 +40,9 @@ class CheckpointProbe {
   std::condition_variable stop_;
   bool stopping_ = false;
   std::string incarnation_;
+  std::string address_;
+  std::optional<v1::SetPeersRequest> peers_;
+  bool peers_changed_ = false;
   std::thread thread_;
 };
 

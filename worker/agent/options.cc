@@ -68,6 +68,8 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
   app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
       ->capture_default_str();
+  app.add_option("--zone", options.zone,
+                 "Failure domain, such as a cloud's zone: copies of checkpoints go to another one");
   app.add_option("--metrics", options.metrics, "host:port to serve Prometheus metrics on; default: none");
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
       ->capture_default_str()

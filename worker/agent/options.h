@@ -15,6 +15,7 @@ struct AgentOptions {
   int slots = 1;
   std::string trainer_binary;  // Default: rekindle-trainer beside this program.
   std::string advertise = "127.0.0.1";
+  std::string zone;     // Failure domain, as the cloud names it; empty: unknown.
   std::string metrics;  // Empty: none.
   double drain_seconds = 30;
   double stop_grace_seconds = 10;

@@ -77,6 +77,7 @@ struct Report {
   int store_generation = 0;
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
+  std::string restored;  // One sentence: what was restored last, and from where.
   std::string checkpoint_error;
   int checkpoints_failed = 0;
   int64_t completed_step = 0;

@@ -127,6 +127,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_store_generation(report.store_generation);
   for (const std::string& skipped : report.skipped_checkpoints) message->add_skipped_checkpoints(skipped);
   if (!report.committed.manifest.empty()) ToProto(report.committed, message->mutable_committed());
+  message->set_restored(report.restored);
   message->set_checkpoint_error(report.checkpoint_error);
   message->set_checkpoints_failed(report.checkpoints_failed);
   message->set_completed_step(static_cast<int32_t>(report.completed_step));

@@ -168,12 +168,12 @@ absl::Status Engine::TakeState(Generation& generation) {
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
   TrainState spare = TrainState::Zero(parts_.model.layout());
-  const auto manifest = parts_.checkpoints->Restore(
+  const auto restored = parts_.checkpoints->Restore(
       membership.generation, membership.checkpoint,
       {spare.weights.data(), spare.first_moment.data(), spare.second_moment.data(), spare.weights.size()});
-  absl::Status status = manifest.ok() ? ScalarsFromJson(manifest->scalars, &spare.scalars) : manifest.status();
+  absl::Status status = restored.ok() ? ScalarsFromJson(restored->manifest.scalars, &spare.scalars) : restored.status();
   if (status.ok()) status = CheckFits(spare.scalars, parts_.model.layout());
-  if (status.ok() && manifest->spec_digest != options_.spec_digest) {
+  if (status.ok() && restored->manifest.spec_digest != options_.spec_digest) {
     status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
   }
   if (!status.ok()) {
@@ -190,6 +190,7 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   parts_.model.BindWeights(state_.weights.data());
   steps_.Forget();
   committed_step_ = state_.scalars.step;
+  TellRestored(membership.checkpoint, *restored);
   parts_.timeline.Mark("restored", generation_, state_.scalars.step, static_cast<int>(membership.members.size()));
   return absl::OkStatus();
 }

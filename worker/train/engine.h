@@ -100,6 +100,7 @@ class Engine {
 
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
+  void TellRestored(const std::string& name, const checkpoint::Restored& restored);
   void TellCheckpoints();
   void Fail(const absl::Status& status);
   bool Superseded(int generation) const;

@@ -142,6 +142,17 @@ void Engine::TellEvaluation(const StepRecord& evaluation) {
   reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
 }
 
+void Engine::TellRestored(const std::string& name, const checkpoint::Restored& restored) {
+  std::string text = "restored " + name + ": ";
+  const char* separator = "";
+  for (const auto& [tier, bytes] : restored.bytes_from) {
+    text += separator + std::to_string(bytes) + " bytes from " + (tier == "peer" ? "peers' memory" : tier);
+    separator = ", ";
+  }
+  log::Info(text);
+  reporter_.Update([&](Report& r) { r.restored = text; }, false);
+}
+
 void Engine::TellCheckpoints() {
   const CheckpointStatus status = checkpointer_->Status();
   reporter_.Update(

@@ -1,0 +1,204 @@
+#include "checkpoint/tiers.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/shared_memory.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr size_t kMostQueued = 64;  // Shards on their way to a peer; the oldest give way.
+
+CheckpointKey KeyOf(const Manifest& manifest) { return {manifest.generation, manifest.step}; }
+
+}  // namespace
+
+const char* NameOf(Tier tier) {
+  switch (tier) {
+    case Tier::kMemory:
+      return "memory";
+    case Tier::kPeer:
+      return "peer";
+    case Tier::kStore:
+      return "store";
+  }
+  return "";
+}
+
+Tiers::Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers)
+    : staging_(staging), own_(own), copies_(copies), peers_(peers), thread_([this](std::stop_token stop) {
+        CopyLoop(stop);
+      }) {}
+
+Tiers::~Tiers() = default;
+
+absl::StatusOr<Tiers::SegmentPtr> Tiers::Open(const SegmentOwner& owner, int64_t bytes) {
+  while (true) {
+    auto segment = staging_.Open(owner, bytes);
+    if (!absl::IsResourceExhausted(segment.status()) || !own_.ForgetOldest()) return segment;
+  }
+}
+
+void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment) {
+  own_.Keep(job_uid, key, xxh3, segment);
+  std::lock_guard lock(mutex_);
+  queue_.push_back({job_uid, key, xxh3, std::move(segment)});
+  if (queue_.size() > kMostQueued) queue_.pop_front();
+  changed_.notify_all();
+}
+
+void Tiers::CopyLoop(std::stop_token stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !queue_.empty(); })) {
+    const Copy copy = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    if (const Peer peer = peers_.Replica(); !peer.address.empty()) {
+      const auto memory = common::SharedMemory::Map(copy.segment->path, static_cast<size_t>(copy.segment->bytes),
+                                                    common::SharedMemory::Access::kRead);
+      const absl::Status status =
+          memory.ok() ? peers_.Hold(peer, copy.job_uid, copy.key, copy.xxh3, memory->span()) : memory.status();
+      if (!status.ok()) {
+        log::Warning("a peer holds no copy of this shard",
+                     {{"peer", peer.node}, {"shard", copy.xxh3}, {"error", std::string(status.message())}});
+      }
+    }
+    lock.lock();
+  }
+}
+
+void Tiers::Announce(const Manifest& manifest) {
+  const std::string name = absl::StrCat(manifest.job_uid, "/", FormatName(NameOf(manifest)));
+  {
+    std::lock_guard lock(mutex_);
+    if (announced_ == name) return;
+    announced_ = name;
+  }
+  if (!own_.PutManifest(manifest) || !copies_.PutManifest(manifest)) return;
+  peers_.PutManifest(manifest);
+}
+
+bool Tiers::IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,
+                       std::string* missing) const {
+  for (const ShardRef& ref : manifest.shards) {
+    if (own_.Find(manifest.job_uid, ref.xxh3) || copies_.Find(manifest.job_uid, ref.xxh3)) continue;
+    const auto holds = [&](const PeerHoldings& peer) { return peer.held.count(ref.xxh3) > 0; };
+    if (std::any_of(peers.begin(), peers.end(), holds)) continue;
+    if (store != nullptr && store->Contains(manifest.job_uid, ref)) continue;
+    *missing = absl::StrCat("was not durable yet, and shard ", ref.index, " of ", ref.count,
+                            " is in no memory that can be reached");
+    return false;
+  }
+  return true;
+}
+
+absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_uid) {
+  const auto stored = store.ListNames(job_uid);
+  if (!stored.ok()) return stored.status();
+  const ManifestName newest_stored = stored->empty() ? ManifestName() : stored->front();
+  const std::vector<PeerHoldings> peers = peers_.List(job_uid);
+  std::map<CheckpointKey, Manifest> candidates;
+  const auto add = [&](const std::vector<Manifest>& manifests) {
+    for (const Manifest& manifest : manifests) candidates.try_emplace(KeyOf(manifest), manifest);
+  };
+  add(own_.Manifests(job_uid));
+  for (const PeerHoldings& peer : peers) add(peer.manifests);
+
+  Newest newest{.highest_generation = newest_stored.generation};
+  const CheckpointKey stored_key{newest_stored.generation, newest_stored.step};
+  for (auto at = candidates.rbegin(); at != candidates.rend() && at->first >= stored_key; ++at) {
+    newest.highest_generation = std::max(newest.highest_generation, at->first.generation);
+    const bool in_store = at->first == stored_key;  // Then the store is asked whether it is whole there.
+    const std::string name = FormatName(NameOf(at->second));
+    std::string missing;
+    if (IsComplete(in_store ? nullptr : &store, at->second, peers, &missing)) {
+      newest.found = true;
+      newest.name = name;
+      newest.manifest = at->second;
+      return newest;
+    }
+    if (!in_store) newest.skipped.push_back(absl::StrCat(name, ": ", missing));
+  }
+  auto from_store = store.FindNewest(job_uid);
+  if (!from_store.ok()) return from_store.status();
+  from_store->highest_generation = std::max(from_store->highest_generation, newest.highest_generation);
+  from_store->skipped.insert(from_store->skipped.begin(), newest.skipped.begin(), newest.skipped.end());
+  return from_store;
+}
+
+absl::StatusOr<Manifest> Tiers::ReadManifest(Store& store, const std::string& job_uid, const std::string& name) {
+  if (auto manifest = own_.FindManifest(job_uid, name)) return *std::move(manifest);
+  auto stored = store.ReadManifest(job_uid, name);
+  if (!absl::IsNotFound(stored.status())) return stored;
+  for (PeerHoldings& peer : peers_.List(job_uid)) {
+    for (Manifest& manifest : peer.manifests) {
+      if (FormatName(NameOf(manifest)) == name) return std::move(manifest);
+    }
+  }
+  return stored;
+}
+
+// Held here and still what its name says; a damaged one is forgotten.
+Tiers::SegmentPtr Tiers::FindWhole(const std::string& job_uid, const ShardRef& ref) {
+  for (MemoryTier* tier : {&own_, &copies_}) {
+    SegmentPtr segment = tier->Find(job_uid, ref.xxh3);
+    if (segment == nullptr) continue;
+    const auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes),
+                                                  common::SharedMemory::Access::kRead);
+    if (memory.ok() && segment->bytes == ref.bytes && common::Xxh3_128Hex(memory->data(), memory->size()) == ref.xxh3)
+      return segment;
+    log::Warning("damaged in memory", {{"shard", ref.xxh3}});
+    tier->Drop(job_uid, ref.xxh3);
+  }
+  return nullptr;
+}
+
+absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, const ShardRef& ref,
+                                                 const std::function<bool()>& cancelled, const Fill& fill) {
+  auto segment = Open(owner, ref.bytes);
+  if (!segment.ok()) return segment.status();
+  auto memory = common::SharedMemory::Map((*segment)->path, static_cast<size_t>(ref.bytes),
+                                          common::SharedMemory::Access::kReadWrite);
+  absl::Status status = memory.status();
+  if (status.ok()) {
+    status = fill([&](int64_t offset, const void* data, size_t bytes) {
+      if (cancelled()) return absl::CancelledError("the caller has gone");
+      std::memcpy(memory->data() + offset, data, bytes);
+      return absl::OkStatus();
+    });
+  }
+  if (status.ok()) return *segment;
+  staging_.Release(owner, {(*segment)->name});
+  return status;
+}
+
+absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,
+                                       const std::function<bool()>& cancelled) {
+  if (SegmentPtr held = FindWhole(owner.job_uid, ref)) return Laid{std::move(held), Tier::kMemory};
+  for (const std::string& node : peers_.Holders(owner.job_uid, ref.xxh3)) {
+    auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink) {
+      common::Hasher hasher;
+      const absl::Status fetched =
+          peers_.Fetch(node, owner.job_uid, ref.xxh3, ref.bytes, [&](int64_t offset, const void* data, size_t bytes) {
+            hasher.Update(data, bytes);
+            return sink(offset, data, bytes);
+          });
+      if (!fetched.ok()) return fetched;
+      return hasher.Hex() == ref.xxh3 ? absl::OkStatus() : absl::DataLossError("the peer's copy is damaged");
+    });
+    if (laid.ok()) return Laid{*std::move(laid), Tier::kPeer};
+    log::Warning("not from this peer", {{"peer", node}, {"error", std::string(laid.status().message())}});
+    if (cancelled()) return laid.status();
+  }
+  auto laid = LayFrom(owner, ref, cancelled,
+                      [&](const Store::Sink& sink) { return store.ReadShard(owner.job_uid, ref, sink); });
+  if (!laid.ok()) return laid.status();
+  return Laid{*std::move(laid), Tier::kStore};
+}
+
+}  // namespace rekindle::checkpoint
