@@ -1,5 +1,9 @@
 #include "kernels/plane_split.h"
 
+#ifdef __SSE__
+#include <xmmintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -107,6 +111,12 @@ int64_t SplitBf16(const float* x, int64_t n, uint16_t* high, uint16_t* low) {
 }
 
 void MergeBf16(const uint16_t* high, const uint16_t* low, int64_t n, float* x) { Chosen().merge_bf16(high, low, n, x); }
+
+void StreamFence() {
+#ifdef __SSE__
+  _mm_sfence();
+#endif
+}
 
 void StreamCopy(void* to, const void* from, size_t bytes) { Chosen().stream_copy(to, from, bytes); }
 

@@ -37,8 +37,10 @@ int64_t CountExceptions(const int16_t* residual, int64_t n);
 int64_t SplitBf16(const float* x, int64_t n, uint16_t* high, uint16_t* low);
 void MergeBf16(const uint16_t* high, const uint16_t* low, int64_t n, float* x);
 
-// memcpy that does not fetch the lines it writes, nor leave them in the cache.
+// memcpy that does not fetch the lines it writes, nor leave them in the cache. Another thread or process may be told
+// of the copy only after StreamFence, which is called once after many copies.
 void StreamCopy(void* to, const void* from, size_t bytes);
+void StreamFence();
 
 }  // namespace rekindle::kernels
 

@@ -227,7 +227,6 @@ REKINDLE_AVX2 void StreamCopyAvx2(void* to, const void* from, size_t bytes) {
   for (; done + sizeof(__m256i) <= bytes; done += sizeof(__m256i)) {
     _mm256_stream_si256(reinterpret_cast<__m256i*>(out + done), Load(in + done));
   }
-  _mm_sfence();
   std::memcpy(out + done, in + done, bytes - done);
 }
 
