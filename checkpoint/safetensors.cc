@@ -115,7 +115,7 @@ size_t DtypeBytes(const std::string& dtype) {
 }
 
 absl::StatusOr<std::string> EncodeSafetensorsHeader(const std::map<std::string, std::string>& metadata,
-                                                    const std::vector<TensorEntry>& tensors) {
+                                                    const std::vector<TensorEntry>& tensors, size_t alignment) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) header[kMetadata] = metadata;
   uint64_t at = 0;
@@ -131,7 +131,7 @@ absl::StatusOr<std::string> EncodeSafetensorsHeader(const std::map<std::string, 
     at = end;
   }
   std::string text = header.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  while ((kLengthBytes + text.size()) % kSafetensorsAlignment != 0) text.push_back(' ');
+  while ((kLengthBytes + text.size()) % alignment != 0) text.push_back(' ');
   if (text.size() > kMaxSafetensorsHeader) return Bad("the header is too long");
   std::string out(kLengthBytes, '\0');
   for (size_t i = 0; i < kLengthBytes; ++i) out[i] = static_cast<char>(text.size() >> (8 * i) & 0xff);

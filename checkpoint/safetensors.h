@@ -40,11 +40,12 @@ struct SafetensorsHeader {
 // Bytes of one element; 0 for an unknown dtype.
 size_t DtypeBytes(const std::string& dtype);
 
-// Length, JSON and padding, so that the data begins at a multiple of kSafetensorsAlignment. `begin`, `end` and
-// `data_offset` are not read: tensors are laid out in order.
+// Length, JSON and padding, so that the data begins at a multiple of `alignment`. `begin`, `end` and `data_offset` are
+// not read: tensors are laid out in order.
 // INVALID_ARGUMENT as for parsing (names twice, unknown dtype, sizes that overflow).
 absl::StatusOr<std::string> EncodeSafetensorsHeader(const std::map<std::string, std::string>& metadata,
-                                                    const std::vector<TensorEntry>& tensors);
+                                                    const std::vector<TensorEntry>& tensors,
+                                                    size_t alignment = kSafetensorsAlignment);
 
 // Strict: `file_bytes` is the size of the whole file and `head` at least its header. INVALID_ARGUMENT names what is
 // wrong: header too long or not JSON, unknown or repeated keys, shape and size that disagree or overflow, data that

@@ -13,11 +13,6 @@ namespace rekindle::checkpoint {
 namespace {
 
 constexpr const char* kTensors[] = {"weights", "first_moment", "second_moment"};
-constexpr int64_t kMaxTotal = int64_t{1} << 48;
-
-bool IsInside(const ShardRange& range, int64_t total) {
-  return total >= 1 && total <= kMaxTotal && range.begin >= 0 && range.begin < range.end && range.end <= total;
-}
 
 absl::StatusOr<std::string> Header(int64_t total, const ShardRange& range) {
   const std::map<std::string, std::string> metadata = {{"format", "rekindle.state.1"},
@@ -40,6 +35,10 @@ absl::StatusOr<int64_t> Number(const SafetensorsHeader& header, const std::strin
 }
 
 }  // namespace
+
+bool IsInside(const ShardRange& range, int64_t total) {
+  return total >= 1 && total <= kMaxStateElements && range.begin >= 0 && range.begin < range.end && range.end <= total;
+}
 
 std::vector<ShardRange> CutShards(int64_t total, int ranks) {
   const int64_t blocks = (total + kBlockElements - 1) / kBlockElements;

@@ -1,5 +1,5 @@
-// How the flat training state is cut into shards, and a shard's bytes: a safetensors file with the F32 tensors
-// "weights", "first_moment" and "second_moment" of one range of elements.
+// How the flat training state is cut into shards, and a shard's bytes in format 1: a safetensors file with the F32
+// tensors "weights", "first_moment" and "second_moment" of one range of elements. planes.h has format 2.
 //
 // A shard holds neither step nor generation: equal content has an equal name, so a repeated upload finds it there
 // (the manifest says to which step it belongs). Pure functions, torch-free; thread-safe.
@@ -19,7 +19,9 @@ namespace rekindle::checkpoint {
 
 // Shards are cut at multiples of it; so are the blocks of the gradient norm.
 inline constexpr int64_t kBlockElements = 64 * 1024;
-inline constexpr int64_t kMaxShardElements = 85 * kBlockElements;  // 12 bytes each and a header: under 64 MiB.
+// At most 14 bytes each in one file (plane 1 with nothing but exceptions) and a header: under 64 MiB.
+inline constexpr int64_t kMaxShardElements = 64 * kBlockElements;
+inline constexpr int64_t kMaxStateElements = int64_t{1} << 48;
 
 // Elements [begin, end) of the flat state, written by rank `owner`.
 struct ShardRange {
@@ -50,6 +52,8 @@ struct MutableState {
 // exceed kMaxShardElements, and none where there are fewer blocks than ranks.
 // Precondition: total >= 1, ranks >= 1.
 std::vector<ShardRange> CutShards(int64_t total, int ranks);
+// Not empty, and inside a state of `total` elements, which is of a possible size.
+bool IsInside(const ShardRange& range, int64_t total);
 // Those of `rank`.
 std::vector<ShardRange> ShardsOf(const std::vector<ShardRange>& shards, int rank);
 

@@ -3,31 +3,16 @@
 
 #include <cstdio>
 #include <limits>
-#include <memory>
 #include <vector>
 
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/plane_probe.h"
+#include "kernels/cuda/plane_split.h"
 #include "kernels/cuda/plugin_api.h"
 #include "kernels/cuda/scale_to_bf16.h"
 
 namespace rekindle::cuda {
 namespace {
-
-int Fail(const char* what, cudaError_t code, char* error, std::size_t error_size) {
-  std::snprintf(error, error_size, "%s: %s (%s)", what, cudaGetErrorString(code), cudaGetErrorName(code));
-  return 1;
-}
-
-struct DeviceFree {
-  void operator()(void* memory) const { cudaFree(memory); }
-};
-using DeviceMemory = std::unique_ptr<void, DeviceFree>;
-
-cudaError_t Allocate(std::size_t bytes, DeviceMemory* memory) {
-  void* raw = nullptr;
-  const cudaError_t code = cudaMalloc(&raw, bytes);
-  memory->reset(raw);
-  return code;
-}
 
 // Values where rounding, carries and special cases differ between a right and a wrong conversion.
 std::vector<float> ProbeInput() {
@@ -42,25 +27,18 @@ std::vector<float> ProbeInput() {
 int Probe(char* error, std::size_t error_size) {
   constexpr float kScale = 0.75f;
   const std::vector<float> in = ProbeInput();
-  std::vector<std::uint16_t> out(in.size());
-  const std::size_t in_bytes = in.size() * sizeof(in[0]), out_bytes = out.size() * sizeof(out[0]);
+  std::vector<std::uint16_t> out;
 
   int devices = 0;
   if (auto code = cudaGetDeviceCount(&devices)) return Fail("no CUDA device answers", code, error, error_size);
-  DeviceMemory device_in, device_out;
-  if (auto code = Allocate(in_bytes, &device_in)) return Fail("cudaMalloc", code, error, error_size);
-  if (auto code = Allocate(out_bytes, &device_out)) return Fail("cudaMalloc", code, error, error_size);
-  auto* typed_in = static_cast<float*>(device_in.get());
-  auto* typed_out = static_cast<std::uint16_t*>(device_out.get());
-  if (auto code = cudaMemcpy(typed_in, in.data(), in_bytes, cudaMemcpyHostToDevice)) {
-    return Fail("copy to the device", code, error, error_size);
-  }
-  if (auto code = ScaleToBf16(typed_in, typed_out, in.size(), kScale, nullptr)) {
+  const DeviceArray<float> device_in(in);
+  if (auto code = device_in.code()) return Fail("copy to the device", code, error, error_size);
+  const DeviceArray<std::uint16_t> device_out(in.size());
+  if (auto code = device_out.code()) return Fail("cudaMalloc", code, error, error_size);
+  if (auto code = ScaleToBf16(device_in.get(), device_out.get(), in.size(), kScale, nullptr)) {
     return Fail("launch of a kernel", code, error, error_size);
   }
-  if (auto code = cudaMemcpy(out.data(), typed_out, out_bytes, cudaMemcpyDeviceToHost)) {
-    return Fail("copy from the device", code, error, error_size);
-  }
+  if (auto code = device_out.Copy(&out)) return Fail("copy from the device", code, error, error_size);
   for (std::size_t i = 0; i < in.size(); ++i) {
     const std::uint16_t expected = Bf16Bits(in[i] * kScale);
     // NaN payloads may differ between the two multiplications; that it is a NaN may not.
@@ -69,7 +47,7 @@ int Probe(char* error, std::size_t error_size) {
                   static_cast<double>(in[i]), static_cast<double>(kScale), out[i], expected);
     return 1;
   }
-  return 0;
+  return ProbePlanes(error, error_size);
 }
 
 int ScaleToBf16Entry(const float* in, std::uint16_t* out, std::size_t n, float scale, void* stream, char* error,
@@ -78,11 +56,41 @@ int ScaleToBf16Entry(const float* in, std::uint16_t* out, std::size_t n, float s
   return code == cudaSuccess ? 0 : Fail("scale_to_bf16", code, error, error_size);
 }
 
+int Done(const char* what, cudaError_t code, char* error, std::size_t error_size) {
+  return code == cudaSuccess ? 0 : Fail(what, code, error, error_size);
+}
+
+int SplitHalfEntry(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
+                   std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
+                   std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("split_half", SplitHalf(x, n, half, exponent, residual, first_index, *counts, on), error, error_size);
+}
+
+int MergeHalfEntry(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual, std::size_t n,
+                   float* x, void* stream, char* error, std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("merge_half", MergeHalf(half, exponent, residual, n, x, on), error, error_size);
+}
+
+int SplitBf16Entry(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
+                   void* stream, char* error, std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("split_bf16", SplitBf16(x, n, high, low, nonfinite, on), error, error_size);
+}
+
+int MergeBf16Entry(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
+                   char* error, std::size_t error_size) {
+  return Done("merge_bf16", MergeBf16(high, low, n, x, static_cast<cudaStream_t>(stream)), error, error_size);
+}
+
 }  // namespace
 }  // namespace rekindle::cuda
 
 extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindle_cuda_api() {
-  static constexpr RekindleCudaApi kApi = {kRekindleCudaApiVersion, &rekindle::cuda::Probe,
-                                           &rekindle::cuda::ScaleToBf16Entry};
+  static constexpr RekindleCudaApi kApi = {kRekindleCudaApiVersion,           &rekindle::cuda::Probe,
+                                           &rekindle::cuda::ScaleToBf16Entry, &rekindle::cuda::SplitHalfEntry,
+                                           &rekindle::cuda::MergeHalfEntry,   &rekindle::cuda::SplitBf16Entry,
+                                           &rekindle::cuda::MergeBf16Entry};
   return &kApi;
 }

@@ -10,8 +10,17 @@
 #include <cstdint>
 
 // Raised with every change of the table; a loader refuses another version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 1;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 2;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
+
+// Where split_half puts what it finds: device memory, whose counters the caller has set to 0.
+struct RekindleCudaPlaneCounts {
+  std::uint32_t* index;  // Of exceptions, in no order: to be sorted, with their bits, before they are stored.
+  std::uint32_t* bits;
+  std::uint32_t capacity;     // Exceptions beyond it are counted and not stored.
+  std::uint32_t* exceptions;  // One counter.
+  std::uint64_t* nonfinite;   // One counter, of NaN and infinities.
+};
 
 struct RekindleCudaApi {
   std::uint32_t version;
@@ -24,6 +33,17 @@ struct RekindleCudaApi {
   // overlap. Asynchronous on the given cudaStream_t (nullptr: the default stream).
   int (*scale_to_bf16)(const float* in, std::uint16_t* out, std::size_t n, float scale, void* stream, char* error,
                        std::size_t error_size);
+
+  // kernels/plane_split.h, bit for bit, on device memory; asynchronous on the stream. residual and low may be nullptr.
+  int (*split_half)(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
+                    std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
+                    std::size_t error_size);
+  int (*merge_half)(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual, std::size_t n,
+                    float* x, void* stream, char* error, std::size_t error_size);
+  int (*split_bf16)(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
+                    void* stream, char* error, std::size_t error_size);
+  int (*merge_bf16)(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
+                    char* error, std::size_t error_size);
 };
 
 using RekindleCudaApiFunction = const RekindleCudaApi* (*)();

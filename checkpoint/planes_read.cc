@@ -1,0 +1,164 @@
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "checkpoint/planes_layout.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+absl::Status Bad(std::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("not a plane of a shard: ", std::string(what)));
+}
+
+// The number as MetadataOf writes it, and nothing else.
+absl::StatusOr<int64_t> Number(const SafetensorsHeader& header, const std::string& key) {
+  const auto found = header.metadata.find(key);
+  int64_t value = 0;
+  if (found == header.metadata.end() || !absl::SimpleAtoi(found->second, &value) ||
+      absl::StrCat(value) != found->second) {
+    return Bad(absl::StrCat("its metadata has no number '", key, "'"));
+  }
+  return value;
+}
+
+bool SameTensors(const std::vector<TensorEntry>& a, const std::vector<TensorEntry>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const TensorEntry& one, const TensorEntry& other) {
+    return one.name == other.name && one.dtype == other.dtype && one.shape == other.shape;
+  });
+}
+
+// A file whose header is proven to be what its writer would have made, but for spaces and order in the JSON.
+struct Plane {
+  PlaneHead head;
+  const uint8_t* data = nullptr;  // At a multiple of 4, of the size that the head says.
+
+  template <typename T>
+  const T* At(int64_t offset) const {
+    return reinterpret_cast<const T*>(data + offset);
+  }
+};
+
+absl::StatusOr<Plane> ParsePlane(std::span<const uint8_t> file, const SafetensorsHeader& header, int plane,
+                                 int64_t total) {
+  PlaneHead head{.plane = plane};
+  for (const auto& [key, value] :
+       {std::pair{"begin", &head.range.begin}, {"end", &head.range.end}, {"total", &head.total}}) {
+    const auto number = Number(header, key);
+    if (!number.ok()) return number.status();
+    *value = *number;
+  }
+  if (head.total != total || !IsInside(head.range, total)) {
+    return absl::InvalidArgumentError(absl::StrCat("a shard holds [", head.range.begin, ", ", head.range.end, ") of ",
+                                                   head.total, " elements; this state has ", total));
+  }
+  if (head.elements() > kMaxShardElements) return Bad(absl::StrCat("it has ", head.elements(), " elements"));
+  const auto named = header.metadata.find("precision");
+  const auto precision = ParsePrecision(named == header.metadata.end() ? "" : named->second);
+  if (!precision.ok()) return precision.status();
+  head.precision = *precision;
+  if (plane == 1) {
+    const TensorEntry* index = header.Find("exception_index");
+    if (index == nullptr || index->shape.size() != 1) return Bad("it has no tensor 'exception_index'");
+    head.exceptions = index->shape[0];
+    if (head.exceptions > head.elements()) return Bad("it has more exceptions than elements");
+  }
+  if (header.metadata != MetadataOf(head)) {
+    return Bad(absl::StrCat("its metadata is not that of plane ", plane, " of ", PrecisionName(head.precision)));
+  }
+  if (!SameTensors(header.tensors, TensorsOf(head))) return Bad("it has other tensors");
+  const uint8_t* data = file.data() + header.data_offset;
+  if (reinterpret_cast<uintptr_t>(data) % sizeof(uint32_t) != 0) return Bad("its data is not aligned to 4 bytes");
+  return Plane{head, data};
+}
+
+absl::Status CheckExponents(const Plane& plane) {
+  const int64_t n = plane.head.elements();
+  const int8_t* exponents = plane.At<int8_t>(BytesOfHalves(n));
+  const bool good = std::all_of(exponents, exponents + ExponentsOf(n), [](int8_t exponent) {
+    return exponent >= kernels::kMinPlaneExponent && exponent <= kernels::kMaxPlaneExponent;
+  });
+  return good ? absl::OkStatus() : Bad("an exponent is out of range");
+}
+
+// The k-th index; they are not aligned where the number of elements is odd.
+uint32_t ExceptionAt(const Plane& plane, int64_t tensor, int64_t k) {
+  uint32_t value;
+  std::memcpy(&value, plane.data + BytesOfHalves(plane.head.elements()) + 4 * (tensor * plane.head.exceptions + k), 4);
+  return value;
+}
+
+// Each exception is where its residual says so, and each such residual has one.
+absl::Status CheckExceptions(const Plane& plane) {
+  const int64_t n = plane.head.elements();
+  const int16_t* residual = plane.At<int16_t>(0);
+  int64_t next = 0;
+  for (int64_t k = 0; k < plane.head.exceptions; ++k) {
+    const int64_t index = ExceptionAt(plane, 0, k);
+    if (index < next || index >= n || residual[index] != kernels::kPlaneException) {
+      return Bad(absl::StrCat("exception ", k, " is out of order or of place"));
+    }
+    next = index + 1;
+  }
+  if (kernels::CountExceptions(residual, n) != plane.head.exceptions) return Bad("an exception is missing");
+  return absl::OkStatus();
+}
+
+void Merge(const Plane& plane0, const Plane* plane1, const MutableState& state) {
+  const int64_t n = plane0.head.elements(), begin = plane0.head.range.begin;
+  const uint16_t* const high = plane0.At<uint16_t>(0);
+  const uint16_t* const low = plane1 == nullptr ? nullptr : plane1->At<uint16_t>(0);
+  if (plane0.head.precision == Precision::kBf16) {
+    kernels::MergeBf16(high, nullptr, n, state.weights + begin);
+  } else {
+    kernels::MergeHalf(high, plane0.At<int8_t>(BytesOfHalves(n)), plane1 == nullptr ? nullptr : plane1->At<int16_t>(0),
+                       n, state.weights + begin);
+  }
+  for (int64_t k = 0; plane1 != nullptr && k < plane1->head.exceptions; ++k) {
+    const uint32_t bits = ExceptionAt(*plane1, 1, k);
+    std::memcpy(state.weights + begin + ExceptionAt(*plane1, 0, k), &bits, sizeof(bits));
+  }
+  kernels::MergeBf16(high + n, low == nullptr ? nullptr : low + n, n, state.first_moment + begin);
+  kernels::MergeBf16(high + 2 * n, low == nullptr ? nullptr : low + 2 * n, n, state.second_moment + begin);
+}
+
+}  // namespace
+
+absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
+                                     const MutableState& state) {
+  const auto header = ParseSafetensorsHeader(plane0, plane0.size());
+  if (!header.ok()) return header.status();
+  const auto format = header->metadata.find("format");
+  if (format == header->metadata.end() || format->second != kPlaneFormat) {
+    if (!plane1.empty()) return Bad(absl::StrCat("only ", kPlaneFormat, " has a second one"));
+    const auto range = ReadShard(plane0, state);  // Refuses what is not of format 1.
+    if (!range.ok()) return range.status();
+    return ReadState{.range = *range, .exact = true};
+  }
+  const auto first = ParsePlane(plane0, *header, 0, state.total);
+  if (!first.ok()) return first.status();
+  const PlaneHead& head = first->head;
+  if (head.precision != Precision::kBf16) {
+    if (absl::Status status = CheckExponents(*first); !status.ok()) return status;
+  }
+  if (plane1.empty()) {
+    Merge(*first, nullptr, state);
+    return ReadState{.range = head.range};
+  }
+  const auto header1 = ParseSafetensorsHeader(plane1, plane1.size());
+  if (!header1.ok()) return header1.status();
+  const auto second = ParsePlane(plane1, *header1, 1, state.total);
+  if (!second.ok()) return second.status();
+  if (second->head.range != head.range || head.precision != Precision::kExact ||
+      second->head.precision != Precision::kExact) {
+    return Bad("plane 0 and plane 1 are not of one range in the precision exact");
+  }
+  if (absl::Status status = CheckExceptions(*second); !status.ok()) return status;
+  Merge(*first, &*second, state);
+  return ReadState{.range = head.range, .exact = true};
+}
+
+}  // namespace rekindle::checkpoint

@@ -1,0 +1,253 @@
+#include "checkpoint/planes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <limits>
+#include <string>
+#include <thread>
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/planes_testing.h"
+#include "checkpoint/safetensors.h"
+#include "common/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr Precision kAll[] = {Precision::kExact, Precision::kFp16, Precision::kBf16};
+
+void ExpectNamed(const std::vector<uint8_t>& file, const WrittenPlane& written) {
+  EXPECT_EQ(written.xxh3, file.empty() ? "" : common::Xxh3_128Hex(file.data(), file.size()));
+}
+
+// `range` of `state` in `read`, and nothing else.
+void ExpectRange(const TestState& read, const TestState& state, const ShardRange& range) {
+  TestState expected(state.view().total);
+  const auto copy = [&](std::vector<float>& to, const std::vector<float>& from) {
+    std::copy(from.begin() + range.begin, from.begin() + range.end, to.begin() + range.begin);
+  };
+  copy(expected.weights, state.weights);
+  copy(expected.first_moment, state.first_moment);
+  copy(expected.second_moment, state.second_moment);
+  EXPECT_TRUE(read == expected) << range.begin << " " << range.end;
+}
+
+TEST(PlanesTest, ExactGivesEveryBitBack) {
+  const int64_t total = 11000;
+  for (const TestState& state : {TestState::Random(total, 1), Trained(total, 2), TestState(total)}) {
+    for (int64_t begin : {0, 1, 100, 1024}) {
+      for (int64_t n : {1, 2, 15, 16, 17, 1023, 1024, 1025, 4095, 4096, 4097, 9001}) {
+        const ShardRange range{.begin = begin, .end = begin + n};
+        const PlaneFiles files = WriteFiles(state, range, Precision::kExact);
+        ExpectNamed(files.plane0, files.written.plane0);
+        ExpectNamed(files.plane1, files.written.plane1);
+        const PlaneBytes bytes = SizeOfPlanes(total, range, Precision::kExact, files.written.exceptions);
+        EXPECT_EQ(bytes.plane0, files.written.plane0.bytes);
+        EXPECT_EQ(bytes.plane1, files.written.plane1.bytes);
+        TestState read(total);
+        const auto got = ReadPlanes(files.plane0, files.plane1, read.writable());
+        ASSERT_TRUE(got.ok()) << got.status();
+        EXPECT_TRUE(got->exact);
+        EXPECT_EQ(got->range, range);
+        ExpectRange(read, state, range);
+      }
+    }
+  }
+}
+
+TEST(PlanesTest, PlaneZeroAloneIsNear) {
+  const int64_t total = 5000;
+  const TestState state = Trained(total, 3);
+  for (Precision precision : kAll) {
+    const PlaneFiles files = WriteFiles(state, {.begin = 0, .end = total}, precision);
+    ExpectNamed(files.plane0, files.written.plane0);
+    EXPECT_EQ(files.plane1.empty(), precision != Precision::kExact);
+    TestState read(total);
+    const auto got = ReadPlanes(files.plane0, {}, read.writable());
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_FALSE(got->exact);
+    const bool bf16 = precision == Precision::kBf16;
+    for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
+      const double weight = state.weights[i];
+      // Of FP16, what is below 2^-29 of the largest weight of its block keeps an absolute error only.
+      const double error = std::abs(weight) * (bf16 ? 0x1p-8 : 0x1p-11) + (bf16 ? 0 : 0x1p-40);
+      ASSERT_LE(std::abs(read.weights[i] - weight), error) << i;
+      ASSERT_LE(std::abs(read.first_moment[i] - state.first_moment[i]), std::abs(state.first_moment[i]) * 0x1p-8);
+      ASSERT_LE(std::abs(read.second_moment[i] - state.second_moment[i]), state.second_moment[i] * 0x1p-8);
+    }
+  }
+}
+
+TEST(PlanesTest, SizesAreBounded) {
+  const ShardRange largest{.begin = kMaxShardElements, .end = 2 * kMaxShardElements};
+  const int64_t total = kMaxStateElements, n = kMaxShardElements;
+  const PlaneBytes most = SizeOfPlanes(total, largest, Precision::kExact, n);
+  EXPECT_LE(most.plane0, kMaxShardBytes);
+  EXPECT_LE(most.plane1, kMaxShardBytes);
+  EXPECT_LE(static_cast<double>(most.plane0), 0.51 * 12 * static_cast<double>(n));
+  EXPECT_EQ(SizeOfPlanes(total, largest, Precision::kBf16, n).plane1, 0);
+  // A header of the largest numbers has room before the data.
+  const TestState state = Trained(10, 1);
+  StateView view = state.view();
+  std::vector<uint8_t> plane0(2000), plane1(2000);
+  view.total = kMaxStateElements;
+  const ShardRange last{.begin = view.total - 10, .end = view.total};
+  for (const float** tensor : {&view.weights, &view.first_moment, &view.second_moment}) *tensor -= last.begin;
+  ASSERT_TRUE(WritePlanes(view, last, Precision::kExact, plane0, plane1).ok());
+}
+
+TEST(PlanesTest, EveryWeightMayBeAnException) {
+  for (int64_t n : {3, 1024, 3001, 9999}) {
+    TestState state(n);
+    for (size_t i = 0; i < state.weights.size(); ++i) state.weights[i] = i % 1024 == 0 ? 1.0f : 1.2345e-30f;
+    const PlaneFiles files = WriteFiles(state, {.begin = 0, .end = n}, Precision::kExact);
+    EXPECT_EQ(files.written.exceptions, n - (n + 1023) / 1024);
+    ExpectNamed(files.plane1, files.written.plane1);
+    TestState read(n);
+    ASSERT_TRUE(ReadPlanes(files.plane0, files.plane1, read.writable()).ok());
+    EXPECT_TRUE(read == state);
+  }
+}
+
+TEST(PlanesTest, TooLittleMemoryIsTold) {
+  const int64_t n = 4000;
+  TestState state = Trained(n, 5);
+  const ShardRange range{.begin = 0, .end = n};
+  const PlaneFiles files = WriteFiles(state, range, Precision::kExact);
+  ASSERT_GT(files.written.exceptions, 2);
+  std::vector<uint8_t> plane0 = files.plane0, plane1 = files.plane1;
+  const auto write = [&](size_t less0, size_t less1) {
+    return WritePlanes(state.view(), range, Precision::kExact, std::span(plane0).first(plane0.size() - less0),
+                       std::span(plane1).first(plane1.size() - less1));
+  };
+  ASSERT_TRUE(write(0, 0).ok());
+  EXPECT_EQ(plane1, files.plane1);  // The memory's size changes nothing.
+  EXPECT_TRUE(absl::IsResourceExhausted(write(0, 1).status()));
+  EXPECT_TRUE(absl::IsResourceExhausted(write(0, 8 * static_cast<size_t>(files.written.exceptions)).status()));
+  EXPECT_THAT(std::string(write(0, 9).status().message()), HasSubstr(std::to_string(plane1.size())));
+  EXPECT_TRUE(absl::IsInvalidArgument(write(0, 8 * static_cast<size_t>(files.written.exceptions) + 1).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(write(1, 0).status()));
+  for (const auto& [begin, end] : {std::pair{-1, 50}, {50, 50}, {60, 50}, {50, 4001}}) {
+    EXPECT_FALSE(WritePlanes(state.view(), {.begin = begin, .end = end}, Precision::kBf16, plane0, {}).ok());
+  }
+}
+
+TEST(PlanesTest, CountsNanAndInfinityEverywhere) {
+  TestState state = Trained(3000, 6);
+  EXPECT_EQ(WriteFiles(state, {.begin = 0, .end = 3000}, Precision::kExact).written.nonfinite, 0);
+  state.weights[2999] = std::numeric_limits<float>::quiet_NaN();
+  state.first_moment[0] = std::numeric_limits<float>::infinity();
+  state.second_moment[1500] = -std::numeric_limits<float>::infinity();
+  for (Precision precision : kAll) {
+    EXPECT_EQ(WriteFiles(state, {.begin = 0, .end = 3000}, precision).written.nonfinite, 3);
+    EXPECT_EQ(WriteFiles(state, {.begin = 1, .end = 2999}, precision).written.nonfinite, 1);
+  }
+}
+
+TEST(PlanesTest, ThreadsShareNothing) {
+  const int64_t total = 40000;
+  const TestState state = TestState::Random(total, 7);
+  const auto shards = SmallShards(total, 4);
+  std::vector<PlaneFiles> files(shards.size());
+  TestState read(total);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < shards.size(); ++i) {
+    threads.emplace_back([&, i] {
+      files[i] = WriteFiles(state, shards[i], Precision::kExact);
+      EXPECT_TRUE(ReadPlanes(files[i].plane0, files[i].plane1, read.writable()).ok());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_TRUE(read == state);
+}
+
+TEST(PlanesTest, ReadsFormatOne) {
+  const TestState state = TestState::Random(100, 8);
+  const ShardRange range{.begin = 20, .end = 70};
+  std::vector<uint8_t> shard(static_cast<size_t>(ShardBytes(100, range)));
+  ASSERT_TRUE(WriteShard(state.view(), range, shard).ok());
+  TestState read(100);
+  const auto got = ReadPlanes(shard, {}, read.writable());
+  ASSERT_TRUE(got.ok()) << got.status();
+  EXPECT_TRUE(got->exact);
+  ExpectRange(read, state, range);
+  EXPECT_FALSE(ReadPlanes(shard, shard, read.writable()).ok());
+}
+
+TEST(PlanesTest, PrecisionsHaveNames) {
+  for (Precision precision : kAll) EXPECT_EQ(*ParsePrecision(PrecisionName(precision)), precision);
+  EXPECT_THAT(std::string(ParsePrecision("fp32").status().message()), HasSubstr("exact, fp16, bf16"));
+}
+
+// What docs/ tells a reader in another language, with the standard library; and by safetensors itself where it is.
+constexpr char kPython[] = R"(python3 -c '
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+data = raw[8 + n:]
+spans = sorted(v["data_offsets"] for k, v in head.items() if k != "__metadata__")
+assert raw[8:9] == b"{" and spans[0][0] == 0 and spans[-1][1] == len(data)
+assert all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+def tensor(name, dtype, code, shape):
+    t = head[name]
+    assert t["dtype"] == dtype and t["shape"] == [shape], t
+    return struct.unpack("<%d%s" % (shape, code), data[slice(*t["data_offsets"])])
+half = tensor("weights", "F16", "e", 2051)
+exponent = tensor("weights_exponent", "I8", "b", 3)
+weights = [h * 2.0 ** exponent[i // 1024] for i, h in enumerate(half)]
+bits = tensor("second_moment", "BF16", "H", 2051)
+moment = [struct.unpack("<f", struct.pack("<I", b << 16))[0] for b in bits]
+try:
+    import numpy
+    from safetensors import safe_open
+except ImportError:
+    pass
+else:
+    with safe_open(sys.argv[1], "numpy") as file:
+        assert file.metadata()["precision"] == "exact" and file.metadata()["plane"] == "0"
+        loaded = file.get_tensor("weights").astype(numpy.float64)
+        scale = numpy.exp2(file.get_tensor("weights_exponent").astype(numpy.float64)).repeat(1024)[:len(loaded)]
+        assert (loaded * scale == weights).all()
+print(sum(weights), sum(moment))
+' )";
+
+TEST(PlanesTest, PythonReadsPlaneZero) {
+  char folder[] = "/tmp/rekindle-planes-XXXXXX";
+  const std::string path = std::string(::mkdtemp(folder)) + "/plane0.safetensors";
+  TestState state(2051);
+  for (int i = 0; i < 2051; ++i) {  // Values that 16 bits hold, in blocks of different exponents.
+    state.weights[static_cast<size_t>(i)] = std::ldexp(static_cast<float>(i % 1024 - 500), i / 1024 * 10);
+    state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i % 128) / 4;
+  }
+  const PlaneFiles files = WriteFiles(state, {.begin = 0, .end = 2051}, Precision::kExact);
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(files.plane0.data()), static_cast<std::streamsize>(files.plane0.size()));
+  std::string out;
+  if (FILE* pipe = ::popen((kPython + path).c_str(), "r")) {
+    char line[64];
+    while (::fgets(line, sizeof(line), pipe) != nullptr) out += line;
+    const int code = ::pclose(pipe);
+    ::unlink(path.c_str());
+    ::rmdir(folder);
+    if (WEXITSTATUS(code) == 127) GTEST_SKIP() << "python3 is not installed";
+  }
+  double weights = 0, moment = 0;
+  for (float weight : state.weights) weights += weight;
+  for (float value : state.second_moment) moment += value;
+  char expected[64];
+  std::snprintf(expected, sizeof(expected), "%.1f %.2f\n", weights, moment);
+  EXPECT_EQ(out, expected);
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
