@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/job_spec.h"
 #include "worker/data/text_files.h"
 
 namespace rekindle::coordinator {
@@ -61,7 +62,7 @@ absl::Status CheckStoreFolder(const std::string& store) {
 
 absl::Status CheckJobFiles(const v1::JobSpec& spec) {
   if (absl::Status text = CheckText(spec); !text.ok()) return text;
-  return spec.checkpoint().every_steps() > 0 ? CheckStoreFolder(spec.checkpoint().store()) : absl::OkStatus();
+  return TakesCheckpoints(spec.checkpoint()) ? CheckStoreFolder(spec.checkpoint().store()) : absl::OkStatus();
 }
 
 }  // namespace rekindle::coordinator

@@ -21,6 +21,8 @@ constexpr double kMaxParameters = 1e11;
 constexpr double kMaxMicroBatchTokens = 1 << 26;
 constexpr int kMaxTexts = 1000;
 constexpr size_t kMaxPathBytes = 4096;
+constexpr double kMaxCheckpointSeconds = 7 * 24 * 3600;
+constexpr double kMaxInterruptionsPerHour = 3600;
 
 const std::vector<std::string>& Precisions() {
   static const auto* names = new std::vector<std::string>{"fp32"};
@@ -111,7 +113,10 @@ void Fill(v1::JobSpec& spec, const Defaults& defaults) {
 
   auto& checkpoint = *spec.mutable_checkpoint();
   if (checkpoint.store().empty()) checkpoint.set_store(defaults.store);
-  if (!checkpoint.has_every_steps()) checkpoint.set_every_steps(50);
+  const bool says_when =
+      checkpoint.has_every_steps() || checkpoint.has_every_seconds() || !checkpoint.interval().empty();
+  if (!says_when) checkpoint.set_every_steps(50);
+  if (checkpoint.precision().empty()) checkpoint.set_precision("exact");
   if (checkpoint.keep_last() == 0) checkpoint.set_keep_last(2);
 
   auto& workers = *spec.mutable_workers();
@@ -218,9 +223,31 @@ void CheckStore(Checker& check, const std::string& field, const std::string& sto
                 field, absl::StrCat("'", store.substr(0, 200), "' is not supported; supported: file:///folder"));
 }
 
-void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
+void CheckWhen(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
   check.Range("spec.checkpoint.every_steps", checkpoint.every_steps(), 0, kMaxSteps);
-  if (checkpoint.every_steps() > 0 || !checkpoint.store().empty()) {
+  if (checkpoint.has_every_seconds()) {
+    check.Range("spec.checkpoint.every_seconds", checkpoint.every_seconds(), 1, kMaxCheckpointSeconds);
+  }
+  if (!checkpoint.interval().empty()) check.OneOf("spec.checkpoint.interval", checkpoint.interval(), {"auto"});
+  std::vector<std::string> given;
+  if (checkpoint.has_every_steps()) given.push_back("every_steps");
+  if (checkpoint.has_every_seconds()) given.push_back("every_seconds");
+  if (!checkpoint.interval().empty()) given.push_back("interval");
+  check.Require(given.size() <= 1, absl::StrCat("spec.checkpoint.", given.empty() ? "" : given.back()),
+                absl::StrCat("is one way too many to say when (", absl::StrJoin(given, " and "),
+                             "): keep one of every_steps, every_seconds and interval"));
+  if (!checkpoint.has_interruptions_per_hour()) return;
+  check.Range("spec.checkpoint.interruptions_per_hour", checkpoint.interruptions_per_hour(), 0,
+              kMaxInterruptionsPerHour);
+  check.Require(checkpoint.interval() == "auto", "spec.checkpoint.interruptions_per_hour",
+                "is used by spec.checkpoint.interval 'auto' alone: set that in place of every_steps or every_seconds, "
+                "or remove this");
+}
+
+void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
+  CheckWhen(check, checkpoint);
+  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact", "fp16", "bf16"});
+  if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty()) {
     CheckStore(check, "spec.checkpoint.store", checkpoint.store());
   }
   check.Range("spec.checkpoint.keep_last", checkpoint.keep_last(), 1, 1000);
@@ -236,6 +263,10 @@ bool IsUid(const std::string& name) {
 
 int MicroBatches(const v1::JobSpec& spec) {
   return spec.training().micro_batch() > 0 ? spec.training().global_batch() / spec.training().micro_batch() : 0;
+}
+
+bool TakesCheckpoints(const v1::JobSpec::Checkpoint& checkpoint) {
+  return checkpoint.every_steps() > 0 || checkpoint.has_every_seconds() || !checkpoint.interval().empty();
 }
 
 absl::Status CheckDefaults(const Defaults& defaults) {

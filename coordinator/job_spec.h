@@ -17,6 +17,9 @@ struct Defaults {
   std::string store;               // file:///folder
 };
 
+// Whether a resolved spec asks for checkpoints at all.
+bool TakesCheckpoints(const v1::JobSpec::Checkpoint& checkpoint);
+
 // INVALID_ARGUMENT when a default is not a valid value; names its source.
 absl::Status CheckDefaults(const Defaults& defaults);
 

@@ -41,7 +41,7 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"("evaluate_every":0,"evaluate_micro_batches":8},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
-          R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2}})",
+          R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
           &expected)
           .ok());
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, expected)) << resolved->DebugString();
@@ -71,6 +71,26 @@ TEST(JobSpec, ZeroIsAWishWhereItHasAMeaning) {
   EXPECT_EQ(resolved->optimizer().weight_decay(), 0);
   EXPECT_EQ(resolved->schedule().warmup_steps(), 0);
   EXPECT_EQ(resolved->checkpoint().every_steps(), 0);
+}
+
+TEST(JobSpec, AJobSaysWhenToTakeCheckpointsInOneWay) {
+  v1::JobSpec seconds = Small();
+  seconds.mutable_checkpoint()->set_every_seconds(90);
+  v1::JobSpec automatic = Small();
+  automatic.mutable_checkpoint()->set_interval("auto");
+  automatic.mutable_checkpoint()->set_interruptions_per_hour(0);
+  for (const v1::JobSpec& spec : {seconds, automatic}) {
+    const auto resolved = ResolveSpec(spec, kDefaults);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    EXPECT_FALSE(resolved->checkpoint().has_every_steps());
+    EXPECT_TRUE(TakesCheckpoints(resolved->checkpoint()));
+    const auto again = ResolveSpec(*resolved, kDefaults);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, *again));
+  }
+  v1::JobSpec never = Small();
+  never.mutable_checkpoint()->set_every_steps(0);
+  EXPECT_FALSE(TakesCheckpoints(ResolveSpec(never, kDefaults)->checkpoint()));
 }
 
 TEST(JobSpec, BatchSizesFitEachOther) {
@@ -173,6 +193,30 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
       {[](auto& s) { s.mutable_checkpoint()->set_store("file://relative"); }, "spec.checkpoint.store"},
       {[](auto& s) { s.mutable_checkpoint()->set_every_steps(-1); }, "spec.checkpoint.every_steps"},
       {[](auto& s) { s.mutable_checkpoint()->set_keep_last(-1); }, "spec.checkpoint.keep_last"},
+      {[](auto& s) { s.mutable_checkpoint()->set_every_seconds(0); },
+       "spec.checkpoint.every_seconds: 0 is out of range: use 1 to 604800"},
+      {[=](auto& s) { s.mutable_checkpoint()->set_every_seconds(nan); }, "spec.checkpoint.every_seconds: nan"},
+      {[](auto& s) { s.mutable_checkpoint()->set_interval("atuo"); },
+       "spec.checkpoint.interval: 'atuo' is not supported; did you mean 'auto'?"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_every_steps(10);
+         s.mutable_checkpoint()->set_every_seconds(60);
+       },
+       "spec.checkpoint.every_seconds: is one way too many to say when (every_steps and every_seconds): keep one of"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_every_steps(0);
+         s.mutable_checkpoint()->set_interval("auto");
+       },
+       "spec.checkpoint.interval: is one way too many to say when (every_steps and interval)"},
+      {[](auto& s) { s.mutable_checkpoint()->set_interruptions_per_hour(1); },
+       "spec.checkpoint.interruptions_per_hour: is used by spec.checkpoint.interval 'auto' alone"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_interval("auto");
+         s.mutable_checkpoint()->set_interruptions_per_hour(-1);
+       },
+       "spec.checkpoint.interruptions_per_hour: -1 is out of range"},
+      {[](auto& s) { s.mutable_checkpoint()->set_precision("fp61"); },
+       "spec.checkpoint.precision: 'fp61' is not supported; did you mean 'fp16'? supported: exact, fp16, bf16"},
   };
   for (const Case& c : cases) {
     v1::JobSpec spec = Small();

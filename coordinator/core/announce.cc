@@ -182,6 +182,10 @@ void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_r
     told = true;
   }
   if (!told) turn.Emit(&job, "resized", membership.reason());
+  if (!change.left.empty() || !change.drained.empty()) {
+    v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+    status->set_interruptions(status->interruptions() + 1);
+  }
 }
 
 }  // namespace
@@ -217,6 +221,8 @@ void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, c
   } else {
     Account(turn, job, change, redone, steps_redone, completed_at);
   }
+  job.record.mutable_membership()->set_interruptions(status->interruptions());
+  job.record.mutable_membership()->set_node_hours(status->node_hours());
   RememberNodes(turn.state, job);
   ForgetDead(job);
   job.must_save = true;

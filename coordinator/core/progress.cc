@@ -42,7 +42,7 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
     return "too many accusations or losses, or too long an error";
   }
   if (!Finite(report.micro_batch_seconds()) || !Finite(report.step_seconds()) || !Finite(report.step_seconds_p99()) ||
-      !Finite(report.tokens_per_second())) {
+      !Finite(report.tokens_per_second()) || !Finite(report.checkpoint_interval_seconds())) {
     return "a time or rate is negative or not finite";
   }
   if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
@@ -110,6 +110,7 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (report.completed_step() > status->step()) {
     status->set_step(report.completed_step());
     if (std::isfinite(report.loss())) status->set_loss(report.loss());
+    CountNodeHours(job, turn.now);
     job.completed_at = turn.now;
     job.start_failures.clear();
     if (report.completed_step() > job.formed_step) CloseFaults(job, turn.now, status->step_seconds());
@@ -148,6 +149,29 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
     if (known) turn.Emit(&job, "checkpoint_failed", text, report.node());
     Touch(job);
   }
+}
+
+// Rank 0 decides when checkpoints are taken, and why.
+void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  const std::string reason = Bounded(report.checkpoint_interval_reason());
+  const bool decides = job.record.membership().members(0).trainer() == report.trainer();
+  if (!decides || reason.empty() || reason == status->checkpoint_interval_reason()) return;
+  status->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds());
+  status->set_checkpoint_interval_reason(reason);
+  turn.Emit(&job, "checkpoint_interval", reason, report.node());
+  Touch(job);
+}
+
+// What interruptions are counted against.
+void CountNodeHours(Job& job, double now) {
+  constexpr double kHour = 3600;
+  const double since = std::max(job.completed_at, job.formed_at);
+  if (since == -kNever) return;
+  std::set<std::string> nodes;
+  for (const v1::Member& member : job.record.membership().members()) nodes.insert(member.node());
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->set_node_hours(status->node_hours() + static_cast<double>(nodes.size()) * (now - since) / kHour);
 }
 
 // The exit of a member is acknowledged to its agent once it is durable.
@@ -249,7 +273,10 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     }
     return true;
   }
-  if (IsCurrent(job, report)) TakeProgress(turn, job, report);
+  if (IsCurrent(job, report)) {
+    TakeProgress(turn, job, report);
+    TakeInterval(turn, job, report);
+  }
   CheckIdentity(turn, job, report.trainer());
   return true;
 }

@@ -41,7 +41,8 @@ void Checkpointer::Begin(int generation, int rank, int world_size, const TrainSt
   if (snapshot.ranges.empty()) return;
   if (busy_ || !tasks_.empty()) {
     lock.unlock();
-    Failed(absl::UnavailableError("the checkpoint before is still being written; raise checkpoint.every_steps"));
+    Failed(absl::UnavailableError(
+        "the checkpoint before is still being written; take them less often (checkpoint.every_steps)"));
     return;
   }
   copy_ = Copy::kStaging;

@@ -34,6 +34,8 @@ struct Membership {
   int source_rank = 0;
   std::string checkpoint;
   std::string reason;
+  int interruptions = 0;  // Of the job until this generation, in so many hours of its nodes.
+  double node_hours = 0;
 
   // The rank of `trainer`, or -1.
   int RankOf(const std::string& trainer) const;
@@ -80,6 +82,8 @@ struct Report {
   std::string restored;  // One sentence: what was restored last, and from where.
   std::string checkpoint_error;
   int checkpoints_failed = 0;
+  double checkpoint_interval_seconds = 0;  // As this trainer decided as rank 0.
+  std::string checkpoint_interval_reason;
   int64_t completed_step = 0;
   double loss = 0;
   double tokens_per_second = 0;

@@ -65,6 +65,8 @@ Membership FromProto(const v1::Membership& message) {
   membership.attempt = message.attempt();
   membership.interrupted = message.interrupted();
   membership.reason = message.reason();
+  membership.interruptions = message.interruptions();
+  membership.node_hours = message.node_hours();
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;
@@ -130,6 +132,8 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_restored(report.restored);
   message->set_checkpoint_error(report.checkpoint_error);
   message->set_checkpoints_failed(report.checkpoints_failed);
+  message->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds);
+  message->set_checkpoint_interval_reason(report.checkpoint_interval_reason);
   message->set_completed_step(static_cast<int32_t>(report.completed_step));
   message->set_loss(report.loss);
   message->set_tokens_per_second(report.tokens_per_second);

@@ -23,7 +23,8 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       parts_(std::move(parts)),
       reporter_(parts_.control),
       state_(TrainState::Zero(parts_.model.layout())),
-      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_) {
+      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
+      schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
     checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, options_.spec_digest, options_.keep_last,
@@ -125,6 +126,7 @@ absl::Status Engine::StepsOf(Generation& generation) {
   const bool restores = generation.membership.source == Membership::Source::kCheckpoint;
   if (restores) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   if (absl::Status status = TakeState(generation); !status.ok()) return status;
+  JoinSchedule(generation);
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
@@ -209,7 +211,7 @@ std::set<int> Engine::AssignedIn(const Generation& generation) const {
 }
 
 absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
-  const double start = common::SteadySeconds();
+  const double start = parts_.clock();
   generation.communicator.SetDeadlines({.progress_seconds = StepDeadline()});
   StepOutcome outcome;
   absl::Status status =
@@ -223,13 +225,18 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const int64_t before = state_.scalars.step;
   if (status = ApplyOrRedo(generation, outcome); !status.ok()) return status;
   if (state_.scalars.step == before) return absl::OkStatus();
-  TellStep(outcome, common::SteadySeconds() - start);
-  if (generation.membership.interrupted && before == generation.membership.step) {
+  const double seconds = parts_.clock() - start;
+  const bool was_interrupted = generation.membership.interrupted && before == generation.membership.step;
+  schedule_.StepDone(seconds, !was_interrupted && outcome.evaluation.micro_batches == 0);
+  TellStep(outcome, seconds);
+  if (was_interrupted) {
     parts_.metrics.Update([&](TrainerMetrics& m) { m.micro_batches_redone += steps_.computed(); });
   }
   parts_.timeline.Mark("step", generation_, state_.scalars.step, generation.communicator.world_size(),
                        steps_.computed());
-  BeginCheckpointIfDue(generation, outcome);
+  committed_step_ = std::max(committed_step_, outcome.committed_step);
+  FollowCheckpoints(generation);
+  BeginCheckpointIfDecided(generation, outcome);
   if (!outcome.yield || state_.scalars.step >= options_.spec.steps) return absl::OkStatus();
   *yielded = true;
   return Yield(generation, outcome.yield_with_checkpoint);
@@ -247,6 +254,7 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
+    schedule_.Stalled(stalled);
     parts_.metrics.Update([&](TrainerMetrics& m) { m.checkpoint_stall_seconds += stalled; });
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
@@ -294,7 +302,7 @@ absl::Status Engine::Finish(Generation& generation) {
   absl::Status status = steps_.Evaluate(state_.scalars, generation.communicator, &evaluation);
   if (!status.ok()) return status;
   TellEvaluation(evaluation);
-  if (checkpointer_ && options_.spec.checkpoint_every > 0) {
+  if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
     generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (status = CheckpointNow(generation); !status.ok()) return status;
   }

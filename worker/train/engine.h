@@ -16,8 +16,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/client.h"
+#include "common/clock.h"
 #include "worker/comm/communicator.h"
 #include "worker/train/batch_source.h"
+#include "worker/train/checkpoint_schedule.h"
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
 #include "worker/train/model.h"
@@ -58,6 +60,8 @@ struct EngineParts {
   checkpoint::CheckpointClient* checkpoints = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
+  // Seconds; what steps and checkpoints take, and when a checkpoint is due. No number that is trained depends on it.
+  std::function<double()> clock = common::SteadySeconds;
 };
 
 class Engine {
@@ -76,7 +80,6 @@ class Engine {
     const Membership& membership;
     int rank;
     comm::Communicator& communicator;
-    int64_t checkpoint_begun = -1;  // Step of the newest snapshot begun in it.
   };
 
   bool AwaitMembership(Membership* membership);
@@ -88,6 +91,7 @@ class Engine {
   absl::Status TakeState(Generation& generation);
   absl::Status RestoreCheckpoint(const Membership& membership);
   std::set<int> AssignedIn(const Generation& generation) const;
+  void JoinSchedule(const Generation& generation);
   absl::Status OneStep(Generation& generation, bool* yielded);
   absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
   absl::Status Yield(Generation& generation, bool with_checkpoint);
@@ -95,7 +99,8 @@ class Engine {
 
   int MostShards(int world_size) const;
   StepExtras ExtrasFor(const Generation& generation);
-  void BeginCheckpointIfDue(Generation& generation, const StepOutcome& outcome);
+  void FollowCheckpoints(const Generation& generation);
+  void BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome);
   absl::Status CheckpointNow(Generation& generation);
 
   void TellStep(const StepOutcome& outcome, double seconds);
@@ -114,8 +119,10 @@ class Engine {
   StepTimes times_;
   StepRunner steps_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
-  int64_t committed_step_ = -1;                 // Newest durable checkpoint this rank knows.
-  int generation_ = 0;                          // The newest this engine has been in.
+  CheckpointSchedule schedule_;
+  int checkpoints_failed_ = 0;   // As far as the schedule knows.
+  int64_t committed_step_ = -1;  // Newest durable checkpoint this rank knows.
+  int generation_ = 0;           // The newest this engine has been in.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

@@ -1,7 +1,8 @@
 // The engine's dealings with checkpoints, and what it tells of them and of its steps.
 #include <algorithm>
 #include <map>
-#include <thread>
+#include <set>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -66,19 +67,47 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
     ShardNotes notes = checkpointer_->TakeNotes();
     extras.checkpoint_step = notes.step;
     extras.shards = std::move(notes.refs);
+    const int64_t next = state_.scalars.step + 1;
+    extras.begin_checkpoint = generation.rank == 0 && schedule_.Due(parts_.clock(), next, times_.step_seconds());
   }
   return extras;
 }
 
-// Due when `checkpoint_every` steps have passed since the newest that is durable, or was begun in this generation:
-// one that a change of membership cut off is made up for at once. Every rank decides the same.
-void Engine::BeginCheckpointIfDue(Generation& generation, const StepOutcome& outcome) {
-  if (!checkpointer_ || options_.spec.checkpoint_every <= 0) return;
-  committed_step_ = std::max(committed_step_, outcome.committed_step);
-  const int64_t base = std::max({committed_step_, generation.checkpoint_begun, int64_t{0}});
+void Engine::JoinSchedule(const Generation& generation) {
+  const Membership& membership = generation.membership;
+  std::set<std::string> nodes;
+  for (const Member& member : membership.members) nodes.insert(member.node);
+  const double now = parts_.clock();
+  schedule_.Joined(now, {static_cast<int>(nodes.size()), membership.interruptions, membership.node_hours});
+  if (membership.source != Membership::Source::kRank) schedule_.Restarted(now, state_.scalars.step);
+  FollowCheckpoints(generation);
+}
+
+// Every rank's schedule learns what became of the saves: any of them may be rank 0 next.
+void Engine::FollowCheckpoints(const Generation& generation) {
+  if (!checkpointer_) return;
+  const double now = parts_.clock();
+  const CheckpointStatus status = checkpointer_->Status();
+  if (status.failed > std::exchange(checkpoints_failed_, status.failed)) schedule_.Failed(now);
+  if (!status.committed.manifest.empty()) committed_step_ = std::max(committed_step_, status.committed.step);
+  schedule_.Durable(now, committed_step_);
+  if (generation.rank != 0 || schedule_.reason() == reporter_.Snapshot().checkpoint_interval_reason) return;
+  log::Info("checkpoint interval", {{"seconds", schedule_.interval_seconds()}, {"reason", schedule_.reason()}});
+  reporter_.Update(
+      [&](Report& r) {
+        r.checkpoint_interval_seconds = schedule_.interval_seconds();
+        r.checkpoint_interval_reason = schedule_.reason();
+      },
+      false);
+}
+
+// Rank 0 announced it in this step's message, so that every rank saves the same step whatever its clock says.
+void Engine::BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome) {
   const int64_t step = state_.scalars.step;
-  if (step >= options_.spec.steps || step - base < options_.spec.checkpoint_every) return;
-  generation.checkpoint_begun = step;
+  if (!checkpointer_ || !outcome.begin_checkpoint || step >= options_.spec.steps) return;
+  if (outcome.yield) return;  // The generation ends here: nobody would gather the shards.
+  schedule_.Begun(parts_.clock(), step);
+  parts_.timeline.Mark("checkpoint", generation_, step, generation.communicator.world_size());
   checkpointer_->Begin(generation_, generation.rank, generation.communicator.world_size(), state_);
 }
 

@@ -11,6 +11,21 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 1 << 20;
 
+CheckpointSpec ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
+  CheckpointSpec out;
+  if (checkpoint.interval() == "auto") {
+    out.kind = CheckpointSpec::Kind::kAuto;
+    if (checkpoint.has_interruptions_per_hour()) out.interruptions_per_hour = checkpoint.interruptions_per_hour();
+  } else if (checkpoint.has_every_seconds()) {
+    out.kind = CheckpointSpec::Kind::kEverySeconds;
+    out.every_seconds = checkpoint.every_seconds();
+  } else if (checkpoint.every_steps() > 0) {
+    out.kind = CheckpointSpec::Kind::kEverySteps;
+    out.every_steps = checkpoint.every_steps();
+  }
+  return out;
+}
+
 TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
   TrainSpec out;
   out.seed = static_cast<uint64_t>(spec.seed());
@@ -22,7 +37,7 @@ TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();
-  out.checkpoint_every = spec.checkpoint().every_steps();
+  out.checkpoint = ToCheckpointSpec(spec.checkpoint());
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
   out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
                    optimizer.weight_decay()};

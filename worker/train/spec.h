@@ -23,6 +23,14 @@ struct ScheduleSpec {
   double final_ratio = 0;  // [0, 1]; cosine: learning rate of the last step as a share of the highest.
 };
 
+struct CheckpointSpec {
+  enum class Kind { kNever, kEverySteps, kEverySeconds, kAuto };
+  Kind kind = Kind::kNever;
+  int64_t every_steps = 0;             // kEverySteps; > 0.
+  double every_seconds = 0;            // kEverySeconds; > 0.
+  double interruptions_per_hour = -1;  // kAuto: of one node, as the job states it. Below 0: measured.
+};
+
 struct TrainSpec {
   uint64_t seed = 0;
   int steps = 0;
@@ -33,9 +41,9 @@ struct TrainSpec {
   double clip_norm = 0;    // 0: no clipping.
   int evaluate_every = 0;  // Steps; 0: only at the end.
   int evaluate_micro_batches = 0;
-  int checkpoint_every = 0;  // Steps; 0: no checkpoints.
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
+  CheckpointSpec checkpoint;
 
   // M: micro-batches of a step. At most kMaxMicroBatches.
   int micro_batches() const { return global_batch / micro_batch; }

@@ -121,6 +121,7 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
                       .record = accumulator_.record(),
                       .evaluation = std::move(outcome->evaluation),
                       .committed_step = extras.committed_step,
+                      .begin_checkpoint = extras.begin_checkpoint,
                       .checkpoint_step = extras.checkpoint_step,
                       .shards = extras.shards};
   const StepMessageLayout layout{static_cast<int>(model_.layout().parameters.size()), extras.most_shards};
@@ -142,6 +143,7 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
     outcome->committed_step = std::max(outcome->committed_step, decoded->committed_step);
     outcome->messages.push_back(*std::move(decoded));
   }
+  outcome->begin_checkpoint = outcome->messages.front().begin_checkpoint;
   return absl::OkStatus();
 }
 

@@ -29,6 +29,7 @@ struct StepOutcome {
   StepRecord evaluation;  // Of the weights at `record.step`; no micro-batches: none was due.
   bool yield = false;     // Somebody was asked to: all stop at the next boundary.
   bool yield_with_checkpoint = false;
+  bool begin_checkpoint = false;      // Rank 0 decided that the state after this step is saved.
   int64_t committed_step = -1;        // Newest durable checkpoint that any rank knows.
   GradientView gradient;              // Reduced; valid until the next Run.
   std::vector<StepMessage> messages;  // By rank.
@@ -38,6 +39,7 @@ struct StepOutcome {
 struct StepExtras {
   bool yield = false;
   bool yield_with_checkpoint = false;
+  bool begin_checkpoint = false;
   int64_t committed_step = -1;
   int64_t checkpoint_step = 0;
   std::vector<checkpoint::ShardRef> shards;

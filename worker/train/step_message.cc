@@ -5,9 +5,10 @@
 namespace rekindle::train {
 namespace {
 
-constexpr size_t kHeaderBytes = 5 * sizeof(int64_t);  // Step, attempt, yield flags, committed and checkpoint step.
+constexpr size_t kHeaderBytes = 5 * sizeof(int64_t);  // Step, attempt, flags, committed and checkpoint step.
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;
+constexpr int64_t kBeginCheckpoint = 4;
 
 void Append(std::vector<uint8_t>* out, std::span<const uint8_t> bytes) {
   out->insert(out->end(), bytes.begin(), bytes.end());
@@ -24,7 +25,8 @@ std::vector<uint8_t> Encode(const StepMessage& message, const StepMessageLayout&
   RecordWriter header;
   header.Put<int64_t>(message.step);
   header.Put<int64_t>(message.attempt);
-  header.Put<int64_t>((message.yield ? kYield : 0) | (message.yield_with_checkpoint ? kYieldWithCheckpoint : 0));
+  header.Put<int64_t>((message.yield ? kYield : 0) | (message.yield_with_checkpoint ? kYieldWithCheckpoint : 0) |
+                      (message.begin_checkpoint ? kBeginCheckpoint : 0));
   header.Put<int64_t>(message.committed_step);
   header.Put<int64_t>(message.checkpoint_step);
   std::vector<uint8_t> out = header.Take();
@@ -42,15 +44,16 @@ absl::StatusOr<StepMessage> Decode(std::span<const uint8_t> bytes, const StepMes
                                       std::to_string(layout.bytes()));
   }
   StepMessage message;
-  int64_t yield = 0;
+  int64_t flags = 0;
   RecordReader header(bytes.first(kHeaderBytes));
   header.Get(&message.step);
   header.Get(&message.attempt);
-  header.Get(&yield);
+  header.Get(&flags);
   header.Get(&message.committed_step);
   header.Get(&message.checkpoint_step);
-  message.yield = (yield & kYield) != 0;
-  message.yield_with_checkpoint = (yield & kYieldWithCheckpoint) != 0;
+  message.yield = (flags & kYield) != 0;
+  message.yield_with_checkpoint = (flags & kYieldWithCheckpoint) != 0;
+  message.begin_checkpoint = (flags & kBeginCheckpoint) != 0;
   bytes = bytes.subspan(kHeaderBytes);
   const auto parameters = static_cast<size_t>(layout.parameters);
   absl::Status status = DecodeRecord(bytes.first(RecordBytes(parameters)), parameters, &message.record);

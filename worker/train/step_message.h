@@ -22,9 +22,10 @@ struct StepMessage {
   bool yield = false;
   bool yield_with_checkpoint = false;
   StepRecord record;
-  StepRecord evaluation;        // Of this rank's share of the validation micro-batches; no maxima.
-  int64_t committed_step = -1;  // Of the newest checkpoint this rank knows to be durable.
-  int64_t checkpoint_step = 0;  // Of the shards below.
+  StepRecord evaluation;          // Of this rank's share of the validation micro-batches; no maxima.
+  int64_t committed_step = -1;    // Of the newest checkpoint this rank knows to be durable.
+  bool begin_checkpoint = false;  // Of the state after this step. Rank 0's counts: it decides for all.
+  int64_t checkpoint_step = 0;    // Of the shards below.
   std::vector<checkpoint::ShardRef> shards;
 };
 

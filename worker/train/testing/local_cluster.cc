@@ -25,7 +25,6 @@ v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {
   resolved.mutable_training()->set_global_batch(spec.global_batch);
   resolved.mutable_training()->set_micro_batch(spec.micro_batch);
   resolved.mutable_training()->set_reduce(spec.exact ? "exact" : "fp32");
-  resolved.mutable_checkpoint()->set_every_steps(spec.checkpoint_every);
   *job.mutable_spec() = resolved;
   return record;
 }
@@ -239,14 +238,16 @@ class LocalTrainer::Tracked final : public comm::Communicator {
 };
 
 LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec, const std::string& node,
-                           int incarnation)
+                           int incarnation, LocalTrainerOptions local)
     : coordinator_(coordinator),
       node_(node),
       id_(node + "/0/" + std::to_string(incarnation)),
-      timeline_("", id_),
+      timeline_(local.timeline, id_),
       listener_(*comm::Listener::Create("127.0.0.1:0", LocalCoordinator::kSecret)) {
   coordinator_.Feed(core::NodeReported{NodeReportOf(node_, id_, true)});
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()));
+  model_.before_backward = std::move(local.before_backward);
+  if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
   EngineOptions options;
   options.trainer = id_;
   options.spec = spec;
@@ -267,8 +268,10 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                                                                      .batches = batches_,
                                                                      .control = *control_,
                                                                      .connect = std::move(connect),
+                                                                     .checkpoints = checkpoints_.get(),
                                                                      .metrics = metrics_,
-                                                                     .timeline = timeline_});
+                                                                     .timeline = timeline_,
+                                                                     .clock = std::move(local.clock)});
   thread_ = std::thread([this] { (void)engine_->Run(); });
 }
 

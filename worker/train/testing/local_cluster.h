@@ -3,6 +3,7 @@
 #define REKINDLE_WORKER_TRAIN_TESTING_LOCAL_CLUSTER_H_
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,10 +11,12 @@
 #include <thread>
 #include <vector>
 
+#include "common/clock.h"
 #include "coordinator/core/cluster.h"
 #include "worker/comm/host_communicator.h"
 #include "worker/train/engine.h"
 #include "worker/train/testing/bigram_model.h"
+#include "worker/train/testing/memory_checkpoints.h"
 
 namespace rekindle::train {
 
@@ -52,10 +55,19 @@ class LocalCoordinator {
   std::jthread ticker_;
 };
 
+// What a test gives a trainer beside its place. All that is named here outlives it.
+struct LocalTrainerOptions {
+  MemoryCheckpoints* checkpoints = nullptr;  // Null: no store.
+  std::function<double()> clock = common::SteadySeconds;
+  std::function<void(int64_t step, int index)> before_backward;
+  std::string timeline;  // A file; empty: none.
+};
+
 // One trainer: an engine with its own model, listener and line to the coordinator.
 class LocalTrainer {
  public:
-  LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec, const std::string& node, int incarnation);
+  LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec, const std::string& node, int incarnation,
+               LocalTrainerOptions options = {});
   ~LocalTrainer();
 
   // As kill -9: silent to the coordinator, its connections closed, and its process reported dead by its agent.
@@ -79,6 +91,7 @@ class LocalTrainer {
   std::unique_ptr<Control> control_;
   std::mutex mutex_;
   comm::Communicator* communicator_ = nullptr;  // The living one.
+  std::unique_ptr<checkpoint::CheckpointClient> checkpoints_;
   std::unique_ptr<Engine> engine_;
   std::thread thread_;
 };

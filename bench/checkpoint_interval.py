@@ -1,0 +1,96 @@
+"""What checkpoints cost on real spot traces, saves and lost work together: interval auto beside fixed intervals."""
+import argparse
+import csv
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+from _bench_json import REPO, Report
+
+TRACES = REPO.parent / "shared" / "traces"
+FIXED = [10, 30, 60, 300, 600, 1800, 3600]
+# (what a save costs training, what it takes until durable), seconds: a small model, a large one, a slow store.
+SAVES = {"cheap": (0.05, 3), "usual": (0.5, 15), "dear": (5, 90)}
+RATIO = 1.3  # To the fixed interval that is best in hindsight for that very trace and cost, which nobody knows.
+
+
+def program():
+    build = os.environ.get("REKINDLE_BUILD", "")
+    path = pathlib.Path(build, "bin", "rekindle-bench-checkpoint-interval")
+    if not build or not path.exists():
+        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-checkpoint-interval; "
+                 "use scripts/bench checkpoint_interval")
+    return str(path)
+
+
+def merged(segments):
+    """Neighbours of the same count as one."""
+    out = []
+    for seconds, nodes in segments:
+        if out and out[-1][1] == nodes:
+            out[-1][0] += seconds
+        else:
+            out.append([seconds, nodes])
+    return out
+
+
+def traces():
+    """{name: [[seconds, nodes], ...]}: one zone each."""
+    found = {}
+    for entry in json.loads((TRACES / "manifest.json").read_text()):
+        gap = entry.get("gap_seconds")
+        path = TRACES / entry["file"]
+        if not gap or "ticks" not in entry or not path.exists():
+            continue
+        with open(path, newline="") as file:
+            rows = list(csv.DictReader(file))
+        for zone in entry["ticks"]:
+            counts = [int(row[zone]) for row in rows if row[zone] != ""]
+            found[f"{path.stem}/{zone}"] = merged([[gap, n] for n in counts])
+    path = TRACES / "count_a100_gcp_2021-12-11.csv"
+    if path.exists():
+        with open(path, newline="") as file:
+            rows = [(float(row["seconds"]), int(row["count"])) for row in csv.DictReader(file)]
+        found[path.stem] = merged([[b[0] - a[0], a[1]] for a, b in zip(rows, rows[1:])])
+    return found
+
+
+def play(segments, loses, save, write):
+    request = {"segments": segments, "loses": loses, "save_seconds": save, "write_seconds": write, "fixed": FIXED}
+    done = subprocess.run([program()], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: the simulation exited with {done.returncode}")
+    return json.loads(done.stdout)["policies"]
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench checkpoint_interval", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    args = p.parse_args()
+    report = Report("checkpoint_interval")
+    if not (TRACES / "manifest.json").exists():
+        print("no spot traces beside the checkout: nothing is measured", file=sys.stderr)
+        report.result["skipped"] = "no spot traces beside the checkout"
+        return report.finish(args.report)
+
+    names = ["auto"] + [str(s) for s in FIXED]
+    found = traces()
+    for loses, meaning in (("any", "every interruption loses the state"), ("all", "a live replica answers, while one is left")):
+        print(f"\n{meaning}: % of the time spent on saves + lost, mean of {len(found)} traces", file=sys.stderr)
+        print(f"{'save':>8} " + " ".join(f"{name:>14}" for name in names), file=sys.stderr)
+        for cost, (save, write) in SAVES.items():
+            runs = [play(segments, loses, save, write) for segments in found.values()]
+            total = lambda run, name: 100 * (run[name]["saves"] + run[name]["lost"])
+            mean = lambda name, part: statistics.mean(100 * run[name][part] for run in runs)
+            print(f"{cost:>8} " + " ".join(f"{mean(n, 'saves'):6.2f} +{mean(n, 'lost'):6.2f}" for n in names), file=sys.stderr)
+            best = statistics.mean(min(total(run, n) for n in names[1:]) for run in runs)
+            report.add(f"waste_{cost}_{loses}", statistics.mean(total(run, "auto") for run in runs), "%", peer=best,
+                       target_ratio=RATIO if loses == "any" else None, lower_is_better=True)
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,60 @@
+#include "worker/train/save_cost.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace rekindle::train {
+namespace {
+
+constexpr size_t kSteps = 50;
+constexpr size_t kSaves = 5;
+constexpr size_t kLeastSteps = 3;  // Fewer say nothing of a slowdown; the stall is known all the same.
+
+void Add(double value, size_t most, std::deque<double>* values) {
+  values->push_back(value);
+  if (values->size() > most) values->pop_front();
+}
+
+// Precondition: not empty.
+double Median(const std::deque<double>& values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  const auto middle = sorted.begin() + static_cast<long>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+}  // namespace
+
+void SaveCost::ForgetSteps() {
+  usual_steps_.clear();
+  in_flight_ = false;
+}
+
+void SaveCost::Step(double seconds, bool usual) {
+  if (!usual) return;
+  if (!in_flight_) return Add(seconds, kSteps, &usual_steps_);
+  if (usual_steps_.size() >= kLeastSteps) slowed_ += seconds - Median(usual_steps_);
+}
+
+void SaveCost::Begun(double now) {
+  in_flight_ = true;
+  begun_at_ = now;
+  stalled_ = 0;
+  slowed_ = 0;
+}
+
+void SaveCost::Stalled(double seconds) { stalled_ += seconds; }
+
+void SaveCost::Durable(double now) {
+  if (!in_flight_) return;
+  in_flight_ = false;
+  // The steps' seconds contain the stall; where they are noise, the stall alone is sure.
+  Add(std::max(stalled_, slowed_), kSaves, &training_);
+  Add(std::max(0.0, now - begun_at_), kSaves, &durable_);
+}
+
+double SaveCost::training_seconds() const { return Median(training_); }
+
+double SaveCost::durable_seconds() const { return Median(durable_); }
+
+}  // namespace rekindle::train

@@ -1,0 +1,39 @@
+// A checkpoint store in memory that the trainers of a test share, without a service.
+#ifndef REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
+#define REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "checkpoint/client.h"
+
+namespace rekindle::train {
+
+// Thread-safe. Must outlive its clients.
+class MemoryCheckpoints {
+ public:
+  std::unique_ptr<checkpoint::CheckpointClient> ClientOf(const std::string& trainer);
+  // While broken nothing becomes durable.
+  void SetBroken(bool broken);
+  // Of all manifests, oldest first.
+  std::vector<checkpoint::ManifestName> Names();
+
+ private:
+  class Client;
+  class Staged;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool broken_ = false;
+  std::map<std::string, std::vector<float>> shards_;  // By name: weights, first and second moments of the range.
+  std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;
+  std::map<std::string, checkpoint::ShardRange> ranges_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
