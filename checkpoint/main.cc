@@ -36,6 +36,7 @@ struct Flags {
   uint64_t memory_limit = uint64_t{4} << 30;
   std::string shm_dir = "/dev/shm";
   std::string metrics;
+  uint64_t bandwidth = 0;
 };
 
 // The node's folder, its canonical path, and the lock that this process holds on it for its life.
@@ -92,7 +93,12 @@ absl::Status Run(const Flags& flags) {
     if (!address.ok()) return address.status();
     log::Info("metrics", {{"address", *address}});
   }
-  CheckpointService service(*common::PosixFileSystem(), staging, metrics);
+  common::ObjectStoreOptions objects;
+  if (flags.bandwidth > 0) {
+    const auto rate = static_cast<double>(flags.bandwidth);
+    objects.bandwidth = std::make_shared<common::TokenBucket>(rate, rate);
+  }
+  CheckpointService service(*common::PosixFileSystem(), staging, metrics, objects);
   common::ServerOptions options;
   options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
   options.max_message_bytes = kMaxServiceMessage;
@@ -118,6 +124,9 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50))
       ->capture_default_str();
   app.add_option("--shm-dir", flags.shm_dir, "Folder of the shared memory, a tmpfs")->capture_default_str();
+  app.add_option("--bandwidth", flags.bandwidth, "Bytes a second to and from buckets, as 100MiB; 0: no cap")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");
   try {
     app.parse(argc, argv);

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/store.h"
+#include "checkpoint/store_uri.h"
 #include "common/file.h"
 #include "common/metrics.h"
 #include "rekindle/v1/checkpoint.grpc.pb.h"
@@ -18,8 +19,9 @@ namespace rekindle::checkpoint {
 
 class CheckpointService final : public v1::Checkpoints::Service {
  public:
-  // None is owned; all must outlive it.
-  CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics);
+  // None is owned; all must outlive it. `objects`: how buckets are used.
+  CheckpointService(common::FileSystem& fs, Staging& staging, common::Metrics& metrics,
+                    const common::ObjectStoreOptions& objects = {});
 
   grpc::Status OpenStaging(grpc::ServerContext*, const v1::OpenStagingRequest*, v1::OpenStagingReply*) override;
   grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::ShardRef*) override;
@@ -43,7 +45,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   // Runs one call: its time, its failure in metrics and log, its status for gRPC.
   grpc::Status Run(const char* operation, const std::function<absl::Status()>& call);
 
-  common::FileSystem& fs_;
+  StoreOpener stores_;
   Staging& staging_;
   common::Metrics& metrics_;
   const std::string incarnation_;
