@@ -2,16 +2,15 @@
 
 #include <utility>
 
-#include "checkpoint/store.h"
+#include "checkpoint/store_uri.h"
 #include "common/file.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
 absl::StatusOr<Store> OpenStore(const std::string& uri) {
-  auto folder = StoreFolder(uri);
-  if (!folder.ok()) return folder.status();
-  return Store(*common::PosixFileSystem(), *std::move(folder));
+  static StoreOpener* opener = new StoreOpener(*common::PosixFileSystem());
+  return opener->Open(uri);
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ struct Flags {
   uint64_t peer_memory = uint64_t{4} << 30;
   std::string peer_listen = "127.0.0.1:0";
   std::string metrics;
+  uint64_t bandwidth = 0;
 };
 
 // All that a service is made of, in the order in which it may be taken apart again.
@@ -124,7 +125,13 @@ absl::Status Run(const Flags& flags) {
   }
   const auto peer_server = ServePeers(flags, node.peer_service);
   if (!peer_server.ok()) return peer_server.status();
+  common::ObjectStoreOptions objects;
+  if (flags.bandwidth > 0) {
+    const auto rate = static_cast<double>(flags.bandwidth);
+    objects.bandwidth = std::make_shared<common::TokenBucket>(rate, rate);
+  }
   CheckpointService service({.fs = *common::PosixFileSystem(),
+                             .objects = objects,
                              .staging = node.staging,
                              .own = node.own,
                              .copies = node.copies,
@@ -167,6 +174,9 @@ int main(int argc, char** argv) {
          "needs REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE")
       ->capture_default_str();
   app.add_option("--shm-dir", flags.shm_dir, "Folder of the shared memory, a tmpfs")->capture_default_str();
+  app.add_option("--bandwidth", flags.bandwidth, "Bytes a second to and from buckets, as 100MiB; 0: no cap")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
   app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");
   try {
     app.parse(argc, argv);

@@ -36,15 +36,10 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
                       .generation = owner.generation()};
 }
 
-absl::StatusOr<Store> OpenStore(common::FileSystem& fs, const std::string& uri) {
-  auto folder = StoreFolder(uri);
-  if (!folder.ok()) return folder.status();
-  return Store(fs, *std::move(folder));
-}
-
 }  // namespace
 
-CheckpointService::CheckpointService(Parts parts) : parts_(std::move(parts)), incarnation_(RandomId()) {}
+CheckpointService::CheckpointService(Parts parts)
+    : parts_(std::move(parts)), stores_(parts_.fs, parts_.objects), incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
   const double start = common::SteadySeconds();
@@ -68,7 +63,7 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
   // Told now rather than after the copy.
-  if (const auto folder = StoreFolder(request.store()); !folder.ok()) return folder.status();
+  if (absl::Status status = CheckStoreUri(request.store()); !status.ok()) return status;
   int64_t bytes = 0;
   if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {
     return absl::InvalidArgumentError("a segment must have 1 byte to 64 MiB");
@@ -83,7 +78,7 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
 absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  auto store = OpenStore(parts_.fs, request.store());
+  auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
   const auto segment = parts_.staging.Find(*owner, request.segment());
   if (!segment.ok()) return segment.status();
@@ -115,7 +110,7 @@ void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, i
 
 absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
                                                 v1::WriteManifestReply* reply) {
-  auto store = OpenStore(parts_.fs, request.store());
+  auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
   if (request.keep_last() < 0) return absl::InvalidArgumentError("keep_last is negative");
   const auto manifest = FromProto(request.manifest());
@@ -130,7 +125,7 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
 }
 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
-  auto store = OpenStore(parts_.fs, request.store());
+  auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
   const auto newest = parts_.tiers.FindNewest(*store, request.job_uid());
   if (!newest.ok()) return newest.status();
@@ -149,7 +144,7 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
                                           v1::RestoreReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
-  auto store = OpenStore(parts_.fs, request.store());
+  auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();

@@ -12,6 +12,7 @@
 #include "checkpoint/peers.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/store.h"
+#include "checkpoint/store_uri.h"
 #include "checkpoint/tiers.h"
 #include "common/file.h"
 #include "common/metrics.h"
@@ -25,6 +26,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   // `address`: where peers reach this node; empty: not at all.
   struct Parts {
     common::FileSystem& fs;
+    common::ObjectStoreOptions objects;  // How buckets are used.
     Staging& staging;
     MemoryTier& own;
     MemoryTier& copies;
@@ -59,6 +61,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   void FillInfo(v1::GetInfoReply* reply) const;
 
   const Parts parts_;
+  StoreOpener stores_;
   const std::string incarnation_;
 };
 

@@ -152,8 +152,8 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
 }
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {
-  auto s3 = service_.Client("t", "s3://bucket/folder");
-  const auto unsupported = s3->Stage(1, 10, kTotal, CutShards(kTotal, 1));
+  auto ftp = service_.Client("t", "ftp://host/folder");
+  const auto unsupported = ftp->Stage(1, 10, kTotal, CutShards(kTotal, 1));
   EXPECT_TRUE(absl::IsInvalidArgument(unsupported.status()));
   EXPECT_THAT(std::string(unsupported.status().message()), HasSubstr("file:///folder"));
   std::ofstream(service_.dir() + "/file") << "x";

@@ -5,14 +5,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "checkpoint/store_files.h"
 #include "common/hash.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr size_t kPiece = 1 << 20;
 constexpr char kManifestSuffix[] = ".json";
-constexpr char kUriScheme[] = "file://";
 
 absl::Status CheckJob(const std::string& job_uid) {
   if (IsSafeName(job_uid)) return absl::OkStatus();
@@ -29,19 +28,6 @@ absl::Status CheckRef(const ShardRef& ref) {
   return absl::InvalidArgumentError("a shard must be named by its XXH3-128 in hex and have 1 byte to 64 MiB");
 }
 
-// `source` in pieces, each given to `sink` at its offset; DATA_LOSS when it ends early.
-absl::Status ForPieces(const common::ReadableFile& source, int64_t bytes, const Store::Sink& sink) {
-  std::vector<uint8_t> piece(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
-  for (int64_t at = 0; at < bytes; at += static_cast<int64_t>(piece.size())) {
-    const size_t want = static_cast<size_t>(std::min<int64_t>(piece.size(), bytes - at));
-    const auto got = source.ReadAt(at, piece.data(), want);
-    if (!got.ok()) return got.status();
-    if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", bytes, " bytes"));
-    if (absl::Status status = sink(at, piece.data(), want); !status.ok()) return status;
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
 }
@@ -54,29 +40,16 @@ bool IsBroken(const absl::Status& status) {
 
 }  // namespace
 
-absl::StatusOr<std::string> StoreFolder(const std::string& uri) {
-  std::string folder = absl::StartsWith(uri, kUriScheme) ? uri.substr(sizeof(kUriScheme) - 1) : "";
-  const bool bad = folder.empty() || folder[0] != '/' || folder.size() > 3000 ||
-                   std::any_of(folder.begin(), folder.end(), [](char c) { return static_cast<unsigned char>(c) < 32; });
-  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  if (!bad && folder != "/") return folder;
-  return absl::InvalidArgumentError(
-      absl::StrCat("store '", uri.substr(0, 200), "' is not supported: write file:///folder, an absolute path"));
-}
-
-absl::StatusOr<std::vector<std::string>> Store::ListOrNone(const std::string& folder) {
-  auto names = fs_.List(folder);
-  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
-  return names;
-}
+Store::Store(common::FileSystem& fs, std::string root, double grace_seconds)
+    : Store(std::make_shared<FileBackend>(fs, std::move(root)), grace_seconds) {}
 
 absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_uid, std::vector<std::string>* foreign) {
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
-  const auto files = ListOrNone(Manifests(job_uid));
+  const auto files = backend_->List(Manifests(job_uid));
   if (!files.ok()) return files.status();
   std::vector<ManifestName> names;
   for (const std::string& file : *files) {
-    if (common::IsTemporaryName(file)) continue;
+    if (backend_->IsUnfinished(file)) continue;
     auto name = ParseName(absl::EndsWith(file, kManifestSuffix) ? file.substr(0, file.size() - 5) : "");
     if (name.ok()) {
       names.push_back(*std::move(name));
@@ -90,29 +63,14 @@ absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_ui
 
 bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
   const std::string path = Shards(job_uid) + "/" + ref.name;
-  const auto info = fs_.Stat(path);
+  const auto info = backend_->Stat(path);
   // Touched first: a collection that runs now takes it for new. Its folder is synced since the process that renamed it
   // may have died before doing so.
-  return info.ok() && info->size == ref.bytes && fs_.Touch(path).ok() &&
-         ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
-}
-
-absl::Status Store::WriteShardFile(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
-                                   const std::string& temporary) {
-  auto file = fs_.Create(temporary);
-  if (!file.ok()) return file.status();
-  common::Hasher hasher;
-  absl::Status status = ForPieces(source, bytes, [&](int64_t, const void* data, size_t n) {
-    hasher.Update(data, n);
-    return (*file)->Append(data, n);
-  });
-  if (status.ok() && hasher.Hex() != xxh3) {
-    status = absl::DataLossError(absl::StrCat("a shard's bytes have the XXH3 ", hasher.Hex(), ", but ", xxh3,
-                                              " was announced: it was changed after its hand-over"));
-  }
-  if (status.ok()) status = (*file)->Sync();
-  const absl::Status closed = (*file)->Close();
-  return status.ok() ? closed : status;
+  if (!info.ok() || info->size != ref.bytes || !backend_->Touch(path).ok()) return false;
+  if (backend_->IsVerified(path)) return true;
+  const bool whole = ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
+  if (whole) backend_->SetVerified(path);
+  return whole;
 }
 
 absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
@@ -121,33 +79,31 @@ absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const commo
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
   const std::string folder = Shards(job_uid);
-  const std::string path = folder + "/" + ref.name;
   if (!IsThere(job_uid, ref)) {
-    if (absl::Status status = common::CreateFolders(fs_, folder); !status.ok()) return status;
-    const std::string temporary = common::TemporaryName(path);
-    absl::Status status = WriteShardFile(source, bytes, xxh3, temporary);
-    if (status.ok()) status = fs_.Rename(temporary, path);
-    if (!status.ok()) {
-      fs_.Remove(temporary).IgnoreError();
+    if (absl::Status status = backend_->PutShard(folder + "/" + ref.name, source, bytes, xxh3); !status.ok()) {
       return status;
     }
   }
-  if (absl::Status status = fs_.SyncDir(folder); !status.ok()) return status;
+  if (absl::Status status = backend_->Settle(folder); !status.ok()) return status;
   return ref;
 }
 
 bool Store::Contains(const std::string& job_uid, const ShardRef& ref) {
   if (!CheckJob(job_uid).ok() || !CheckRef(ref).ok()) return false;
-  const auto info = fs_.Stat(Shards(job_uid) + "/" + ref.name);
+  const auto info = backend_->Stat(Shards(job_uid) + "/" + ref.name);
   return info.ok() && info->size == ref.bytes;
 }
 
 absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& manifest) {
-  for (const ShardRef& ref : manifest.shards) {
-    const auto info = fs_.Stat(Shards(job_uid) + "/" + ref.name);
+  std::vector<std::string> names;
+  for (const ShardRef& ref : manifest.shards) names.push_back(ref.name);
+  const auto infos = backend_->StatAll(Shards(job_uid), names);
+  if (!infos.ok()) return Annotate(infos.status(), "its shards");
+  for (size_t i = 0; i < names.size(); ++i) {
+    const ShardRef& ref = manifest.shards[i];
+    const auto& info = (*infos)[i];
     const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
-    if (absl::IsNotFound(info.status())) return absl::NotFoundError(what + " is not in the store");
-    if (!info.ok()) return Annotate(info.status(), what);
+    if (!info.ok()) return absl::NotFoundError(what + " is not in the store");
     if (info->size != ref.bytes) {
       return absl::DataLossError(absl::StrCat(what, " has ", info->size, " bytes instead of ", ref.bytes));
     }
@@ -165,13 +121,10 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
   }
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
   // Another process may have renamed a shard and not synced its name yet: a durable manifest must not precede it.
-  if (absl::Status status = fs_.SyncDir(Shards(manifest.job_uid)); !status.ok()) return status;
-  const std::string folder = Manifests(manifest.job_uid);
-  if (absl::Status status = common::CreateFolders(fs_, folder); !status.ok()) return status;
+  if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
-  const absl::Status written =
-      common::WriteFileAtomic(fs_, absl::StrCat(folder, "/", name, kManifestSuffix), EncodeManifest(manifest));
-  if (!written.ok()) return written;
+  const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);
+  if (absl::Status status = backend_->Put(path, EncodeManifest(manifest)); !status.ok()) return status;
   return name;
 }
 
@@ -179,8 +132,7 @@ absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const s
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   const auto parsed = ParseName(name);
   if (!parsed.ok()) return parsed.status();
-  const auto text =
-      common::ReadFile(fs_, absl::StrCat(Manifests(job_uid), "/", name, kManifestSuffix), kMaxManifestBytes);
+  const auto text = backend_->ReadAll(absl::StrCat(Manifests(job_uid), "/", name, kManifestSuffix), kMaxManifestBytes);
   if (!text.ok()) return text.status();
   auto manifest = DecodeManifest(*text);
   if (!manifest.ok()) return manifest.status();
@@ -195,18 +147,12 @@ absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, c
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
   const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
-  const auto file = fs_.Open(Shards(job_uid) + "/" + ref.name);
-  if (!file.ok()) return Annotate(file.status(), what);
-  const auto size = (*file)->Size();
-  if (!size.ok()) return Annotate(size.status(), what);
-  if (*size != ref.bytes) {
-    return absl::DataLossError(absl::StrCat(what, " has ", *size, " bytes instead of ", ref.bytes));
-  }
   common::Hasher hasher;
-  const absl::Status read = ForPieces(**file, ref.bytes, [&](int64_t offset, const void* data, size_t bytes) {
-    hasher.Update(data, bytes);
-    return sink(offset, data, bytes);
-  });
+  const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, 0, ref.bytes,
+                                           [&](int64_t offset, const void* data, size_t bytes) {
+                                             hasher.Update(data, bytes);
+                                             return sink(offset, data, bytes);
+                                           });
   if (!read.ok()) return Annotate(read, what);
   if (hasher.Hex() != ref.xxh3) return absl::DataLossError(what + " is damaged: its bytes have another XXH3");
   return absl::OkStatus();
@@ -266,7 +212,7 @@ absl::StatusOr<std::vector<StoredCheckpoint>> Store::List(const std::string& job
     if (!status.ok() && !IsBroken(status)) return status;
     if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
     for (const ShardRef& ref : checkpoint.manifest.shards) checkpoint.bytes += ref.bytes;
-    const auto info = fs_.Stat(absl::StrCat(Manifests(job_uid), "/", checkpoint.name, kManifestSuffix));
+    const auto info = backend_->Stat(absl::StrCat(Manifests(job_uid), "/", checkpoint.name, kManifestSuffix));
     if (info.ok()) checkpoint.written = info->modified;
     checkpoint.problem = std::string(status.message());
     all.push_back(std::move(checkpoint));
@@ -275,11 +221,11 @@ absl::StatusOr<std::vector<StoredCheckpoint>> Store::List(const std::string& job
 }
 
 absl::StatusOr<std::vector<std::string>> Store::ListJobs() {
-  auto names = ListOrNone(root_);
+  auto names = backend_->List("");
   if (!names.ok()) return names.status();
   std::vector<std::string> jobs;
   for (const std::string& name : *names) {
-    if (IsSafeName(name) && fs_.Stat(Manifests(name)).ok()) jobs.push_back(name);
+    if (IsSafeName(name) && backend_->HasFolder(Manifests(name))) jobs.push_back(name);
   }
   return jobs;
 }

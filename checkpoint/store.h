@@ -1,9 +1,10 @@
-// Checkpoints in a folder, through a FileSystem. Whole or invisible: a shard gets its name only when its bytes are
-// durable and match it; a manifest is written last, and only when every shard it names is there.
+// Checkpoints in a folder or bucket, through a StoreBackend. Whole or invisible: a shard gets its name only when its
+// bytes are durable and match it; a manifest is written last, and only when every shard it names is there.
 //
 //   <root>/<job uid>/shards/<xxh3-128>.safetensors
 //   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
-//   <either>.tmp-...   unfinished; never read, collected after the grace
+//   <either>.tmp-...   unfinished, in a folder only; never read, collected after the grace
+//   <shard>.used       put again at the time of this object, in a bucket only
 //
 // Many processes may use one root at the same time; nothing here relies on locks. Job uids, shard and manifest names
 // are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever touched.
@@ -14,18 +15,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/store_backend.h"
 #include "common/file.h"
 
 namespace rekindle::checkpoint {
-
-// Folder of a "file:///folder" URI. INVALID_ARGUMENT says what is supported.
-absl::StatusOr<std::string> StoreFolder(const std::string& uri);
 
 struct StoredCheckpoint {
   std::string name;
@@ -44,10 +44,14 @@ struct Collected {
 
 class Store {
  public:
-  // `fs` must outlive it. `grace_seconds`: how long a file that no manifest names is kept, since it may belong to a
-  // checkpoint on its way.
-  Store(common::FileSystem& fs, std::string root, double grace_seconds = 3600)
-      : fs_(fs), root_(std::move(root)), grace_seconds_(grace_seconds) {}
+  static constexpr double kGraceSeconds = 3600;
+
+  // `grace_seconds`: how long a file that no manifest names is kept, since it may belong to a checkpoint on its way.
+  // For a store by its URI see store_uri.h.
+  explicit Store(std::shared_ptr<StoreBackend> backend, double grace_seconds = kGraceSeconds)
+      : backend_(std::move(backend)), grace_seconds_(grace_seconds) {}
+  // In a folder; `fs` must outlive it.
+  Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
   // Copies `bytes` of `source` to the shard named `xxh3` and returns when it is durable; at once when it is there and
   // whole. Hashes what it writes, so a source that changes meanwhile is DATA_LOSS and never gets the name.
@@ -76,7 +80,7 @@ class Store {
 
   // Reads the shard, hands it on piece by piece, and fails with DATA_LOSS when it is not whole (the pieces given are
   // worthless then). A sink's error ends it.
-  using Sink = std::function<absl::Status(int64_t offset, const void* data, size_t bytes)>;
+  using Sink = StoreBackend::Sink;
   absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink);
 
   // OK when the checkpoint is whole, byte for byte. `progress` (optional) is called after each shard.
@@ -89,26 +93,21 @@ class Store {
   absl::StatusOr<Collected> Collect(const std::string& job_uid, int keep_last, double now);
 
  private:
-  std::string Shards(const std::string& job_uid) const { return root_ + "/" + job_uid + "/shards"; }
-  std::string Manifests(const std::string& job_uid) const { return root_ + "/" + job_uid + "/manifests"; }
+  static std::string Shards(const std::string& job_uid) { return job_uid + "/shards"; }
+  static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
 
-  // Names of `folder`; none when it does not exist.
-  absl::StatusOr<std::vector<std::string>> ListOrNone(const std::string& folder);
   // Newest first; `foreign` gets what has no checkpoint's name.
   absl::StatusOr<std::vector<ManifestName>> Names(const std::string& job_uid, std::vector<std::string>* foreign);
   bool IsThere(const std::string& job_uid, const ShardRef& ref);
   absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
-  absl::Status WriteShardFile(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
-                              const std::string& temporary);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
   absl::Status RemoveManifests(const std::string& job_uid, const std::vector<StoredCheckpoint>& drop, Collected* done);
   absl::Status RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
                              const std::vector<StoredCheckpoint>& drop, double now, Collected* done);
-  absl::Status RemoveTemporary(const std::string& folder, double now, Collected* done);
+  absl::Status RemoveUnfinished(const std::string& folder, double now, Collected* done);
 
-  common::FileSystem& fs_;
-  const std::string root_;
-  const double grace_seconds_;
+  std::shared_ptr<StoreBackend> backend_;
+  double grace_seconds_;
 };
 
 }  // namespace rekindle::checkpoint

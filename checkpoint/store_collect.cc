@@ -8,12 +8,6 @@
 #include "checkpoint/store.h"
 
 namespace rekindle::checkpoint {
-namespace {
-
-// A file that went away meanwhile is fine: another collection took it.
-absl::Status Gone(const absl::Status& status) { return absl::IsNotFound(status) ? absl::OkStatus() : status; }
-
-}  // namespace
 
 absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, int keep_last, double now) {
   if (keep_last < 1) return absl::InvalidArgumentError("keep_last must be at least 1");
@@ -30,8 +24,8 @@ absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, int keep_la
   // Manifests first, durably: a shard may go only when no manifest that could come back names it.
   absl::Status status = RemoveManifests(job_uid, drop, &done);
   if (status.ok()) status = RemoveOrphans(job_uid, keep, drop, now, &done);
-  if (status.ok()) status = RemoveTemporary(Manifests(job_uid), now, &done);
-  if (status.ok()) status = RemoveTemporary(Shards(job_uid), now, &done);
+  if (status.ok()) status = RemoveUnfinished(Manifests(job_uid), now, &done);
+  if (status.ok()) status = RemoveUnfinished(Shards(job_uid), now, &done);
   if (!status.ok()) return status;
   return done;
 }
@@ -40,10 +34,10 @@ absl::Status Store::RemoveManifests(const std::string& job_uid, const std::vecto
                                     Collected* done) {
   for (const StoredCheckpoint& checkpoint : drop) {
     const std::string path = absl::StrCat(Manifests(job_uid), "/", checkpoint.name, ".json");
-    if (absl::Status status = Gone(fs_.Remove(path)); !status.ok()) return status;
+    if (absl::Status status = backend_->Remove(path); !status.ok()) return status;
     done->manifests.push_back(checkpoint.name);
   }
-  return drop.empty() ? absl::OkStatus() : fs_.SyncDir(Manifests(job_uid));
+  return drop.empty() ? absl::OkStatus() : backend_->Settle(Manifests(job_uid));
 }
 
 absl::Status Store::RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
@@ -60,34 +54,34 @@ absl::Status Store::RemoveOrphans(const std::string& job_uid, const std::vector<
       written = std::max(written, checkpoint.written);
     }
   }
-  const auto files = ListOrNone(Shards(job_uid));
+  const auto files = backend_->List(Shards(job_uid));
   if (!files.ok()) return files.status();
   for (const std::string& file : *files) {
     if (named.contains(file) || !absl::EndsWith(file, ".safetensors")) continue;
     const std::string path = Shards(job_uid) + "/" + file;
-    const auto info = fs_.Stat(path);
+    const auto info = backend_->Stat(path);
     if (absl::IsNotFound(info.status())) continue;
     if (!info.ok()) return info.status();
     // Put again after its manifest was written: a checkpoint on its way counts on it.
     const auto was = dropped.find(file);
     const bool only_dropped = was != dropped.end() && info->modified <= was->second;
     if (!only_dropped && now - info->modified <= grace_seconds_) continue;
-    if (absl::Status status = Gone(fs_.Remove(path)); !status.ok()) return status;
+    if (absl::Status status = backend_->Remove(path); !status.ok()) return status;
     ++done->shards;
     done->bytes += info->size;
   }
   return absl::OkStatus();
 }
 
-absl::Status Store::RemoveTemporary(const std::string& folder, double now, Collected* done) {
-  const auto files = ListOrNone(folder);
+absl::Status Store::RemoveUnfinished(const std::string& folder, double now, Collected* done) {
+  const auto files = backend_->List(folder);
   if (!files.ok()) return files.status();
   for (const std::string& file : *files) {
-    if (!common::IsTemporaryName(file)) continue;
+    if (!backend_->IsUnfinished(file)) continue;
     const std::string path = folder + "/" + file;
-    const auto info = fs_.Stat(path);
+    const auto info = backend_->Stat(path);
     if (!info.ok() || now - info->modified <= grace_seconds_) continue;
-    if (absl::Status status = Gone(fs_.Remove(path)); !status.ok()) return status;
+    if (absl::Status status = backend_->Remove(path); !status.ok()) return status;
     ++done->temporary;
     done->bytes += info->size;
   }

@@ -42,13 +42,6 @@ class StoreTest : public ::testing::Test {
   Store store_{fs_, "/data/store", kGrace};
 };
 
-TEST(StoreFolderTest, OnlyAbsoluteFileUris) {
-  EXPECT_EQ(StoreFolder("file:///a/b c/").value(), "/a/b c");
-  for (const char* bad : {"", "/a/b", "file://", "file://host/a", "file:a", "s3://bucket", "file:///", "file:///a\n"}) {
-    EXPECT_TRUE(absl::IsInvalidArgument(StoreFolder(bad).status())) << bad;
-  }
-}
-
 TEST_F(StoreTest, EmptyStoreHasNothing) {
   const auto newest = store_.FindNewest("job");
   ASSERT_TRUE(newest.ok());

@@ -9,6 +9,18 @@ double SteadySeconds();
 // Unix time.
 double WallSeconds();
 
+// For what has to wait: tests pass one whose sleep only moves its hands. Thread-safe.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  // As SteadySeconds.
+  virtual double Now() = 0;
+  virtual void Sleep(double seconds) = 0;
+};
+
+// The machine's own. Never null, lives for ever.
+Clock* RealClock();
+
 }  // namespace rekindle::common
 
 #endif  // REKINDLE_COMMON_CLOCK_H_

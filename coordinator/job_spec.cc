@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/nearest.h"
+#include "common/object_uri.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -218,9 +219,9 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
 }
 
 void CheckStore(Checker& check, const std::string& field, const std::string& store) {
-  const bool local = absl::StartsWith(store, "file:///");
-  check.Require(local && store.size() > 8 && store.size() <= kMaxPathBytes && store.find('\0') == std::string::npos,
-                field, absl::StrCat("'", store.substr(0, 200), "' is not supported; supported: file:///folder"));
+  // Buckets by their syntax only: the coordinator has neither their credentials nor a library for them.
+  const absl::Status status = common::ParseObjectUri(store).status();
+  check.Require(status.ok(), field, std::string(status.message()));
 }
 
 void CheckWhen(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {

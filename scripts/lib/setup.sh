@@ -38,7 +38,7 @@ setup_machine() {
   install_packages
   # An interrupted install leaves no marker, and a distribution upgrade takes the interpreter away: start again.
   if [ ! -e "$REKINDLE_VENV/.complete" ] || [ ! -x "$REKINDLE_VENV/bin/python3" ]; then
-    step "wheels: LibTorch, CUDA compiler (3 GB, once)" 15 \
+    step "wheels: LibTorch, Arrow, CUDA compiler (3 GB, once)" 15 \
       "check that the network (or https_proxy and PIP_CERT) reaches the Python package index, then run it again" \
       install_wheels
   fi

@@ -13,6 +13,8 @@ RPC = re.compile(r"^rk_proto$|grpc|protobuf", re.IGNORECASE)
 RULES = [
     (("coordinator/", "cli/", "worker/agent/"), re.compile(r"torch|cuda|arrow|parquet|nccl", re.IGNORECASE),
      "these programs never link torch, CUDA, NCCL or Arrow: split the library that brings it"),
+    (("checkpoint/", "worker/", "bench/"), re.compile(r"^rk_arrow$"),
+     "nobody links Arrow but the plugin rekindle_objects, which is loaded by the first cloud URI"),
     (("kernels/",), RPC, "kernels link no gRPC and no protobuf"),
 ]
 

@@ -20,7 +20,7 @@ def check(repository):
     if not repository.build or not os.path.exists(os.path.join(repository.build, "compile_commands.json")):
         raise Skipped("no build folder was given")
     if not has_everything(repository.build):
-        raise Skipped("this build leaves out LibTorch or CUDA, hence some of the sources")
+        raise Skipped("this build leaves out LibTorch, CUDA or Arrow, hence some of the sources")
     with open(os.path.join(repository.build, "compile_commands.json"), encoding="utf-8") as file:
         commands = json.load(file)
     listed = subprocess.run(["ctest", "--test-dir", repository.build, "--show-only=json-v1"], check=True,
@@ -29,7 +29,7 @@ def check(repository):
 
 
 def has_everything(build):
-    return all(os.path.exists(os.path.join(build, marker)) for marker in ("rekindle-has-torch", "rekindle-has-cuda"))
+    return all(os.path.exists(os.path.join(build, marker)) for marker in ("rekindle-has-torch", "rekindle-has-cuda", "rekindle-has-arrow"))
 
 
 def compare(repository, compile_commands, tests):

@@ -34,6 +34,14 @@ class Includes(unittest.TestCase):
                 self.assertEqual(found(includes, {path: f"#include <{header}>\n"}), [(path, 1)], header)
         self.assertEqual(found(includes, {"worker/train/x.cc": "#include <ATen/ATen.h>\n"}), [])
 
+    def test_arrow_is_in_its_plugin_only(self):
+        text = "#include <arrow/buffer.h>\n"
+        self.assertEqual(found(includes, {"checkpoint/x.cc": text}), [("checkpoint/x.cc", 1)])
+        self.assertEqual(found(includes, {"common/object_store_arrow.cc": text}), [])
+        opens = '#include "common/object_store.h"\n'
+        self.assertEqual(found(includes, {"worker/agent/x.cc": opens}), [("worker/agent/x.cc", 1)])
+        self.assertEqual(found(includes, {"coordinator/x.cc": '#include "common/object_uri.h"\n'}), [])
+
     def test_nccl(self):
         text = "#  include <nccl.h>\n"
         self.assertEqual(found(includes, {"worker/comm/host.cc": text}), [("worker/comm/host.cc", 1)])

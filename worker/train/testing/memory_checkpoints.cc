@@ -83,7 +83,8 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     const auto& [name, manifest] = *store_.manifests_.rbegin();
     return checkpoint::Newest{true, FormatName(name), manifest, {}, name.generation};
   }
-  absl::StatusOr<Manifest> Restore(int, const std::string& name, const checkpoint::MutableState& state) override {
+  absl::StatusOr<checkpoint::Restored> Restore(int, const std::string& name,
+                                               const checkpoint::MutableState& state) override {
     const auto parsed = checkpoint::ParseName(name);
     if (!parsed.ok()) return parsed.status();
     std::lock_guard lock(store_.mutex_);
@@ -97,7 +98,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
         from += count;
       }
     }
-    return manifest;
+    return checkpoint::Restored{.manifest = manifest};
   }
   absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return checkpoint::ServiceInfo{}; }
   void Cancel() override {

@@ -1,0 +1,96 @@
+#include "checkpoint/store_files.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr size_t kPiece = 1 << 20;
+
+}  // namespace
+
+absl::Status ForPieces(const common::ReadableFile& source, int64_t offset, int64_t bytes,
+                       const StoreBackend::Sink& sink) {
+  std::vector<uint8_t> piece(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
+  const int64_t end = offset + bytes;
+  for (int64_t at = offset; at < end; at += static_cast<int64_t>(piece.size())) {
+    const size_t want = static_cast<size_t>(std::min<int64_t>(piece.size(), end - at));
+    const auto got = source.ReadAt(at, piece.data(), want);
+    if (!got.ok()) return got.status();
+    if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", end, " bytes"));
+    if (absl::Status status = sink(at, piece.data(), want); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ChangedAfterHandOver(const std::string& found, const std::string& announced) {
+  return absl::DataLossError(absl::StrCat("a shard's bytes have the XXH3 ", found, ", but ", announced,
+                                          " was announced: it was changed after its hand-over"));
+}
+
+absl::Status FileBackend::Write(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
+                                const std::string& temporary) {
+  auto file = fs_.Create(temporary);
+  if (!file.ok()) return file.status();
+  common::Hasher hasher;
+  absl::Status status = ForPieces(source, 0, bytes, [&](int64_t, const void* data, size_t n) {
+    hasher.Update(data, n);
+    return (*file)->Append(data, n);
+  });
+  if (status.ok() && hasher.Hex() != xxh3) status = ChangedAfterHandOver(hasher.Hex(), xxh3);
+  if (status.ok()) status = (*file)->Sync();
+  const absl::Status closed = (*file)->Close();
+  return status.ok() ? closed : status;
+}
+
+absl::Status FileBackend::PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
+                                   const std::string& xxh3) {
+  const std::string full = Full(path);
+  if (absl::Status status = common::CreateFolders(fs_, common::DirName(full)); !status.ok()) return status;
+  const std::string temporary = common::TemporaryName(full);
+  absl::Status status = Write(source, bytes, xxh3, temporary);
+  if (status.ok()) status = fs_.Rename(temporary, full);
+  if (!status.ok()) fs_.Remove(temporary).IgnoreError();
+  return status;
+}
+
+absl::Status FileBackend::Put(const std::string& path, const std::string& content) {
+  const std::string full = Full(path);
+  if (absl::Status status = common::CreateFolders(fs_, common::DirName(full)); !status.ok()) return status;
+  return common::WriteFileAtomic(fs_, full, content);
+}
+
+absl::Status FileBackend::Remove(const std::string& path) {
+  const absl::Status status = fs_.Remove(Full(path));
+  return absl::IsNotFound(status) ? absl::OkStatus() : status;
+}
+
+absl::Status FileBackend::Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) {
+  const auto file = fs_.Open(Full(path));
+  if (!file.ok()) return file.status();
+  const auto found = (*file)->Size();
+  if (!found.ok()) return found.status();
+  if (*found != size) return absl::DataLossError(absl::StrCat("it has ", *found, " bytes instead of ", size));
+  return ForPieces(**file, offset, bytes, sink);
+}
+
+absl::StatusOr<std::vector<absl::StatusOr<common::FileInfo>>> FileBackend::StatAll(
+    const std::string& folder, const std::vector<std::string>& names) {
+  std::vector<absl::StatusOr<common::FileInfo>> infos;
+  for (const std::string& name : names) {
+    infos.push_back(Stat(absl::StrCat(folder, "/", name)));
+    if (!infos.back().ok() && !absl::IsNotFound(infos.back().status())) return infos.back().status();
+  }
+  return infos;
+}
+
+absl::StatusOr<std::vector<std::string>> FileBackend::List(const std::string& folder) {
+  auto names = fs_.List(Full(folder));
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  return names;
+}
+
+}  // namespace rekindle::checkpoint

@@ -1,0 +1,52 @@
+// A store in a bucket. A put is atomic and durable when it returns, so nothing is renamed; what a bucket lacks:
+//   - Setting a time. A shard that is put again gets a marker beside it, "<shard>.used", whose time counts.
+//   - Cheap looks. One list tells the sizes of all shards, and what this process has put or read in full is not read
+//     again to be put again.
+#ifndef REKINDLE_CHECKPOINT_STORE_OBJECTS_H_
+#define REKINDLE_CHECKPOINT_STORE_OBJECTS_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/store_backend.h"
+#include "common/object_store.h"
+
+namespace rekindle::checkpoint {
+
+class ObjectBackend : public StoreBackend {
+ public:
+  explicit ObjectBackend(std::shared_ptr<common::ObjectStore> objects) : objects_(std::move(objects)) {}
+
+  absl::Status PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
+                        const std::string& xxh3) override;
+  absl::Status Put(const std::string& path, const std::string& content) override;
+  absl::Status Settle(const std::string&) override { return absl::OkStatus(); }
+  absl::Status Remove(const std::string& path) override;
+  absl::Status Touch(const std::string& path) override;
+  absl::Status Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) override;
+  absl::StatusOr<std::string> ReadAll(const std::string& path, size_t limit) override;
+  absl::StatusOr<common::FileInfo> Stat(const std::string& path) override;
+  absl::StatusOr<std::vector<absl::StatusOr<common::FileInfo>>> StatAll(const std::string& folder,
+                                                                        const std::vector<std::string>& names) override;
+  absl::StatusOr<std::vector<std::string>> List(const std::string& folder) override;
+  bool HasFolder(const std::string& folder) override;
+  // A marker that lost its shard.
+  bool IsUnfinished(const std::string& name) const override;
+  bool IsVerified(const std::string& path) override;
+  void SetVerified(const std::string& path) override;
+
+ private:
+  void Remember(const std::string& path, const common::ObjectInfo& info);
+
+  const std::shared_ptr<common::ObjectStore> objects_;
+  std::mutex mutex_;
+  std::map<std::string, std::pair<int64_t, double>> verified_;  // Path -> size and time.
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_STORE_OBJECTS_H_

@@ -1,0 +1,39 @@
+#include "checkpoint/store_uri.h"
+
+#include <utility>
+
+#include "checkpoint/store_files.h"
+#include "checkpoint/store_objects.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+// A job has one store or two; whoever asks for more opens them again.
+constexpr size_t kMaxOpen = 64;
+
+}  // namespace
+
+absl::Status CheckStoreUri(const std::string& uri) { return common::ParseObjectUri(uri).status(); }
+
+StoreOpener::StoreOpener(common::FileSystem& files, common::ObjectStoreOptions options, OpenObjects open)
+    : files_(files), options_(std::move(options)), open_(std::move(open)) {}
+
+absl::StatusOr<std::shared_ptr<StoreBackend>> StoreOpener::Backend(const std::string& uri) {
+  const auto parsed = common::ParseObjectUri(uri);
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->kind == common::ObjectUri::Kind::kFile) return std::make_shared<FileBackend>(files_, parsed->folder);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (const auto known = buckets_.find(uri); known != buckets_.end()) return known->second;
+  auto objects = open_(*parsed, options_);
+  if (!objects.ok()) return objects.status();
+  if (buckets_.size() >= kMaxOpen) buckets_.clear();
+  return buckets_[uri] = std::make_shared<ObjectBackend>(*std::move(objects));
+}
+
+absl::StatusOr<Store> StoreOpener::Open(const std::string& uri, double grace_seconds) {
+  auto backend = Backend(uri);
+  if (!backend.ok()) return backend.status();
+  return Store(*std::move(backend), grace_seconds);
+}
+
+}  // namespace rekindle::checkpoint
