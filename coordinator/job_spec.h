@@ -14,7 +14,7 @@ namespace rekindle::coordinator {
 // What a cluster decides for jobs that do not say.
 struct Defaults {
   std::string precision = "fp32";  // REKINDLE_DEFAULT_PRECISION
-  std::string store;               // file:///folder
+  std::string store;               // A folder or bucket (common/object_uri.h).
 };
 
 // INVALID_ARGUMENT when a default is not a valid value; names its source.
