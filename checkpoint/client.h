@@ -33,7 +33,7 @@ namespace rekindle::checkpoint {
 
 struct ClientOptions {
   std::string socket;  // <node dir>/checkpoint.sock
-  std::string store;   // "file:///folder"
+  std::string store;   // A folder or bucket (common/object_uri.h).
   std::string job_uid;
   std::string trainer;           // Becomes the manifest's writer.
   double patience_seconds = 10;  // For the service to come back.

@@ -39,7 +39,11 @@ class JitteredRetries : public arrow::fs::S3RetryStrategy {
   }
 };
 
-bool IsAbsent(const arrow::Status& status) { return arrow::internal::ErrnoFromStatus(status) == ENOENT; }
+// GCS says it in words only.
+bool IsAbsent(const arrow::Status& status) {
+  return arrow::internal::ErrnoFromStatus(status) == ENOENT ||
+         absl::StartsWith(status.message(), "No such file or directory");
+}
 
 double Seconds(arrow::fs::TimePoint time) { return std::chrono::duration<double>(time.time_since_epoch()).count(); }
 

@@ -14,7 +14,7 @@ namespace rekindle::coordinator {
 // What a cluster decides for jobs that do not say.
 struct Defaults {
   std::string precision = "fp32";  // REKINDLE_DEFAULT_PRECISION
-  std::string store;               // file:///folder
+  std::string store;               // A folder or bucket (common/object_uri.h).
 };
 
 // Whether a resolved spec asks for checkpoints at all.

@@ -33,7 +33,8 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
   app.add_option("--tls-ca", security.tls_ca, "PEM authority of the clients (REKINDLE_TLS_CA)");
   app.add_option("--token-file", security.token_file,
                  "File with the token that calls must carry (REKINDLE_TOKEN_FILE)");
-  app.add_option("--default-store", options.defaults.store, "Where jobs keep checkpoints: file:///folder");
+  app.add_option("--default-store", options.defaults.store,
+                 "Where jobs keep checkpoints: file:///folder, s3://bucket/prefix, gs://... or abfs://...");
   app.add_option("--log-format", log_format, "text or json (REKINDLE_LOG_FORMAT)")
       ->check(CLI::IsMember({"text", "json"}));
 }

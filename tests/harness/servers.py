@@ -133,7 +133,7 @@ class S3(Server):
         config = self.folder / "s3.json"
         config.write_text(json.dumps({"identities": [{
             "name": "t", "credentials": [{"accessKey": self.env["AWS_ACCESS_KEY_ID"], "secretKey": SECRET}],
-            "actions": ["Admin", "Read", "Write", "List", "Tagging"]}]}))
+            "actions": ["Read", "Write", "List", "Tagging"]}]}))   # An admin's put would make a bucket.
         self.filer = free_port()
         ports = {"s3.port": self.port, "filer.port": self.filer}
         for name in ("s3.port.grpc", "filer.port.grpc", "master.port", "master.port.grpc", "volume.port",
