@@ -23,15 +23,6 @@ REKINDLE_AVX2_INLINE __m256i Load(const void* from) { return _mm256_loadu_si256(
 REKINDLE_AVX2_INLINE __m128i LoadHalf(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 REKINDLE_AVX2_INLINE void Store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
 
-template <bool kStream>
-REKINDLE_AVX2_INLINE void StoreFloats(float* to, __m256i bits) {
-  if constexpr (kStream) {
-    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bits);
-  } else {
-    Store(to, bits);
-  }
-}
-
 // The packing instructions work within 128 bits; this puts the quarters back in order.
 REKINDLE_AVX2_INLINE __m256i InOrder(__m256i packed) { return _mm256_permute4x64_epi64(packed, 0xd8); }
 
@@ -141,7 +132,7 @@ int64_t SplitHalfAvx2(const float* x, int64_t n, uint16_t* half, int8_t* exponen
   return nonfinite;
 }
 
-template <bool kResidual, bool kStream>
+template <bool kResidual>
 REKINDLE_AVX2 void MergeHalfBlocks(const uint16_t* half, const int8_t* exponents, const int16_t* residual, int64_t n,
                                    float* x) {
   for (int64_t begin = 0; begin < n; begin += kPlaneBlock) {
@@ -152,22 +143,14 @@ REKINDLE_AVX2 void MergeHalfBlocks(const uint16_t* half, const int8_t* exponents
     for (; i + kVector <= end; i += kVector) {
       __m256i bits = FromHalf(LoadHalf(half + i), scale);
       if constexpr (kResidual) bits = _mm256_add_epi32(bits, _mm256_cvtepi16_epi32(LoadHalf(residual + i)));
-      StoreFloats<kStream>(x + i, bits);
+      Store(x + i, bits);
     }
     for (; i < end; ++i) x[i] = FloatFromBits(HalfJoin(half[i], exponent, kResidual ? residual[i] : int16_t{0}));
   }
-  if constexpr (kStream) _mm_sfence();
 }
 
-bool IsAligned(const void* to) { return reinterpret_cast<uintptr_t>(to) % sizeof(__m256i) == 0; }
-
 void MergeHalfAvx2(const uint16_t* half, const int8_t* exponents, const int16_t* residual, int64_t n, float* x) {
-  const bool stream = IsAligned(x);
-  if (residual == nullptr) {
-    (stream ? MergeHalfBlocks<false, true> : MergeHalfBlocks<false, false>)(half, exponents, residual, n, x);
-  } else {
-    (stream ? MergeHalfBlocks<true, true> : MergeHalfBlocks<true, false>)(half, exponents, residual, n, x);
-  }
+  (residual == nullptr ? MergeHalfBlocks<false> : MergeHalfBlocks<true>)(half, exponents, residual, n, x);
 }
 
 template <bool kLow>
@@ -197,25 +180,19 @@ int64_t SplitBf16Avx2(const float* x, int64_t n, uint16_t* high, uint16_t* low) 
   return low == nullptr ? SplitBf16Vectors<false>(x, n, high, low) : SplitBf16Vectors<true>(x, n, high, low);
 }
 
-template <bool kLow, bool kStream>
+template <bool kLow>
 REKINDLE_AVX2 void MergeBf16Vectors(const uint16_t* high, const uint16_t* low, int64_t n, float* x) {
   int64_t i = 0;
   for (; i + kVector <= n; i += kVector) {
     __m256i bits = _mm256_slli_epi32(_mm256_cvtepu16_epi32(LoadHalf(high + i)), 16);
     if constexpr (kLow) bits = _mm256_add_epi32(bits, _mm256_cvtepi16_epi32(LoadHalf(low + i)));
-    StoreFloats<kStream>(x + i, bits);
+    Store(x + i, bits);
   }
-  if constexpr (kStream) _mm_sfence();
   PlainPlanes().merge_bf16(high + i, kLow ? low + i : nullptr, n - i, x + i);
 }
 
 void MergeBf16Avx2(const uint16_t* high, const uint16_t* low, int64_t n, float* x) {
-  const bool stream = IsAligned(x);
-  if (low == nullptr) {
-    (stream ? MergeBf16Vectors<false, true> : MergeBf16Vectors<false, false>)(high, low, n, x);
-  } else {
-    (stream ? MergeBf16Vectors<true, true> : MergeBf16Vectors<true, false>)(high, low, n, x);
-  }
+  (low == nullptr ? MergeBf16Vectors<false> : MergeBf16Vectors<true>)(high, low, n, x);
 }
 
 REKINDLE_AVX2 void StreamCopyAvx2(void* to, const void* from, size_t bytes) {
