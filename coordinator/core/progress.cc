@@ -95,6 +95,17 @@ void TakeValidation(Job& job, const v1::TrainerReport& report) {
   status->set_validation_bits_per_byte(point.value() / std::log(2.0));
 }
 
+// What interruptions are counted against.
+void CountNodeHours(Job& job, double now) {
+  constexpr double kHour = 3600;
+  const double since = std::max(job.completed_at, job.formed_at);
+  if (since == -kNever) return;
+  std::set<std::string> nodes;
+  for (const v1::Member& member : job.record.membership().members()) nodes.insert(member.node());
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->set_node_hours(status->node_hours() + static_cast<double>(nodes.size()) * (now - since) / kHour);
+}
+
 void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   const int stride = std::max(1, (SpecOf(job).training().steps() + kMaxCurvePoints - 1) / kMaxCurvePoints);
@@ -156,17 +167,6 @@ void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   status->set_checkpoint_interval_reason(reason);
   turn.Emit(&job, "checkpoint_interval", reason, report.node());
   Touch(job);
-}
-
-// What interruptions are counted against.
-void CountNodeHours(Job& job, double now) {
-  constexpr double kHour = 3600;
-  const double since = std::max(job.completed_at, job.formed_at);
-  if (since == -kNever) return;
-  std::set<std::string> nodes;
-  for (const v1::Member& member : job.record.membership().members()) nodes.insert(member.node());
-  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
-  status->set_node_hours(status->node_hours() + static_cast<double>(nodes.size()) * (now - since) / kHour);
 }
 
 // The exit of a member is acknowledged to its agent once it is durable.
