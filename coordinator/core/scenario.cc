@@ -248,6 +248,10 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_error(value);
     else if (key == "jobs_fault")
       report.set_error_is_jobs_fault(ToInt(value) != 0);
+    else if (key == "interval")
+      report.set_checkpoint_interval_seconds(ToDouble(value));
+    else if (key == "why")
+      report.set_checkpoint_interval_reason(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));
     else if (key == "restorable")
