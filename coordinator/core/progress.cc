@@ -171,7 +171,7 @@ void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   status->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds());
   status->set_checkpoint_interval_reason(reason);
   turn.Emit(&job, "checkpoint_interval", reason, report.node());
-  Touch(job);
+  job.must_save = true;  // So that a restarted coordinator does not tell it again.
 }
 
 // The exit of a member is acknowledged to its agent once it is durable.

@@ -156,8 +156,8 @@ TEST_F(EngineCheckpointTest, WhenAllAreKilledTheNewestIsTakenUp) {
   Add("n1");
   ExpectUndisturbedResult();
   ExpectRanksAgreed();
-  const v1::JobStatus status = coordinator_->Status();
   std::set<std::string> kinds;
+  const v1::JobStatus status = coordinator_->Status();
   for (const v1::Fault& fault : status.faults()) kinds.insert(fault.kind());
   EXPECT_TRUE(kinds.contains("all_killed")) << status.DebugString();
   EXPECT_LT(coordinator_->Status().steps_redone(), 100);
