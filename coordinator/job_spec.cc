@@ -247,7 +247,7 @@ void CheckWhen(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
 
 void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
   CheckWhen(check, checkpoint);
-  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact", "fp16", "bf16"});
+  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact"});
   if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty()) {
     CheckStore(check, "spec.checkpoint.store", checkpoint.store());
   }

@@ -216,8 +216,8 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
          s.mutable_checkpoint()->set_interruptions_per_hour(-1);
        },
        "spec.checkpoint.interruptions_per_hour: -1 is out of range"},
-      {[](auto& s) { s.mutable_checkpoint()->set_precision("fp61"); },
-       "spec.checkpoint.precision: 'fp61' is not supported; did you mean 'fp16'? supported: exact, fp16, bf16"},
+      {[](auto& s) { s.mutable_checkpoint()->set_precision("exakt"); },
+       "spec.checkpoint.precision: 'exakt' is not supported; did you mean 'exact'?"},
   };
   for (const Case& c : cases) {
     v1::JobSpec spec = Small();
