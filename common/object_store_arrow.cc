@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <mutex>
 #include <random>
 
@@ -78,7 +79,7 @@ class ArrowUpload : public ObjectClient::Upload {
 class ArrowClient : public ObjectClient {
  public:
   ArrowClient(std::shared_ptr<arrow::fs::FileSystem> fs, std::string bucket)
-      : fs_(std::move(fs)), bucket_(std::move(bucket)) {}
+      : fs_(std::move(fs)), bucket_(std::move(bucket)), recursive_(fs_->type_name() == "gcs") {}
 
   absl::StatusOr<std::shared_ptr<Upload>> StartUpload(const std::string& key) override {
     const std::string what = "cannot write " + key;
@@ -115,6 +116,7 @@ class ArrowClient : public ObjectClient {
     const std::string what = "cannot list " + prefix;
     arrow::fs::FileSelector selector;
     selector.base_dir = prefix.empty() ? bucket_ : Path(prefix);
+    selector.recursive = recursive_;
     const auto found = fs_->GetFileInfo(selector);
     if (!found.ok() && IsAbsent(found.status())) {
       const absl::Status absent = Absent(what, "");
@@ -122,9 +124,18 @@ class ArrowClient : public ObjectClient {
       return std::vector<ObjectInfo>();
     }
     if (!found.ok()) return Error(what, found.status());
-    std::vector<ObjectInfo> all;
-    for (const arrow::fs::FileInfo& info : *found) all.push_back(Convert(info));
-    return all;
+    std::map<std::string, ObjectInfo> all;
+    for (const arrow::fs::FileInfo& info : *found) {
+      const std::string name = info.path().substr(selector.base_dir.size() + 1);
+      const size_t slash = name.find('/');
+      ObjectInfo& object = all[name.substr(0, slash)];
+      object = Convert(info);
+      object.name = name.substr(0, slash);
+      object.is_prefix = object.is_prefix || slash != std::string::npos;
+    }
+    std::vector<ObjectInfo> sorted;
+    for (auto& [name, object] : all) sorted.push_back(std::move(object));
+    return sorted;
   }
 
   absl::Status Delete(const std::string& key) override {
@@ -159,6 +170,7 @@ class ArrowClient : public ObjectClient {
 
   const std::shared_ptr<arrow::fs::FileSystem> fs_;
   const std::string bucket_;
+  const bool recursive_;  // Arrow's list of GCS leaves out what is a folder only because there are objects below it.
 };
 
 int (*abandoned_calls)() = nullptr;

@@ -47,15 +47,17 @@ absl::Status Retry(const RetryPolicy& policy, double seconds, Clock& clock,
                    const std::function<absl::Status(Attempt&)>& attempt) {
   const double start = clock.Now();
   double deadline = start + seconds;
+  absl::Status telling;  // The last error that says more than that no answer came: the last attempt often has no time.
   for (int tries = 1;; ++tries) {
     Attempt now{.seconds_left = deadline - clock.Now()};
     const absl::Status status = attempt(now);
     deadline += now.extend;
     if (status.ok() || !IsTransient(status)) return status;
+    if (telling.ok() || !absl::IsDeadlineExceeded(status)) telling = status;
     const double pause = BackoffSeconds(policy, tries, Random());
     if (clock.Now() + pause >= deadline) {
-      return absl::Status(status.code(), absl::StrFormat("%s (gave up after %d attempts in %.1f s)",
-                                                         std::string(status.message()), tries, clock.Now() - start));
+      return absl::Status(telling.code(), absl::StrFormat("%s (gave up after %d attempts in %.1f s)",
+                                                          std::string(telling.message()), tries, clock.Now() - start));
     }
     clock.Sleep(pause);
   }

@@ -25,7 +25,8 @@ bool IsTransient(const absl::Status& status);
 absl::Status Permanent(absl::Status status);
 
 // Attempts until one succeeds, fails for good, or `seconds` are over; each is told how many are left. The last error
-// comes with how often and how long it was tried. An attempt may move the deadline by returning seconds in `extend`.
+// (but no DEADLINE_EXCEEDED where another came before) comes with how often and how long it was tried. An attempt may
+// move the deadline by returning seconds in `extend`.
 struct Attempt {
   double seconds_left = 0;
   double extend = 0;  // Out: time that was spent waiting on purpose.

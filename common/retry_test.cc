@@ -51,6 +51,15 @@ TEST(RetryTest, EndsAtItsDeadlineWithTheLastError) {
   EXPECT_LT(calls, 15);
 }
 
+TEST(RetryTest, AnAttemptThatGotNoTimeHidesNoReason) {
+  FakeClock clock;
+  int calls = 0;
+  const absl::Status status = Retry({}, 10, clock, [&](Attempt&) {
+    return ++calls == 1 ? absl::ResourceExhaustedError("slow down") : absl::DeadlineExceededError("no answer");
+  });
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+}
+
 TEST(RetryTest, VerdictsAreNotTriedAgain) {
   FakeClock clock;
   for (const absl::Status& verdict : {absl::NotFoundError(""), absl::PermissionDeniedError(""),
