@@ -1,7 +1,7 @@
 // Times a checkpoint's planes on one thread, beside memcpy: a state of weights and two moments is split, hashed and
 // written shard by shard, as a trainer stages it, and merged again, as a restore does.
 //
-//   rekindle-bench-planes [--elements N] [--rounds R]
+//   rekindle-bench-planes [--elements N] [--rounds R] [--precision exact,fp16,bf16]
 //
 // One line of JSON for each precision: GB/s of FP32 state (12 bytes an element) read by the split and written by the
 // merge, and `ratio`: the time of two memcpy of the state, there and back, over that of its split and merge. Each is
@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <span>
@@ -29,6 +30,21 @@ using checkpoint::Precision;
 using nlohmann::json;
 
 constexpr int kMaxRounds = 1000;
+
+// Begins at a cache line, as a tensor's memory does.
+template <typename T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+  LineAllocator() = default;
+  template <typename U>
+  explicit LineAllocator(const LineAllocator<U>&) {}
+  T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kLine)); }
+  void deallocate(T* memory, size_t) { ::operator delete(memory, kLine); }
+  bool operator==(const LineAllocator&) const = default;
+};
+template <typename T>
+using Aligned = std::vector<T, LineAllocator<T>>;
 
 struct Arrays {
   explicit Arrays(int64_t n) {
@@ -50,7 +66,7 @@ struct Arrays {
   checkpoint::StateView view() const { return {weights.data(), first_moment.data(), second_moment.data(), size()}; }
   checkpoint::MutableState writable() { return {weights.data(), first_moment.data(), second_moment.data(), size()}; }
 
-  std::vector<float> weights, first_moment, second_moment;
+  Aligned<float> weights, first_moment, second_moment;
 };
 
 [[noreturn]] void Die(const std::string& why) {
@@ -82,13 +98,20 @@ void Copy(const Arrays& from, Arrays& to) {
   std::memcpy(to.second_moment.data(), from.second_moment.data(), bytes);
 }
 
+bool SameBits(const Arrays& a, const Arrays& b) {
+  const size_t bytes = a.weights.size() * sizeof(float);
+  return std::memcmp(a.weights.data(), b.weights.data(), bytes) == 0 &&
+         std::memcmp(a.first_moment.data(), b.first_moment.data(), bytes) == 0 &&
+         std::memcmp(a.second_moment.data(), b.second_moment.data(), bytes) == 0;
+}
+
 struct Shard {
   checkpoint::ShardRange range;
-  std::vector<uint8_t> plane0, plane1;
+  Aligned<uint8_t> plane0, plane1;
   checkpoint::WrittenPlanes written;
 };
 
-std::span<const uint8_t> Written(const std::vector<uint8_t>& memory, const checkpoint::WrittenPlane& plane) {
+std::span<const uint8_t> Written(const Aligned<uint8_t>& memory, const checkpoint::WrittenPlane& plane) {
   return std::span(memory).first(static_cast<size_t>(plane.bytes));
 }
 
@@ -97,8 +120,8 @@ json Measure(Precision precision, const Arrays& state, Arrays& target, int round
   for (const auto& range : checkpoint::CutShards(state.size(), 1)) {
     const int64_t exceptions = std::min<int64_t>(range.end - range.begin, 64);
     const auto size = checkpoint::SizeOfPlanes(state.size(), range, precision, exceptions);
-    shards.push_back({range, std::vector<uint8_t>(static_cast<size_t>(size.plane0)),
-                      std::vector<uint8_t>(static_cast<size_t>(size.plane1))});
+    shards.push_back({range, Aligned<uint8_t>(static_cast<size_t>(size.plane0)),
+                      Aligned<uint8_t>(static_cast<size_t>(size.plane1))});
   }
   const auto split = [&] {
     for (Shard& shard : shards) {
@@ -122,8 +145,7 @@ json Measure(Precision precision, const Arrays& state, Arrays& target, int round
     copies.push_back(copy), splits.push_back(there), merges.push_back(back);
     ratios.push_back(2 * copy / (there + back));
   }
-  if (precision == Precision::kExact &&
-      std::memcmp(target.weights.data(), state.weights.data(), state.weights.size() * sizeof(float)) != 0) {
+  if (precision == Precision::kExact && !SameBits(target, state)) {
     Die("the state that came back is another one");
   }
   int64_t plane0 = 0, plane1 = 0;
@@ -144,12 +166,16 @@ int Main(int argc, char** argv) {
   int64_t elements = 64 << 20;
   int rounds = 9;
   app.add_option("--elements", elements, "of the state")->check(CLI::Range(int64_t{1}, int64_t{1} << 32));
+  std::vector<std::string> precisions = {"exact", "fp16", "bf16"};
+  app.add_option("--precision", precisions, "comma separated")->delimiter(',');
   app.add_option("--rounds", rounds)->check(CLI::Range(1, kMaxRounds));
   CLI11_PARSE(app, argc, argv);
   Arrays state(elements), target(elements);
   state.Fill();
-  for (Precision precision : {Precision::kExact, Precision::kFp16, Precision::kBf16}) {
-    std::printf("%s\n", Measure(precision, state, target, rounds).dump().c_str());
+  for (const std::string& name : precisions) {
+    const auto precision = checkpoint::ParsePrecision(name);
+    if (!precision.ok()) Die(precision.status().ToString());
+    std::printf("%s\n", Measure(*precision, state, target, rounds).dump().c_str());
     std::fflush(stdout);
   }
   return 0;

@@ -23,6 +23,22 @@ REKINDLE_AVX2_INLINE __m256i Load(const void* from) { return _mm256_loadu_si256(
 REKINDLE_AVX2_INLINE __m128i LoadHalf(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
 REKINDLE_AVX2_INLINE void Store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
 
+// The hardware's own prefetching starts anew in each page; lines this far ahead are on their way before it does. What
+// lies behind an array is neither read nor faulted in.
+constexpr uintptr_t kAheadOfFloats = 2048, kAheadOfHalves = 1024;
+REKINDLE_AVX2_INLINE void Prefetch(const void* at, uintptr_t bytes_ahead) {
+  _mm_prefetch(reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(at) + bytes_ahead), _MM_HINT_T0);
+}
+
+template <bool kStream>
+REKINDLE_AVX2_INLINE void StoreFloats(float* to, __m256i bits) {
+  if constexpr (kStream) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(to), bits);
+  } else {
+    Store(to, bits);
+  }
+}
+
 // The packing instructions work within 128 bits; this puts the quarters back in order.
 REKINDLE_AVX2_INLINE __m256i InOrder(__m256i packed) { return _mm256_permute4x64_epi64(packed, 0xd8); }
 
@@ -45,6 +61,7 @@ REKINDLE_AVX2 Extent Measure(const float* x, int64_t n) {
   __m256i largest = _mm256_setzero_si256(), minus_count = _mm256_setzero_si256();
   int64_t i = 0;
   for (; i + kVector <= n; i += kVector) {
+    Prefetch(x + i, kAheadOfFloats);
     const __m256i magnitude = _mm256_and_si256(Load(x + i), mask);
     const __m256i beyond = _mm256_cmpgt_epi32(magnitude, last_finite);
     largest = _mm256_max_epi32(largest, _mm256_andnot_si256(beyond, magnitude));
@@ -132,7 +149,7 @@ int64_t SplitHalfAvx2(const float* x, int64_t n, uint16_t* half, int8_t* exponen
   return nonfinite;
 }
 
-template <bool kResidual>
+template <bool kResidual, bool kStream>
 REKINDLE_AVX2 void MergeHalfBlocks(const uint16_t* half, const int8_t* exponents, const int16_t* residual, int64_t n,
                                    float* x) {
   for (int64_t begin = 0; begin < n; begin += kPlaneBlock) {
@@ -141,16 +158,27 @@ REKINDLE_AVX2 void MergeHalfBlocks(const uint16_t* half, const int8_t* exponents
     const Scale scale(exponent);
     int64_t i = begin;
     for (; i + kVector <= end; i += kVector) {
+      Prefetch(half + i, kAheadOfHalves);
+      if constexpr (kResidual) Prefetch(residual + i, kAheadOfHalves);
       __m256i bits = FromHalf(LoadHalf(half + i), scale);
       if constexpr (kResidual) bits = _mm256_add_epi32(bits, _mm256_cvtepi16_epi32(LoadHalf(residual + i)));
-      Store(x + i, bits);
+      StoreFloats<kStream>(x + i, bits);
     }
     for (; i < end; ++i) x[i] = FloatFromBits(HalfJoin(half[i], exponent, kResidual ? residual[i] : int16_t{0}));
   }
+  if constexpr (kStream) _mm_sfence();
 }
 
+// Whole lines are written past the cache, unless they begin elsewhere, as no tensor's memory does.
+bool IsAligned(const void* to) { return reinterpret_cast<uintptr_t>(to) % sizeof(__m256i) == 0; }
+
 void MergeHalfAvx2(const uint16_t* half, const int8_t* exponents, const int16_t* residual, int64_t n, float* x) {
-  (residual == nullptr ? MergeHalfBlocks<false> : MergeHalfBlocks<true>)(half, exponents, residual, n, x);
+  if (IsAligned(x)) {
+    (residual == nullptr ? MergeHalfBlocks<false, true> : MergeHalfBlocks<true, true>)(half, exponents, residual, n, x);
+  } else {
+    (residual == nullptr ? MergeHalfBlocks<false, false> : MergeHalfBlocks<true, false>)(half, exponents, residual, n,
+                                                                                         x);
+  }
 }
 
 template <bool kLow>
@@ -161,6 +189,7 @@ REKINDLE_AVX2 int64_t SplitBf16Vectors(const float* x, int64_t n, uint16_t* high
   __m256i minus_count = _mm256_setzero_si256();
   int64_t i = 0;
   for (; i + kStep <= n; i += kStep) {
+    Prefetch(x + i, kAheadOfFloats);
     const __m256i x0 = Load(x + i), x1 = Load(x + i + kVector);
     const __m256i high0 = _mm256_srli_epi32(_mm256_add_epi32(x0, round), 16);
     const __m256i high1 = _mm256_srli_epi32(_mm256_add_epi32(x1, round), 16);
@@ -180,19 +209,26 @@ int64_t SplitBf16Avx2(const float* x, int64_t n, uint16_t* high, uint16_t* low) 
   return low == nullptr ? SplitBf16Vectors<false>(x, n, high, low) : SplitBf16Vectors<true>(x, n, high, low);
 }
 
-template <bool kLow>
+template <bool kLow, bool kStream>
 REKINDLE_AVX2 void MergeBf16Vectors(const uint16_t* high, const uint16_t* low, int64_t n, float* x) {
   int64_t i = 0;
   for (; i + kVector <= n; i += kVector) {
+    Prefetch(high + i, kAheadOfHalves);
+    if constexpr (kLow) Prefetch(low + i, kAheadOfHalves);
     __m256i bits = _mm256_slli_epi32(_mm256_cvtepu16_epi32(LoadHalf(high + i)), 16);
     if constexpr (kLow) bits = _mm256_add_epi32(bits, _mm256_cvtepi16_epi32(LoadHalf(low + i)));
-    Store(x + i, bits);
+    StoreFloats<kStream>(x + i, bits);
   }
+  if constexpr (kStream) _mm_sfence();
   PlainPlanes().merge_bf16(high + i, kLow ? low + i : nullptr, n - i, x + i);
 }
 
 void MergeBf16Avx2(const uint16_t* high, const uint16_t* low, int64_t n, float* x) {
-  (low == nullptr ? MergeBf16Vectors<false> : MergeBf16Vectors<true>)(high, low, n, x);
+  if (IsAligned(x)) {
+    (low == nullptr ? MergeBf16Vectors<false, true> : MergeBf16Vectors<true, true>)(high, low, n, x);
+  } else {
+    (low == nullptr ? MergeBf16Vectors<false, false> : MergeBf16Vectors<true, false>)(high, low, n, x);
+  }
 }
 
 REKINDLE_AVX2 void StreamCopyAvx2(void* to, const void* from, size_t bytes) {

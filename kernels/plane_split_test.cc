@@ -228,6 +228,38 @@ TEST(PlaneSplitTest, ExceptionsBeyondTheCapacityAreCounted) {
   EXPECT_EQ(index, (std::vector<uint32_t>{1, 2, 0}));
 }
 
+TEST(PlaneSplitTest, MergesToAnyPlace) {
+  constexpr size_t kCount = 2 * kPlaneBlock + 13;
+  std::mt19937_64 random(6);
+  std::vector<uint16_t> high(kCount), low(kCount);
+  std::vector<int16_t> residual(kCount);
+  for (size_t i = 0; i < kCount; ++i) {
+    const uint64_t bits = random();
+    high[i] = static_cast<uint16_t>(bits), low[i] = static_cast<uint16_t>(bits >> 16);
+    residual[i] = static_cast<int16_t>(bits >> 32);
+  }
+  const std::vector<int8_t> exponent = {-100, 3, 113};
+  const auto n = static_cast<int64_t>(kCount);
+  std::vector<float> expected(kCount), memory(kCount + 40);
+  for (size_t offset = 0; offset < 32; ++offset) {
+    for (bool exact : {false, true}) {
+      float* to = memory.data() + offset;
+      const auto check = [&] {
+        EXPECT_EQ(std::memcmp(to, expected.data(), kCount * sizeof(float)), 0) << offset;
+        EXPECT_EQ(to[kCount], 7.0f);
+      };
+      std::fill(memory.begin(), memory.end(), 7.0f);
+      PlainPlanes().merge_half(high.data(), exponent.data(), exact ? residual.data() : nullptr, n, expected.data());
+      MergeHalf(high.data(), exponent.data(), exact ? residual.data() : nullptr, n, to);
+      check();
+      std::fill(memory.begin(), memory.end(), 7.0f);
+      PlainPlanes().merge_bf16(high.data(), exact ? low.data() : nullptr, n, expected.data());
+      MergeBf16(high.data(), exact ? low.data() : nullptr, n, to);
+      check();
+    }
+  }
+}
+
 TEST(PlaneSplitTest, StreamCopyCopiesFromAnyPlaceToAny) {
   std::vector<uint8_t> from(300), to(400);
   for (size_t i = 0; i < from.size(); ++i) from[i] = static_cast<uint8_t>(i * 37 + 1);
