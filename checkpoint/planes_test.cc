@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/planes_layout.h"
 #include "checkpoint/planes_testing.h"
 #include "checkpoint/safetensors.h"
 #include "common/hash.h"
@@ -96,13 +97,15 @@ TEST(PlanesTest, SizesAreBounded) {
   EXPECT_LE(static_cast<double>(most.plane0), 0.51 * 12 * static_cast<double>(n));
   EXPECT_EQ(SizeOfPlanes(total, largest, Precision::kBf16, n).plane1, 0);
   // A header of the largest numbers has room before the data.
-  const TestState state = Trained(10, 1);
-  StateView view = state.view();
-  std::vector<uint8_t> plane0(2000), plane1(2000);
-  view.total = kMaxStateElements;
-  const ShardRange last{.begin = view.total - 10, .end = view.total};
-  for (const float** tensor : {&view.weights, &view.first_moment, &view.second_moment}) *tensor -= last.begin;
-  ASSERT_TRUE(WritePlanes(view, last, Precision::kExact, plane0, plane1).ok());
+  PlaneHead head{.range = {.begin = total - n, .end = total}, .total = total, .exceptions = n};
+  for (Precision precision : kAll) {
+    for (head.plane = 0; head.plane < 2; ++head.plane) {
+      head.precision = precision;
+      const auto header = EncodeSafetensorsHeader(MetadataOf(head), TensorsOf(head), kPlaneDataOffset);
+      ASSERT_TRUE(header.ok()) << header.status();
+      EXPECT_EQ(static_cast<int64_t>(header->size()), kPlaneDataOffset);
+    }
+  }
 }
 
 TEST(PlanesTest, EveryWeightMayBeAnException) {
