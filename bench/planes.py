@@ -1,0 +1,45 @@
+"""Split of the FP32 state into checkpoint planes and back on one core, hashing and writing the files, beside memcpy."""
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from _bench_json import Report
+
+TARGET = {"exact": 0.6}   # Split and merge together, to two memcpys of the state.
+PLANE0_SHARE = 0.51       # Of the FP32 state.
+
+
+def program():
+    build = os.environ.get("REKINDLE_BUILD", "")
+    path = pathlib.Path(build, "bin", "rekindle-bench-planes")
+    if not build or not path.exists():
+        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-planes; use scripts/bench planes")
+    return str(path)
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench planes", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--elements", type=int, default=64 << 20, help="of the state; 12 bytes each")
+    p.add_argument("--rounds", type=int, default=9)
+    args = p.parse_args()
+    core = str(max(os.sched_getaffinity(0)))
+    done = subprocess.run(["taskset", "-c", core, program(), "--elements", str(args.elements), "--rounds",
+                           str(args.rounds)], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: {program()} exited with {done.returncode}")
+    report = Report("planes")
+    for row in map(json.loads, done.stdout.splitlines()):
+        name = row["precision"]
+        report.add(f"{name}_split_and_merge_to_memcpy", row["ratio"], "ratio", target=TARGET.get(name))
+        report.add(f"{name}_split", row["split_gb_s"], "GB/s", limit=row["memcpy_gb_s"])
+        report.add(f"{name}_merge", row["merge_gb_s"], "GB/s", limit=row["memcpy_gb_s"])
+        report.add(f"{name}_plane0_share", row["plane0_share"], "of FP32", target=PLANE0_SHARE, lower_is_better=True)
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
