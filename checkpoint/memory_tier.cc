@@ -2,12 +2,13 @@
 
 #include <utility>
 
+#include "common/hash.h"
+#include "common/log.h"
+
 namespace rekindle::checkpoint {
 namespace {
 
 constexpr size_t kMostCheckpoints = 2;
-
-CheckpointKey KeyOf(const Manifest& manifest) { return {manifest.generation, manifest.step}; }
 
 }  // namespace
 
@@ -146,6 +147,30 @@ int64_t MemoryTier::bytes() const {
     }
   }
   return bytes;
+}
+
+absl::StatusOr<MemoryTier::SegmentPtr> OpenMakingRoom(Staging& staging, MemoryTier& tier, const SegmentOwner& owner,
+                                                      int64_t bytes) {
+  while (true) {
+    auto segment = staging.Open(owner, bytes);
+    if (!absl::IsResourceExhausted(segment.status()) || !tier.ForgetOldest()) return segment;
+  }
+}
+
+std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,
+                                    const std::string& xxh3) {
+  for (MemoryTier* tier : tiers) {
+    MemoryTier::SegmentPtr segment = tier->Find(job_uid, xxh3);
+    if (segment == nullptr) continue;
+    auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes),
+                                            common::SharedMemory::Access::kRead);
+    if (memory.ok() && common::Xxh3_128Hex(memory->data(), memory->size()) == xxh3) {
+      return WholeShard{std::move(segment), *std::move(memory)};
+    }
+    log::Warning("damaged in memory", {{"shard", xxh3}});
+    tier->Drop(job_uid, xxh3);
+  }
+  return std::nullopt;
 }
 
 }  // namespace rekindle::checkpoint

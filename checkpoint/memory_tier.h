@@ -9,6 +9,7 @@
 #define REKINDLE_CHECKPOINT_MEMORY_TIER_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -17,8 +18,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/staging.h"
+#include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
 
@@ -29,6 +32,7 @@ struct CheckpointKey {
 
   auto operator<=>(const CheckpointKey&) const = default;
 };
+inline CheckpointKey KeyOf(const Manifest& manifest) { return {manifest.generation, manifest.step}; }
 
 class MemoryTier {
  public:
@@ -71,6 +75,18 @@ class MemoryTier {
   mutable std::mutex mutex_;
   std::map<std::string, Job> jobs_;
 };
+
+// A segment of `staging`, for which `tier` forgets its oldest as long as there is no room. Errors as Staging::Open.
+absl::StatusOr<MemoryTier::SegmentPtr> OpenMakingRoom(Staging& staging, MemoryTier& tier, const SegmentOwner& owner,
+                                                      int64_t bytes);
+
+struct WholeShard {
+  MemoryTier::SegmentPtr segment;
+  common::SharedMemory memory;  // Of it, to read.
+};
+// The first that holds the shard with the bytes its name says; those that hold it damaged forget it.
+std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,
+                                    const std::string& xxh3);
 
 }  // namespace rekindle::checkpoint
 

@@ -16,15 +16,6 @@ namespace {
 
 constexpr size_t kPieceBytes = 1 << 20;
 
-// As many tries as it takes to forget older copies for a newer one.
-absl::StatusOr<MemoryTier::SegmentPtr> MakeRoom(Staging& room, MemoryTier& tier, const SegmentOwner& owner,
-                                                int64_t bytes) {
-  while (true) {
-    auto segment = room.Open(owner, bytes);
-    if (!absl::IsResourceExhausted(segment.status()) || !tier.ForgetOldest()) return segment;
-  }
-}
-
 }  // namespace
 
 PeerService::PeerService(Staging& room, MemoryTier& copies, MemoryTier& own)
@@ -68,7 +59,7 @@ absl::Status PeerService::DoHold(grpc::ServerReader<v1::HoldRequest>& reader) {
     return absl::OkStatus();
   }
   const SegmentOwner owner{.job_uid = header.job_uid(), .trainer = "copies", .process = self_};
-  auto segment = MakeRoom(room_, copies_, owner, bytes);
+  auto segment = OpenMakingRoom(room_, copies_, owner, bytes);
   if (!segment.ok()) return segment.status();
   const absl::Status status = Receive(reader, **segment, header.xxh3());
   if (status.ok()) copies_.Keep(header.job_uid(), key, header.xxh3(), *segment);
@@ -82,20 +73,12 @@ grpc::Status PeerService::Hold(grpc::ServerContext*, grpc::ServerReader<v1::Hold
 
 grpc::Status PeerService::Fetch(grpc::ServerContext*, const v1::FetchRequest* request,
                                 grpc::ServerWriter<v1::FetchReply>* writer) {
-  MemoryTier::SegmentPtr segment = own_.Find(request->job_uid(), request->xxh3());
-  if (segment == nullptr) segment = copies_.Find(request->job_uid(), request->xxh3());
-  if (segment == nullptr) return common::StatusToGrpc(absl::NotFoundError("this node does not hold the shard"));
-  const auto size = static_cast<size_t>(segment->bytes);
-  const auto memory = common::SharedMemory::Map(segment->path, size, common::SharedMemory::Access::kRead);
-  if (!memory.ok()) return common::StatusToGrpc(memory.status());
-  if (common::Xxh3_128Hex(memory->data(), size) != request->xxh3()) {  // So that nobody asks for it again.
-    own_.Drop(request->job_uid(), request->xxh3());
-    copies_.Drop(request->job_uid(), request->xxh3());
-    return common::StatusToGrpc(absl::NotFoundError("what this node held is damaged"));
-  }
+  const auto whole = FindWhole({&own_, &copies_}, request->job_uid(), request->xxh3());
+  if (!whole) return common::StatusToGrpc(absl::NotFoundError("this node does not hold the shard, or not whole"));
+  const size_t size = whole->memory.size();
   v1::FetchReply piece;
   for (size_t at = 0; at < size; at += kPieceBytes) {
-    piece.set_data(memory->data() + at, std::min(kPieceBytes, size - at));
+    piece.set_data(whole->memory.data() + at, std::min(kPieceBytes, size - at));
     if (!writer->Write(piece)) break;
   }
   return grpc::Status::OK;

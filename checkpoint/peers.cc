@@ -80,6 +80,12 @@ std::vector<Peers::Link> Peers::Links() const {
   return links;
 }
 
+std::shared_ptr<v1::CheckpointPeers::Stub> Peers::StubOf(const std::string& node) const {
+  std::lock_guard lock(mutex_);
+  const auto link = links_.find(node);
+  return link == links_.end() ? nullptr : link->second.stub;
+}
+
 std::vector<PeerHoldings> Peers::List(const std::string& job_uid) {
   const std::vector<Link> links = Links();
   std::vector<PeerHoldings> holdings(links.size());
@@ -141,13 +147,8 @@ void Peers::PutManifest(const Manifest& manifest) {
 
 absl::Status Peers::Hold(const Peer& peer, const std::string& job_uid, CheckpointKey key, const std::string& xxh3,
                          std::span<const uint8_t> bytes) {
-  std::shared_ptr<v1::CheckpointPeers::Stub> stub;
-  {
-    std::lock_guard lock(mutex_);
-    const auto link = links_.find(peer.node);
-    if (link == links_.end()) return absl::NotFoundError(absl::StrCat("no peer ", peer.node));
-    stub = link->second.stub;
-  }
+  const auto stub = StubOf(peer.node);
+  if (stub == nullptr) return absl::NotFoundError(absl::StrCat("no peer ", peer.node));
   grpc::ClientContext context;
   SetDeadline(context, TransferSeconds(bytes.size()));
   v1::HoldReply reply;
@@ -171,13 +172,8 @@ absl::Status Peers::Hold(const Peer& peer, const std::string& job_uid, Checkpoin
 
 absl::Status Peers::Fetch(const std::string& node, const std::string& job_uid, const std::string& xxh3, int64_t bytes,
                           const Sink& sink) {
-  std::shared_ptr<v1::CheckpointPeers::Stub> stub;
-  {
-    std::lock_guard lock(mutex_);
-    const auto link = links_.find(node);
-    if (link == links_.end()) return absl::NotFoundError(absl::StrCat("no peer ", node));
-    stub = link->second.stub;
-  }
+  const auto stub = StubOf(node);
+  if (stub == nullptr) return absl::NotFoundError(absl::StrCat("no peer ", node));
   grpc::ClientContext context;
   SetDeadline(context, TransferSeconds(static_cast<size_t>(bytes)));
   v1::FetchRequest request;

@@ -67,6 +67,8 @@ class Peers {
     std::shared_ptr<v1::CheckpointPeers::Stub> stub;
   };
   std::vector<Link> Links() const;
+  // Null when the node is unknown.
+  std::shared_ptr<v1::CheckpointPeers::Stub> StubOf(const std::string& node) const;
 
   mutable std::mutex mutex_;
   Peer self_;

@@ -2,13 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <limits>
 #include <string>
 #include <thread>
@@ -16,6 +12,7 @@
 #include "checkpoint/manifest.h"
 #include "checkpoint/planes_layout.h"
 #include "checkpoint/planes_testing.h"
+#include "checkpoint/python_testing.h"
 #include "checkpoint/safetensors.h"
 #include "common/hash.h"
 
@@ -192,15 +189,7 @@ TEST(PlanesTest, PrecisionsHaveNames) {
 }
 
 // What docs/ tells a reader in another language, with the standard library; and by safetensors itself where it is.
-constexpr char kPython[] = R"(python3 -c '
-import json, struct, sys
-raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head = json.loads(raw[8:8 + n])
-data = raw[8 + n:]
-spans = sorted(v["data_offsets"] for k, v in head.items() if k != "__metadata__")
-assert raw[8:9] == b"{" and spans[0][0] == 0 and spans[-1][1] == len(data)
-assert all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+constexpr char kPython[] = R"(
 def tensor(name, dtype, code, shape):
     t = head[name]
     assert t["dtype"] == dtype and t["shape"] == [shape], t
@@ -222,34 +211,23 @@ else:
         scale = numpy.exp2(file.get_tensor("weights_exponent").astype(numpy.float64)).repeat(1024)[:len(loaded)]
         assert (loaded * scale == weights).all()
 print(sum(weights), sum(moment))
-' )";
+)";
 
 TEST(PlanesTest, PythonReadsPlaneZero) {
-  char folder[] = "/tmp/rekindle-planes-XXXXXX";
-  const std::string path = std::string(::mkdtemp(folder)) + "/plane0.safetensors";
   TestState state(2051);
   for (int i = 0; i < 2051; ++i) {  // Values that 16 bits hold, in blocks of different exponents.
     state.weights[static_cast<size_t>(i)] = std::ldexp(static_cast<float>(i % 1024 - 500), i / 1024 * 10);
     state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i % 128) / 4;
   }
   const PlaneFiles files = WriteFiles(state, {.begin = 0, .end = 2051}, Precision::kExact);
-  std::ofstream(path, std::ios::binary)
-      .write(reinterpret_cast<const char*>(files.plane0.data()), static_cast<std::streamsize>(files.plane0.size()));
-  std::string out;
-  if (FILE* pipe = ::popen((kPython + path).c_str(), "r")) {
-    char line[64];
-    while (::fgets(line, sizeof(line), pipe) != nullptr) out += line;
-    const int code = ::pclose(pipe);
-    ::unlink(path.c_str());
-    ::rmdir(folder);
-    if (WEXITSTATUS(code) == 127) GTEST_SKIP() << "python3 is not installed";
-  }
+  const auto out = ReadInPython({files.plane0.begin(), files.plane0.end()}, kPython);
+  if (!out.has_value()) GTEST_SKIP() << "python3 is not installed";
   double weights = 0, moment = 0;
   for (float weight : state.weights) weights += weight;
   for (float value : state.second_moment) moment += value;
   char expected[64];
   std::snprintf(expected, sizeof(expected), "%.1f %.2f\n", weights, moment);
-  EXPECT_EQ(out, expected);
+  EXPECT_EQ(*out, expected);
 }
 
 }  // namespace

@@ -2,15 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <random>
 
 #include "checkpoint/fuzz_testing.h"
+#include "checkpoint/python_testing.h"
 #include "checkpoint/testing.h"
 
 namespace rekindle::checkpoint {
@@ -106,38 +102,18 @@ TEST(SafetensorsTest, MutatedFilesNeverHarm) {
 }
 
 TEST(SafetensorsTest, PythonReadsAShard) {
-  char folder[] = "/tmp/rekindle-format-XXXXXX";
-  const std::string path = std::string(::mkdtemp(folder)) + "/shard.safetensors";
   TestState state(100);
   for (int i = 0; i < 100; ++i) state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i) / 4;
   const ShardRange range{.begin = 0, .end = 100, .index = 0, .count = 1};
   std::string shard(static_cast<size_t>(ShardBytes(100, range)), '\0');
   ASSERT_TRUE(WriteShard(state.view(), range, {reinterpret_cast<uint8_t*>(shard.data()), shard.size()}).ok());
-  std::ofstream(path, std::ios::binary) << shard;
-  // The format as its reference reader takes it, with the standard library alone.
-  const std::string script = R"(python3 -c '
-import json, struct, sys
-raw = open(sys.argv[1], "rb").read()
-n = struct.unpack("<Q", raw[:8])[0]
-head = json.loads(raw[8:8 + n])
-data = raw[8 + n:]
-spans = sorted(v["data_offsets"] for k, v in head.items() if k != "__metadata__")
-assert raw[8:9] == b"{" and spans[0][0] == 0 and spans[-1][1] == len(data)
-assert all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+  const auto out = ReadInPython(shard, R"(
 t = head["second_moment"]
 assert t["dtype"] == "F32" and t["shape"] == [100]
 print(sum(struct.unpack("<100f", data[slice(*t["data_offsets"])])))
-' )" + path;
-  std::string out;
-  if (FILE* pipe = ::popen(script.c_str(), "r")) {
-    char line[64];
-    while (::fgets(line, sizeof(line), pipe) != nullptr) out += line;
-    const int code = ::pclose(pipe);
-    ::unlink(path.c_str());
-    ::rmdir(folder);
-    if (WEXITSTATUS(code) == 127) GTEST_SKIP() << "python3 is not installed";
-  }
-  EXPECT_EQ(out, "1237.5\n");
+)");
+  if (!out.has_value()) GTEST_SKIP() << "python3 is not installed";
+  EXPECT_EQ(*out, "1237.5\n");
 }
 
 }  // namespace

@@ -35,13 +35,7 @@ bool Eventually(Done done) {
   return true;
 }
 
-class ServiceFaultsTest : public ::testing::Test {
- protected:
-  void SetUp() override { service_.Start(); }
-
-  ServiceProcess service_;
-  const TestState state_ = TestState::Random(kTotal, 1);
-};
+class ServiceFaultsTest : public ServiceTest {};
 
 TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   auto client = service_.Client();

@@ -2,6 +2,7 @@
 #ifndef REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
 #define REKINDLE_CHECKPOINT_SERVICE_PROCESS_H_
 
+#include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -102,6 +103,15 @@ inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generat
   if (!status.ok()) return status;
   return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), keep_last, 0);
 }
+
+// A test with such a process.
+class ServiceTest : public ::testing::Test {
+ protected:
+  void SetUp() override { service_.Start(); }
+
+  ServiceProcess service_;
+  const TestState state_ = TestState::Random(kServiceTotal, 1);
+};
 
 }  // namespace rekindle::checkpoint
 

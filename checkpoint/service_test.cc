@@ -22,14 +22,6 @@ using ::testing::SizeIs;
 
 constexpr int64_t kTotal = kServiceTotal;
 
-class ServiceTest : public ::testing::Test {
- protected:
-  void SetUp() override { service_.Start(); }
-
-  ServiceProcess service_;
-  const TestState state_ = TestState::Random(kTotal, 1);
-};
-
 TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   const auto shards = CutShards(kTotal, 3);
   std::vector<ShardRef> refs;

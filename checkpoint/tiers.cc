@@ -14,8 +14,6 @@ namespace {
 
 constexpr size_t kMostQueued = 64;  // Shards on their way to a peer; the oldest give way.
 
-CheckpointKey KeyOf(const Manifest& manifest) { return {manifest.generation, manifest.step}; }
-
 }  // namespace
 
 const char* NameOf(Tier tier) {
@@ -38,10 +36,7 @@ Tiers::Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers
 Tiers::~Tiers() = default;
 
 absl::StatusOr<Tiers::SegmentPtr> Tiers::Open(const SegmentOwner& owner, int64_t bytes) {
-  while (true) {
-    auto segment = staging_.Open(owner, bytes);
-    if (!absl::IsResourceExhausted(segment.status()) || !own_.ForgetOldest()) return segment;
-  }
+  return OpenMakingRoom(staging_, own_, owner, bytes);
 }
 
 void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment) {
@@ -143,21 +138,6 @@ absl::StatusOr<Manifest> Tiers::ReadManifest(Store& store, const std::string& jo
   return stored;
 }
 
-// Held here and still what its name says; a damaged one is forgotten.
-Tiers::SegmentPtr Tiers::FindWhole(const std::string& job_uid, const ShardRef& ref) {
-  for (MemoryTier* tier : {&own_, &copies_}) {
-    SegmentPtr segment = tier->Find(job_uid, ref.xxh3);
-    if (segment == nullptr) continue;
-    const auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes),
-                                                  common::SharedMemory::Access::kRead);
-    if (memory.ok() && segment->bytes == ref.bytes && common::Xxh3_128Hex(memory->data(), memory->size()) == ref.xxh3)
-      return segment;
-    log::Warning("damaged in memory", {{"shard", ref.xxh3}});
-    tier->Drop(job_uid, ref.xxh3);
-  }
-  return nullptr;
-}
-
 absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, const ShardRef& ref,
                                                  const std::function<bool()>& cancelled, const Fill& fill) {
   auto segment = Open(owner, ref.bytes);
@@ -179,7 +159,8 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, cons
 
 absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,
                                        const std::function<bool()>& cancelled) {
-  if (SegmentPtr held = FindWhole(owner.job_uid, ref)) return Laid{std::move(held), Tier::kMemory};
+  auto held = FindWhole({&own_, &copies_}, owner.job_uid, ref.xxh3);
+  if (held && held->segment->bytes == ref.bytes) return Laid{std::move(held->segment), Tier::kMemory};
   for (const std::string& node : peers_.Holders(owner.job_uid, ref.xxh3)) {
     auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink) {
       common::Hasher hasher;

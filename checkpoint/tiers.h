@@ -65,7 +65,6 @@ class Tiers {
     SegmentPtr segment;
   };
   void CopyLoop(std::stop_token stop);
-  SegmentPtr FindWhole(const std::string& job_uid, const ShardRef& ref);
   // `store`: null where shards in memory alone count. `missing` says which one is not.
   bool IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,
                   std::string* missing) const;

@@ -30,7 +30,7 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (IsDraining(state, trainer.report.node())) return false;
   if (job.refused.count(trainer.report.trainer())) return false;
   constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
-  return now - trainer.heard <= std::clamp(trainer.report.wait_ms(), 0, 30'000) / 1000.0 + kSlackSeconds;
+  return now - trainer.heard <= PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
 }
 
 std::vector<Candidate> Joiners(const Turn& turn, const Job& job) {

@@ -148,8 +148,6 @@ void ForgetLost(State& state) {
   }
 }
 
-double WaitOf(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }
-
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
 
 std::string FindRefusal(const v1::NodeReport& report) {
@@ -228,13 +226,13 @@ double WatchNodes(Turn& turn) {
       // A failure lets every trainer of the job speak at once.
       const bool silent =
           node != turn.state.nodes.end() && Unanswered(node->second) && !(trainer.heard > node->second.asked_at);
-      latest = std::max(latest, trainer.heard + (silent ? 0 : WaitOf(trainer.report.wait_ms())));
+      latest = std::max(latest, trainer.heard + (silent ? 0 : PollSeconds(trainer.report.wait_ms())));
     }
   }
   for (auto& [name, node] : turn.state.nodes) {
     const double by_trainer = heard.count(name) ? heard.at(name) : -kNever;
     const double expected =
-        std::max(node.known_since, node.heard + (node.reported ? WaitOf(node.report.wait_ms()) : 0));
+        std::max(node.known_since, node.heard + (node.reported ? PollSeconds(node.report.wait_ms()) : 0));
     node.overdue = node.record.draining() && turn.now >= node.drain_deadline;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);
     double patience = turn.state.tunables.node_lost_seconds;

@@ -41,6 +41,8 @@ bool IsOver(const Job& job) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
+double PollSeconds(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }
+
 const v1::Member* FindMember(const Job& job, const std::string& trainer) {
   for (const v1::Member& member : job.record.membership().members()) {
     if (member.trainer() == trainer) return &member;

@@ -121,6 +121,7 @@ int MicroBatches(const Job& job);
 int MinWorkers(const Job& job);
 int MaxWorkers(const Job& job);  // At most one a micro-batch.
 bool IsOver(const Job& job);
+double PollSeconds(int wait_ms);  // How long a long poll may keep quiet, whatever was asked for.
 const v1::Member* FindMember(const Job& job, const std::string& trainer);
 const Trainer* FindTrainer(const Job& job, const std::string& trainer);
 bool IsDraining(const State& state, const std::string& node);

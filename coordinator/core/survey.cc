@@ -110,7 +110,7 @@ double DeadlineSeconds(const Tunables& tunables, const Job& job) {
 double GoneAt(const State& state, const Trainer* trainer) {
   const bool known = trainer != nullptr && trainer->reported;
   const double heard = known ? std::max(trainer->heard, state.started) : state.started;
-  const double wait = known ? std::clamp(trainer->report.wait_ms(), 0, 30'000) / 1000.0 : 0;
+  const double wait = known ? PollSeconds(trainer->report.wait_ms()) : 0;
   return heard + wait + state.tunables.node_lost_seconds;
 }
 
