@@ -2,6 +2,7 @@
 #ifndef REKINDLE_CHECKPOINT_CLIENT_CORE_H_
 #define REKINDLE_CHECKPOINT_CLIENT_CORE_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -50,14 +51,26 @@ class ClientCore {
   const ClientOptions& options() const { return options_; }
   ClientChannel& channel() { return channel_; }
 
+  // Whether a state had more exceptions than the usual room holds: from then on there is room for all.
+  bool full_room() const { return full_room_; }
+  void SetFullRoom() { full_room_ = true; }
+
  private:
   const ClientOptions options_;
   const common::ProcessIdentity self_;
   ClientChannel channel_;
+  std::atomic<bool> full_room_{false};
 };
 
+// What a snapshot is of.
+struct SnapshotKey {
+  int generation = 0;
+  int step = 0;
+  int64_t total = 0;
+  Precision precision = Precision::kExact;
+};
 // Reserves segments for `ranges`. `core` must outlive the result.
-absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, int generation, int step, int64_t total,
+absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
                                                           const std::vector<ShardRange>& ranges);
 
 }  // namespace rekindle::checkpoint

@@ -28,7 +28,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   std::vector<std::unique_ptr<CheckpointClient>> clients;
   for (int rank = 0; rank < 3; ++rank) {
     clients.push_back(service_.Client("node-a/" + std::to_string(rank)));
-    auto staged = clients.back()->Stage(4, 100, kTotal, ShardsOf(shards, rank));
+    auto staged = clients.back()->Stage(4, 100, kTotal, ShardsOf(shards, rank), Precision::kExact);
     ASSERT_TRUE(staged.ok()) << staged.status();
     ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
     ASSERT_TRUE((*staged)->Commit().ok());
@@ -40,7 +40,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   EXPECT_EQ(*name, "4-100-node-a_0");
   EXPECT_EQ(clients[0]->WriteManifest(manifest, 2, 0).value(), *name);  // Repeating is harmless.
 
-  const auto newest = clients[1]->FindNewest();
+  const auto newest = clients[1]->FindNewest(/*verify=*/true);
   ASSERT_TRUE(newest.ok() && newest->found) << newest.status();
   EXPECT_EQ(newest->name, *name);
   EXPECT_EQ(newest->highest_generation, 4);
@@ -52,7 +52,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   EXPECT_THAT(got->bytes_from, ::testing::ElementsAre(::testing::Key("memory")));
   EXPECT_TRUE(restored == state_);
   EXPECT_EQ(clients[0]->GetInfo()->staged_bytes, 0);
-  EXPECT_THAT(service_.Segments(), SizeIs(3));  // Held in memory, for the next restore.
+  EXPECT_THAT(service_.Segments(), SizeIs(6));  // Held in memory, for the next restore.
 
   const auto listed = ListCheckpoints(service_.store(), "job-1");
   ASSERT_THAT(*listed, SizeIs(1));
@@ -68,12 +68,12 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
   const auto listed = ListCheckpoints(service_.store(), "job-1");
   ASSERT_THAT(*listed, SizeIs(2));
   const std::string folder = service_.dir() + "/store/job-1/";
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "shards"), {}), 2);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "shards"), {}), 4);
 
   service_.Kill(SIGKILL);  // What its memory held would serve as well.
   service_.Start();
   std::filesystem::resize_file(folder + "manifests/1-40-node-a_0.json", 50);
-  const auto newest = client->FindNewest();
+  const auto newest = client->FindNewest(/*verify=*/true);
   ASSERT_TRUE(newest.ok() && newest->found);
   EXPECT_EQ(newest->name, "1-30-node-a_0");
   ASSERT_THAT(newest->skipped, SizeIs(1));
@@ -87,9 +87,9 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
 TEST_F(ServiceTest, DroppedShardsGiveTheirMemoryBack) {
   auto client = service_.Client();
   {
-    auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1));
+    auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
     ASSERT_TRUE(staged.ok());
-    EXPECT_THAT(service_.Segments(), SizeIs(1));
+    EXPECT_THAT(service_.Segments(), SizeIs(2));
   }
   EXPECT_EQ(client->GetInfo()->staged_bytes, 0);
   EXPECT_THAT(service_.Segments(), IsEmpty());
@@ -99,21 +99,21 @@ TEST(ServiceLimitTest, MoreThanTheLimitIsRefusedAndTheServiceLives) {
   ServiceProcess service("5MiB");
   service.Start();
   auto client = service.Client();
-  auto first = client->Stage(1, 10, kTotal, CutShards(kTotal, 1));  // Near 4 MiB.
+  auto first = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);  // Near 4 MiB.
   ASSERT_TRUE(first.ok()) << first.status();
-  const auto second = client->Stage(1, 10, kTotal, CutShards(kTotal, 1));
+  const auto second = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   EXPECT_TRUE(absl::IsResourceExhausted(second.status())) << second.status();
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("--memory-limit"));
   first->reset();
-  EXPECT_TRUE(client->Stage(1, 10, kTotal, CutShards(kTotal, 1)).ok());
+  EXPECT_TRUE(client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact).ok());
 }
 
 TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   auto committer = service_.Client("a");
   auto other = service_.Client("b");
   const auto shards = CutShards(kTotal, 2);
-  auto mine = committer->Stage(1, 10, kTotal, ShardsOf(shards, 0));
-  auto theirs = other->Stage(1, 10, kTotal, ShardsOf(shards, 1));
+  auto mine = committer->Stage(1, 10, kTotal, ShardsOf(shards, 0), Precision::kExact);
+  auto theirs = other->Stage(1, 10, kTotal, ShardsOf(shards, 1), Precision::kExact);
   ASSERT_TRUE((*mine)->Copy(state_.view()).ok() && (*theirs)->Copy(state_.view()).ok());
   ASSERT_TRUE((*mine)->Commit().ok());
   std::vector<ShardRef> refs = (*mine)->refs();
@@ -126,7 +126,7 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
 
 TEST_F(ServiceTest, CancelEndsAWaitingCall) {
   auto client = service_.Client();
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1));
+  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
   std::jthread cancel([&] { client->Cancel(); });
   const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), 0, 60);
@@ -140,12 +140,12 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
   auto zombie = service_.Client("zombie");
   const auto late = SaveAll(*zombie, 4, 90, TestState::Random(kTotal, 2));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
-  EXPECT_EQ(client->FindNewest()->manifest.step, 50);
+  EXPECT_EQ(client->FindNewest(/*verify=*/true)->manifest.step, 50);
 }
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {
   auto ftp = service_.Client("t", "ftp://host/folder");
-  const auto unsupported = ftp->Stage(1, 10, kTotal, CutShards(kTotal, 1));
+  const auto unsupported = ftp->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   EXPECT_TRUE(absl::IsInvalidArgument(unsupported.status()));
   EXPECT_THAT(std::string(unsupported.status().message()), HasSubstr("file:///folder"));
   std::ofstream(service_.dir() + "/file") << "x";

@@ -55,7 +55,8 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
     name = absl::StrCat(prefix_, next_++);
   }
   const std::string path = folder_ + "/" + name;
-  auto segment = std::make_shared<const Segment>(name, path, bytes, owner, [=, this] { Forget(path, bytes); });
+  auto segment =
+      std::make_shared<const Segment>(name, path, bytes, owner, [=, this](int64_t left) { Forget(path, left); });
   if (absl::Status status = common::CreateSharedMemory(path, static_cast<size_t>(bytes)); !status.ok()) return status;
   std::lock_guard lock(mutex_);
   segments_[name] = segment;
@@ -74,6 +75,21 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Find(const Segm
     return absl::PermissionDeniedError("the segment belongs to another process, job or generation");
   }
   return found->second;
+}
+
+absl::Status Staging::Shrink(const Segment& segment, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const int64_t surplus = segment.bytes() - bytes;
+  if (bytes < 1 || surplus < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a segment of ", segment.bytes(), " bytes cannot be shrunk to ", bytes));
+  }
+  if (surplus == 0) return absl::OkStatus();
+  absl::Status status = common::ShrinkSharedMemory(segment.path, static_cast<size_t>(bytes));
+  if (!status.ok()) return status;
+  segment.bytes_ = bytes;
+  bytes_ -= surplus;
+  return absl::OkStatus();
 }
 
 void Staging::Release(const SegmentOwner& owner, const std::vector<std::string>& names) {

@@ -5,6 +5,7 @@
 #ifndef REKINDLE_CHECKPOINT_STAGING_H_
 #define REKINDLE_CHECKPOINT_STAGING_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -29,19 +30,24 @@ struct SegmentOwner {
 class Staging {
  public:
   // Removes its file and gives the bytes back when the last pointer to it goes.
-  struct Segment {
-    Segment(std::string name, std::string path, int64_t bytes, SegmentOwner owner, std::function<void()> on_gone)
-        : name(std::move(name)), path(std::move(path)), bytes(bytes), owner(std::move(owner)), gone(on_gone) {}
+  class Segment {
+   public:
+    Segment(std::string name, std::string path, int64_t bytes, SegmentOwner owner,
+            std::function<void(int64_t bytes)> on_gone)
+        : name(std::move(name)), path(std::move(path)), owner(std::move(owner)), bytes_(bytes), gone_(on_gone) {}
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
-    ~Segment() { gone(); }
+    ~Segment() { gone_(bytes_); }
+
     const std::string name;
     const std::string path;
-    const int64_t bytes;
     const SegmentOwner owner;
+    int64_t bytes() const { return bytes_; }  // Of its file.
 
    private:
-    const std::function<void()> gone;
+    friend class Staging;
+    mutable std::atomic<int64_t> bytes_;
+    const std::function<void(int64_t bytes)> gone_;
   };
 
   // Segments are `folder`/`prefix`..., at most `limit` bytes in all.
@@ -56,6 +62,8 @@ class Staging {
   absl::StatusOr<std::shared_ptr<const Segment>> Open(const SegmentOwner& owner, int64_t bytes);
   // NOT_FOUND (it was released, or an earlier service's), PERMISSION_DENIED when another process owns it.
   absl::StatusOr<std::shared_ptr<const Segment>> Find(const SegmentOwner& owner, const std::string& name) const;
+  // Gives back what lies behind the segment's first `bytes` (1 to its size).
+  absl::Status Shrink(const Segment& segment, int64_t bytes);
   // Unknown and foreign ones are ignored.
   void Release(const SegmentOwner& owner, const std::vector<std::string>& names);
   // Removes segments whose owner has ended. Returns how many.

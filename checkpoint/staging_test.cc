@@ -57,6 +57,21 @@ TEST_F(StagingTest, LendsUpToTheLimit) {
   EXPECT_TRUE(absl::IsResourceExhausted(staging.Open(me_, INT64_MAX).status()));
 }
 
+TEST_F(StagingTest, WhatIsNotNeededIsGivenBack) {
+  Staging staging(folder_, "rk-", 10'000);
+  auto segment = staging.Open(me_, 6'000);
+  ASSERT_TRUE(segment.ok()) << segment.status();
+  EXPECT_TRUE(absl::IsInvalidArgument(staging.Shrink(**segment, 0)));
+  EXPECT_TRUE(absl::IsInvalidArgument(staging.Shrink(**segment, 6'001)));
+  ASSERT_TRUE(staging.Shrink(**segment, 1'000).ok());
+  EXPECT_EQ(std::filesystem::file_size((*segment)->path), 1'000u);
+  EXPECT_EQ(staging.bytes(), 1'000);
+  EXPECT_TRUE(staging.Open(me_, 9'000).ok());
+  staging.Release(me_, {(*segment)->name});
+  segment = absl::UnknownError("done");
+  EXPECT_EQ(staging.bytes(), 9'000);
+}
+
 TEST_F(StagingTest, ASegmentIsItsOwnersAlone) {
   Staging staging(folder_, "rk-", 10'000);
   const std::string name = staging.Open(me_, 100).value()->name;

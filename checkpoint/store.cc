@@ -28,6 +28,10 @@ absl::Status CheckRef(const ShardRef& ref) {
   return absl::InvalidArgumentError("a shard must be named by its XXH3-128 in hex and have 1 byte to 64 MiB");
 }
 
+std::string Describe(const ShardRef& ref) {
+  return absl::StrCat("plane ", ref.plane, " of shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+}
+
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
 }
@@ -102,7 +106,7 @@ absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& man
   for (size_t i = 0; i < names.size(); ++i) {
     const ShardRef& ref = manifest.shards[i];
     const auto& info = (*infos)[i];
-    const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+    const std::string what = Describe(ref);
     if (!info.ok()) return absl::NotFoundError(what + " is not in the store");
     if (info->size != ref.bytes) {
       return absl::DataLossError(absl::StrCat(what, " has ", info->size, " bytes instead of ", ref.bytes));
@@ -146,7 +150,7 @@ absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const s
 absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink) {
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
-  const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+  const std::string what = Describe(ref);
   common::Hasher hasher;
   const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, 0, ref.bytes,
                                            [&](int64_t offset, const void* data, size_t bytes) {
@@ -178,7 +182,7 @@ absl::Status Store::Verify(const std::string& job_uid, const std::string& name, 
   return VerifyShards(job_uid, *manifest, progress);
 }
 
-absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
+absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid, const Look& look) {
   Newest newest;
   std::vector<std::string> foreign;
   const auto names = Names(job_uid, &foreign);
@@ -188,7 +192,10 @@ absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
   for (const ManifestName& parsed : *names) {
     const std::string name = FormatName(parsed);
     auto manifest = ReadManifest(job_uid, name);
-    const absl::Status status = manifest.ok() ? VerifyShards(job_uid, *manifest, nullptr) : manifest.status();
+    absl::Status status = manifest.ok() ? CheckPlanes(*manifest, look) : manifest.status();
+    if (status.ok()) {
+      status = look.verify ? VerifyShards(job_uid, *manifest, nullptr) : CheckPresent(job_uid, *manifest);
+    }
     if (status.ok()) {
       newest.found = true;
       newest.name = name;

@@ -63,9 +63,9 @@ class Store {
   // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
-  // Every shard read and hashed, from the newest manifest down to the first that is whole. An error only when the
-  // store itself cannot be listed: "none" is never said of a store that could not be read.
-  absl::StatusOr<Newest> FindNewest(const std::string& job_uid);
+  // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
+  // be listed: "none" is never said of a store that could not be read.
+  absl::StatusOr<Newest> FindNewest(const std::string& job_uid, const Look& look = {.verify = true});
 
   // By size only.
   bool Contains(const std::string& job_uid, const ShardRef& ref);

@@ -47,7 +47,7 @@ void ExpectHeals(common::FaultFileSystem& fs, const std::string& what) {
   fs.Advance(10);
   ASSERT_TRUE(SaveAndCollect(fs, 90)) << what;
   ExpectRestorable(fs, 90, what);
-  ASSERT_THAT(fs.Files(), SizeIs(3)) << what;
+  ASSERT_THAT(fs.Files(), SizeIs(5)) << what;
 }
 
 void ExpectFound(Store& store, const std::string& name) {
@@ -142,7 +142,7 @@ TEST_F(StoreCrashTest, AShardIsDurableWhenPutShardReturns) {
   const auto manifest = PutShards(store, "job", 1, 10, StateAt(10), 2);
   ASSERT_TRUE(manifest.ok());
   fs.Crash(0);
-  ASSERT_THAT(fs.Files(), SizeIs(2));
+  ASSERT_THAT(fs.Files(), SizeIs(4));
   ASSERT_TRUE(store.PutManifest(*manifest).ok());
   ExpectFound(store, "1-10-w0");
 }

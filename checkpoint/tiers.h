@@ -51,7 +51,7 @@ class Tiers {
 
   // The newest of all: in memory when every shard of it is held by somebody who answers, or is in the store; else what
   // the store has whole. Errors as Store::FindNewest.
-  absl::StatusOr<Newest> FindNewest(Store& store, const std::string& job_uid);
+  absl::StatusOr<Newest> FindNewest(Store& store, const std::string& job_uid, const Look& look);
   absl::StatusOr<Manifest> ReadManifest(Store& store, const std::string& job_uid, const std::string& name);
   // One verified shard in memory that `owner` may read.
   absl::StatusOr<Laid> Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,

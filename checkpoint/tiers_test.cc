@@ -164,7 +164,7 @@ TEST_F(TiersTest, NewerInMemoryThanInTheStore) {
   ASSERT_TRUE(AwaitCopy(b, ref));
   a.tiers.Announce(ManifestFor(ref, 20));
   for (Node* node : {&a, &b, &c}) {
-    const auto newest = node->tiers.FindNewest(store_, kJob);
+    const auto newest = node->tiers.FindNewest(store_, kJob, {.verify = true});
     ASSERT_TRUE(newest.ok()) << newest.status();
     EXPECT_EQ(newest->name, "1-20-w") << node->name;
     EXPECT_TRUE(node->tiers.ReadManifest(store_, kJob, "1-20-w").ok());
@@ -174,15 +174,15 @@ TEST_F(TiersTest, NewerInMemoryThanInTheStore) {
   b.server->Shutdown(0);
   c.copies.PutManifest(ManifestFor(ref, 20));
   c.own.PutManifest(ManifestFor(ref, 20));
-  const auto newest = c.tiers.FindNewest(store_, kJob);
+  const auto newest = c.tiers.FindNewest(store_, kJob, {.verify = true});
   ASSERT_TRUE(newest.ok()) << newest.status();
   EXPECT_EQ(newest->name, "1-10-w");
-  EXPECT_THAT(newest->skipped, ElementsAre(HasSubstr("1-20-w: was not durable yet, and shard 0 of 1")));
+  EXPECT_THAT(newest->skipped, ElementsAre(HasSubstr("1-20-w: was not durable yet, and plane 0 of shard 0 of 1")));
 }
 
 TEST_F(TiersTest, AStoreThatCannotBeListedIsAnError) {
   fs_.FailAt(0, absl::UnavailableError("no network"), true);
-  EXPECT_TRUE(absl::IsUnavailable(nodes_[0]->tiers.FindNewest(store_, kJob).status()));
+  EXPECT_TRUE(absl::IsUnavailable(nodes_[0]->tiers.FindNewest(store_, kJob, {.verify = true}).status()));
 }
 
 // A bit in any tier, at any place: the next valid source is taken, and nothing wrong ever comes back.

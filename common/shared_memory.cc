@@ -89,6 +89,11 @@ absl::Status CreateSharedMemory(const std::string& path, size_t bytes) {
   return absl::OkStatus();
 }
 
+absl::Status ShrinkSharedMemory(const std::string& path, size_t bytes) {
+  if (::truncate(path.c_str(), static_cast<off_t>(bytes)) != 0) return ErrnoStatus(errno, "cannot shrink", path);
+  return absl::OkStatus();
+}
+
 absl::Status RemoveSharedMemory(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) return ErrnoStatus(errno, "cannot remove", path);
   return absl::OkStatus();

@@ -45,6 +45,9 @@ class SharedMemory {
 // `bytes` >= 1. Errors: ALREADY_EXISTS; RESOURCE_EXHAUSTED, which names the folder, when it has no room (nothing
 // is left behind then).
 absl::Status CreateSharedMemory(const std::string& path, size_t bytes);
+// Gives back what lies behind its first `bytes` (>= 1, at most its size); mappings of that must not be touched any
+// more.
+absl::Status ShrinkSharedMemory(const std::string& path, size_t bytes);
 // OK when it is gone, also when it was not there. Mappings stay valid.
 absl::Status RemoveSharedMemory(const std::string& path);
 

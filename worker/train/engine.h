@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -83,7 +84,7 @@ class Engine {
   };
 
   bool AwaitMembership(Membership* membership);
-  void AwaitStore();
+  void AwaitStore(bool verify);
   void FindRestorable(const checkpoint::Newest& newest);
 
   void RunGeneration(const Membership& membership);
@@ -101,6 +102,7 @@ class Engine {
   StepExtras ExtrasFor(const Generation& generation);
   void FollowCheckpoints(const Generation& generation);
   void BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome);
+  SnapshotInfo SnapshotOf(const Generation& generation) const;
   absl::Status CheckpointNow(Generation& generation);
 
   void TellStep(const StepOutcome& outcome, double seconds);
@@ -120,9 +122,10 @@ class Engine {
   StepRunner steps_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
   CheckpointSchedule schedule_;
-  int checkpoints_failed_ = 0;   // As far as the schedule knows.
-  int64_t committed_step_ = -1;  // Newest durable checkpoint this rank knows.
-  int generation_ = 0;           // The newest this engine has been in.
+  int checkpoints_failed_ = 0;                    // As far as the schedule knows.
+  std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
+  int generation_ = 0;                            // The newest this engine has been in.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

@@ -18,12 +18,12 @@ constexpr double kFinalWriteSeconds = 120;
 }  // namespace
 
 // A trainer that cannot look into the job's store must not join: it might make the job start from scratch.
-void Engine::AwaitStore() {
+void Engine::AwaitStore(bool verify) {
   if (parts_.checkpoints == nullptr) return;
   for (;;) {
     const Directive directive = parts_.control.Latest();
     if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
-    auto newest = parts_.checkpoints->FindNewest();
+    auto newest = parts_.checkpoints->FindNewest(verify);
     if (newest.ok()) return FindRestorable(*newest);
     log::Warning("waits for the checkpoint store", {{"error", std::string(newest.status().message())}});
     reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(newest.status().message()); }, true);
@@ -44,6 +44,7 @@ void Engine::FindRestorable(const checkpoint::Newest& newest) {
       false);
 }
 
+// Files, of all planes, that one rank writes.
 int Engine::MostShards(int world_size) const {
   if (!checkpointer_) return 0;
   std::map<int, int> owned;
@@ -51,7 +52,7 @@ int Engine::MostShards(int world_size) const {
   for (const auto& range : checkpoint::CutShards(state_.weights.size(), world_size)) {
     most = std::max(most, ++owned[range.owner]);
   }
-  return most;
+  return most * checkpoint::kMaxPlanes;
 }
 
 StepExtras Engine::ExtrasFor(const Generation& generation) {
@@ -108,14 +109,23 @@ void Engine::BeginCheckpointIfDecided(const Generation& generation, const StepOu
   if (outcome.yield) return;  // The generation ends here: nobody would gather the shards.
   schedule_.Begun(parts_.clock(), step);
   parts_.timeline.Mark("checkpoint", generation_, step, generation.communicator.world_size());
-  checkpointer_->Begin(generation_, generation.rank, generation.communicator.world_size(), state_);
+  checkpointer_->Begin(SnapshotOf(generation), state_);
+}
+
+SnapshotInfo Engine::SnapshotOf(const Generation& generation) const {
+  return {.generation = generation_,
+          .rank = generation.rank,
+          .world_size = generation.communicator.world_size(),
+          .precision = options_.spec.checkpoint.precision,
+          .loss = loss_,
+          .validation_loss = validation_loss_};
 }
 
 // Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
 absl::Status Engine::CheckpointNow(Generation& generation) {
   comm::Communicator& communicator = generation.communicator;
   checkpointer_->Drain(kFinalWriteSeconds);
-  checkpointer_->Begin(generation_, generation.rank, communicator.world_size(), state_);
+  checkpointer_->Begin(SnapshotOf(generation), state_);
   checkpointer_->WaitCopied(kFinalCopySeconds);
   const ShardNotes notes = checkpointer_->TakeNotes();
   const size_t most = static_cast<size_t>(MostShards(communicator.world_size()));
@@ -145,6 +155,7 @@ absl::Status Engine::CheckpointNow(Generation& generation) {
 void Engine::TellStep(const StepOutcome& outcome, double seconds) {
   times_.AddStep(seconds);
   const double loss = outcome.record.MeanLoss();
+  loss_ = loss;
   const auto tokens = static_cast<double>(outcome.record.tokens);
   const int64_t step = state_.scalars.step;
   if (outcome.evaluation.micro_batches > 0) TellEvaluation(outcome.evaluation);
@@ -168,11 +179,12 @@ void Engine::TellStep(const StepOutcome& outcome, double seconds) {
 
 void Engine::TellEvaluation(const StepRecord& evaluation) {
   if (evaluation.micro_batches == 0) return;
+  validation_loss_ = evaluation.MeanLoss();
   reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
 }
 
 void Engine::TellRestored(const std::string& name, const checkpoint::Restored& restored) {
-  std::string text = "restored " + name + ": ";
+  std::string text = "restored " + name + (restored.exact ? "" : " (16 bits a value)") + ": ";
   const char* separator = "";
   for (const auto& [tier, bytes] : restored.bytes_from) {
     text += separator + std::to_string(bytes) + " bytes from " + (tier == "peer" ? "peers' memory" : tier);
