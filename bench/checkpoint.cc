@@ -6,7 +6,7 @@
 //   {"do": "restore", "socket": S, "store": URI}    The newest checkpoint, into memory that is there already.
 //   {"do": "work"}    Some work units.
 //   {"do": "memcpy"}    {"do": "write", "path": P}    {"do": "read", "path": P}
-//       The limits: the state copied; written to a new file in order and synced; read from disk.
+//       The limits: the state copied; that copy written to a file in order and synced; read from disk.
 //
 //   rekindle-bench-checkpoint --elements N
 #include <fcntl.h>
@@ -54,8 +54,11 @@ std::vector<double> Work() {
 // A trainer with one save after the other, to one store.
 class Trainer {
  public:
-  Trainer(const std::string& socket, const std::string& store)
-      : client_(OpenClient(socket, store)), checkpointer_(*client_, "digest", /*keep_last=*/1, [] {}) {}
+  Trainer(const std::string& socket, const std::string& store, int64_t elements)
+      : client_(OpenClient(socket, store)),
+        checkpointer_(
+            *client_,
+            {.spec_digest = "bench", .keep_last = 1, .tensors = {{"weights", {elements}}}, .changed = [] {}}) {}
 
   static std::unique_ptr<checkpoint::CheckpointClient> OpenClient(const std::string& socket, const std::string& store) {
     auto client =
@@ -68,7 +71,7 @@ class Trainer {
     const std::vector<double> quiet = step_units > 0 ? Work() : std::vector<double>();
     std::vector<double> during;
     const double start = Now();
-    checkpointer_.Begin(kGeneration, /*rank=*/0, /*world_size=*/1, state);
+    checkpointer_.Begin({.generation = kGeneration}, state);
     const double began = Now() - start;
     for (int i = 0; i < step_units; ++i) during.push_back(WorkUnit());
     // Without work there is nothing to hide the copy behind, and nothing to hurry for.
@@ -126,7 +129,8 @@ class Process {
 
   json Save(const json& command) {
     const std::string store = command.at("store"), socket = command.at("socket");
-    if (trainer_ == nullptr || serves_ != socket + store) trainer_ = std::make_unique<Trainer>(socket, store);
+    if (trainer_ == nullptr || serves_ != socket + store)
+      trainer_ = std::make_unique<Trainer>(socket, store, state_.weights.size());
     serves_ = socket + store;
     Step();
     json answer = trainer_->Save(state_, command.value("step_units", 0));
@@ -137,7 +141,7 @@ class Process {
   json Restore(const json& command) {
     const auto client = Trainer::OpenClient(command.at("socket"), command.at("store"));
     const double start = Now();
-    const auto newest = client->FindNewest();
+    const auto newest = client->FindNewest(/*verify=*/false);
     if (!newest.ok()) Die(newest.status().ToString());
     if (!newest->found) Die("there is no checkpoint");
     const double found = Now() - start;

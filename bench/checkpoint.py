@@ -45,6 +45,7 @@ class Local:
     def __enter__(self):
         self.service = Service(self.folder).__enter__()
         self.trainer = Trainer(self.elements).__enter__()
+        self.trainer.ask("memcpy")                 # What `write` writes.
         self.trainer.ask("write", path=self.raw)   # The first pages of a machine are slow.
         self.save()
         unit = statistics.median(self.trainer.ask("work")["units"])
@@ -178,6 +179,7 @@ def s3(report, args, folder):
 
 def s3_rounds(report, args, folder, server, service, trainer, boto3):
     file, rows, peer = folder / "raw", [], []
+    trainer.ask("memcpy")
     trainer.ask("write", path=str(file))
     client = boto3 and boto3.client(
         "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",

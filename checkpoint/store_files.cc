@@ -8,7 +8,7 @@
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr int64_t kPiece = 4 << 20;  // Smaller ones leave the disk idle in between.
+constexpr int64_t kPiece = 1 << 20;
 
 }  // namespace
 
