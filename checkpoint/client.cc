@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <iterator>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -138,10 +137,7 @@ absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const
         !mapped.ok()
             ? mapped.status()
             : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
-    std::vector<std::string> laid;
-    std::copy_if(reply->segments().begin(), reply->segments().end(), std::back_inserter(laid),
-                 [](const std::string& segment) { return !segment.empty(); });
-    core_.Release(generation, laid);
+    core_.Release(generation, {reply->segments().begin(), reply->segments().end()});
     if (!read.ok()) return read.status();
     RestoredShard restored{.range = read->range};
     for (size_t plane = 0; plane < planes; ++plane) {

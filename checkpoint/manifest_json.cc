@@ -109,7 +109,8 @@ absl::StatusOr<TensorInfo> DecodeTensor(const json& value) {
   TensorInfo tensor{.name = fields.Text("name")};
   const json* shape = fields.Array("shape");
   if (absl::Status status = fields.Done(); !status.ok()) return status;
-  if (shape->size() > kMaxDimensions) return Bad(absl::StrCat("tensor.shape has more than ", kMaxDimensions, " numbers"));
+  if (shape->size() > kMaxDimensions)
+    return Bad(absl::StrCat("tensor.shape has more than ", kMaxDimensions, " numbers"));
   for (const json& dimension : *shape) {
     if (!dimension.is_number_unsigned() || dimension.get<uint64_t>() > uint64_t{kMaxStateElements}) {
       return Bad(absl::StrCat("tensor.shape is not of numbers from 1 to ", kMaxStateElements));

@@ -168,8 +168,8 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
       return one.status();
     }
     const std::string tier = NameOf(one->tier);
-    if (one->tier != Tier::kMemory) laid.push_back(one->segment->name);
-    reply->add_segments(one->tier == Tier::kMemory ? "" : one->segment->name);
+    laid.push_back(one->name);
+    reply->add_segments(one->name);
     reply->add_paths(one->segment->path);
     reply->add_tiers(tier);
     parts_.metrics.Counter("rekindle_checkpoint_restored_bytes_total", "Bytes handed to trainers.", {{"from", tier}})
@@ -222,7 +222,8 @@ grpc::Status CheckpointService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
 
 void CheckpointService::FillInfo(v1::GetInfoReply* reply) const {
   reply->set_incarnation(incarnation_);
-  reply->set_staged_bytes(static_cast<double>(std::max<int64_t>(0, parts_.staging.bytes() - parts_.own.bytes())));
+  reply->set_staged_bytes(static_cast<double>(
+      std::max<int64_t>(0, parts_.staging.bytes() - parts_.staging.idle_bytes() - parts_.own.bytes())));
   reply->set_address(parts_.address);
   reply->set_held_bytes(static_cast<double>(parts_.own.bytes() + parts_.copies.bytes()));
 }

@@ -128,15 +128,14 @@ TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   auto client = service_.Client();
   auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
-  ASSERT_THAT(service_.Segments(), SizeIs(2));
-  std::fstream segment(service_.Segments()[0], std::ios::in | std::ios::out | std::ios::binary);
-  segment.seekp(1000);
-  segment.put('!');
-  segment.close();
+  for (const std::string& path : service_.Segments()) {
+    std::fstream segment(path, std::ios::in | std::ios::out | std::ios::binary);
+    segment.seekp(1000);
+    segment.put('!');
+  }
   const absl::Status torn = (*staged)->Commit();
   EXPECT_TRUE(absl::IsDataLoss(torn)) << torn;
-  const std::filesystem::directory_iterator shards(service_.dir() + "/store/job-1/shards");
-  EXPECT_LE(std::distance(shards, {}), 1);  // The other plane at most.
+  EXPECT_TRUE(std::filesystem::is_empty(service_.dir() + "/store/job-1/shards"));
   EXPECT_TRUE(SaveAll(*client, 1, 10, state_).ok());
 }
 

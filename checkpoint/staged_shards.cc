@@ -35,6 +35,7 @@ class Staged : public StagedShards {
   // A plane of a shard, in shared memory.
   struct Lent {
     std::string segment;  // Empty once committed.
+    std::string path;
     common::SharedMemory memory;
   };
   struct Part {
@@ -55,9 +56,11 @@ class Staged : public StagedShards {
 
 Staged::~Staged() {
   std::vector<std::string> segments;
-  for (const Part& part : parts_) {
-    for (const Lent& lent : part.planes) {
-      if (!lent.segment.empty()) segments.push_back(lent.segment);
+  for (Part& part : parts_) {
+    for (Lent& lent : part.planes) {
+      if (lent.segment.empty()) continue;
+      segments.push_back(lent.segment);
+      core_.KeepMapping(lent.path, std::move(lent.memory));
     }
   }
   core_.Release(snapshot_.generation, segments);
@@ -74,8 +77,8 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
     const absl::Status opened = core_.Call(&CheckpointsStub::OpenStaging, request, &reply);
     if (!opened.ok()) return opened;
     lent->segment = reply.segment();
-    auto memory =
-        common::SharedMemory::Map(reply.path(), static_cast<size_t>(bytes), common::SharedMemory::Access::kReadWrite);
+    lent->path = reply.path();
+    auto memory = core_.MapToFill(lent->path, static_cast<size_t>(bytes));
     // Not there: the service was restarted since it answered.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
@@ -107,8 +110,7 @@ absl::StatusOr<WrittenPlanes> Staged::CopyPart(const StateView& state, Part* par
   auto written = write();
   if (!absl::IsResourceExhausted(written.status())) return written;
   core_.SetFullRoom();
-  core_.Release(snapshot_.generation, {part->planes[1].segment});
-  part->planes[1] = {};
+  core_.Release(snapshot_.generation, {std::exchange(part->planes[1], {}).segment});
   const int64_t n = part->range.end - part->range.begin;
   const PlaneBytes bytes = SizeOfPlanes(snapshot_.total, part->range, snapshot_.precision, n);
   if (absl::Status status = Open(bytes.plane1, &part->planes[1]); !status.ok()) return status;
@@ -168,6 +170,7 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     }
     std::memcpy(lent->memory.data(), kept.data(), static_cast<size_t>(ref.bytes));
   }
+  core_.KeepMapping(lent->path, std::move(lent->memory));
   *lent = {};
   return absl::OkStatus();
 }

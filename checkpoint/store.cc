@@ -68,8 +68,7 @@ absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_ui
 bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
   const std::string path = Shards(job_uid) + "/" + ref.name;
   const auto info = backend_->Stat(path);
-  // Touched first: a collection that runs now takes it for new. Its folder is synced since the process that renamed it
-  // may have died before doing so.
+  // Touched first: a collection that runs now takes it for new.
   if (!info.ok() || info->size != ref.bytes || !backend_->Touch(path).ok()) return false;
   if (backend_->IsVerified(path)) return true;
   const bool whole = ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
@@ -88,7 +87,6 @@ absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const commo
       return status;
     }
   }
-  if (absl::Status status = backend_->Settle(folder); !status.ok()) return status;
   return ref;
 }
 
@@ -124,7 +122,7 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
         absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
   }
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
-  // Another process may have renamed a shard and not synced its name yet: a durable manifest must not precede it.
+  // Shards were renamed, by any process, and their names not synced: a durable manifest must not precede them.
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
   const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);

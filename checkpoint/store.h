@@ -53,9 +53,9 @@ class Store {
   // In a folder; `fs` must outlive it.
   Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
-  // Copies `bytes` of `source` to the shard named `xxh3` and returns when it is durable; at once when it is there and
-  // whole. Hashes what it writes, so a source that changes meanwhile is DATA_LOSS and never gets the name.
-  // The ref's generation, index and count are the caller's to fill in.
+  // Copies `bytes` of `source` to the shard named `xxh3` and returns when they are durable (their name is so with the
+  // manifest); at once when it is there and whole. Hashes what it writes, so a source that changes meanwhile is
+  // DATA_LOSS and never gets the name. The ref's generation, index and count are the caller's to fill in.
   absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
                                     const std::string& xxh3);
 

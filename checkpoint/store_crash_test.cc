@@ -136,17 +136,6 @@ TEST_F(StoreCrashTest, EveryOperationFailsForEverAndTheErrorIsTold) {
   }
 }
 
-TEST_F(StoreCrashTest, AShardIsDurableWhenPutShardReturns) {
-  common::FaultFileSystem fs;
-  Store store(fs, "/store");
-  const auto manifest = PutShards(store, "job", 1, 10, StateAt(10), 2);
-  ASSERT_TRUE(manifest.ok());
-  fs.Crash(0);
-  ASSERT_THAT(fs.Files(), SizeIs(4));
-  ASSERT_TRUE(store.PutManifest(*manifest).ok());
-  ExpectFound(store, "1-10-w0");
-}
-
 // A process that renamed its shards died before it synced their folder; another one commits them.
 TEST_F(StoreCrashTest, AManifestMakesTheNamesOfItsShardsDurable) {
   common::FaultFileSystem fs;

@@ -162,7 +162,9 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, cons
 absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,
                                        const std::function<bool()>& cancelled) {
   auto held = FindWhole({&own_, &copies_}, owner.job_uid, ref.xxh3);
-  if (held && held->segment->bytes() == ref.bytes) return Laid{std::move(held->segment), Tier::kMemory};
+  if (held && held->segment->bytes() == ref.bytes) {
+    return Laid{held->segment, staging_.Share(owner, held->segment), Tier::kMemory};
+  }
   for (const std::string& node : peers_.Holders(owner.job_uid, ref.xxh3)) {
     auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink) {
       common::Hasher hasher;
@@ -174,14 +176,14 @@ absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, 
       if (!fetched.ok()) return fetched;
       return hasher.Hex() == ref.xxh3 ? absl::OkStatus() : absl::DataLossError("the peer's copy is damaged");
     });
-    if (laid.ok()) return Laid{*std::move(laid), Tier::kPeer};
+    if (laid.ok()) return Laid{*laid, (*laid)->name, Tier::kPeer};
     log::Warning("not from this peer", {{"peer", node}, {"error", std::string(laid.status().message())}});
     if (cancelled()) return laid.status();
   }
   auto laid = LayFrom(owner, ref, cancelled,
                       [&](const Store::Sink& sink) { return store.ReadShard(owner.job_uid, ref, sink); });
   if (!laid.ok()) return laid.status();
-  return Laid{*std::move(laid), Tier::kStore};
+  return Laid{*laid, (*laid)->name, Tier::kStore};
 }
 
 }  // namespace rekindle::checkpoint

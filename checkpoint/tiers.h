@@ -31,6 +31,7 @@ class Tiers {
   using SegmentPtr = MemoryTier::SegmentPtr;
   struct Laid {
     SegmentPtr segment;
+    std::string name;  // What the reader releases.
     Tier tier = Tier::kStore;
   };
 

@@ -97,6 +97,7 @@ void Engine::RunGeneration(const Membership& membership) {
   generation_ = membership.generation;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   if (checkpointer_) checkpointer_->ForgetNotes();
+  flush_until_ = 0;
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(

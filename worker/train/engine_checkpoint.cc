@@ -12,8 +12,6 @@ namespace rekindle::train {
 namespace {
 
 constexpr double kStoreRetrySeconds = 0.5;
-constexpr double kFinalCopySeconds = 30;  // Nothing is stepping: the service may take its time.
-constexpr double kFinalWriteSeconds = 120;
 
 }  // namespace
 
@@ -60,6 +58,9 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
   const Directive directive = parts_.control.Latest();
   extras.yield = directive.action == Directive::Action::kYield && directive.membership.generation <= generation_;
   extras.yield_with_checkpoint = extras.yield && directive.checkpoint;
+  if (extras.yield_with_checkpoint && directive.checkpoint_within_seconds > 0 && flush_until_ == 0) {
+    flush_until_ = parts_.clock() + directive.checkpoint_within_seconds;
+  }
   extras.most_shards = MostShards(generation.communicator.world_size());
   extras.committed_step = committed_step_;
   if (checkpointer_) {
@@ -119,37 +120,6 @@ SnapshotInfo Engine::SnapshotOf(const Generation& generation) const {
           .precision = options_.spec.checkpoint.precision,
           .loss = loss_,
           .validation_loss = validation_loss_};
-}
-
-// Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
-absl::Status Engine::CheckpointNow(Generation& generation) {
-  comm::Communicator& communicator = generation.communicator;
-  checkpointer_->Drain(kFinalWriteSeconds);
-  checkpointer_->Begin(SnapshotOf(generation), state_);
-  checkpointer_->WaitCopied(kFinalCopySeconds);
-  const ShardNotes notes = checkpointer_->TakeNotes();
-  const size_t most = static_cast<size_t>(MostShards(communicator.world_size()));
-  std::vector<uint8_t> mine;
-  for (const checkpoint::ShardRef& ref : notes.refs) {
-    const auto record = checkpoint::EncodeShardRef(ref);
-    mine.insert(mine.end(), record.begin(), record.end());
-  }
-  mine.resize(most * checkpoint::kShardRecordBytes);
-  std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
-  absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait();
-  if (!status.ok()) return status;
-  if (generation.rank == 0) {
-    ShardNotes everyone{state_.scalars.step, {}};
-    for (size_t at = 0; at < all.size(); at += checkpoint::kShardRecordBytes) {
-      const auto ref = checkpoint::DecodeShardRef(all.data() + at);
-      if (ref.ok() && ref->count > 0) everyone.refs.push_back(*ref);
-    }
-    checkpointer_->Collect(generation_, everyone);
-  }
-  checkpointer_->Drain(kFinalWriteSeconds);
-  uint8_t done = 1;  // Nobody leaves before the committer has written, or given up.
-  std::vector<uint8_t> dones(static_cast<size_t>(communicator.world_size()));
-  return communicator.AllGather(&done, dones.data(), 1).Wait();
 }
 
 void Engine::TellStep(const StepOutcome& outcome, double seconds) {
