@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 
@@ -25,9 +26,22 @@ std::set<std::string> Best(const std::vector<Candidate>& newest_first, int count
   return best;
 }
 
+// Names of the first whole one at or after each multiple of `every`: checkpoints rarely fall on the multiple itself.
+std::set<std::string> Milestones(const std::vector<Candidate>& newest_first, int every) {
+  std::map<int, const Candidate*> first;  // By multiple.
+  for (const Candidate& candidate : newest_first) {
+    if (every == 0 || !candidate.whole || candidate.step < every) continue;
+    const Candidate*& known = first[candidate.step / every];
+    if (known == nullptr || candidate.step < known->step) known = &candidate;
+  }
+  std::set<std::string> names;
+  for (const auto& [multiple, candidate] : first) names.insert(candidate->name);
+  return names;
+}
+
 // Why it stays; empty: nothing keeps it. `newer`: how many whole ones are.
 std::string WhyKept(const Candidate& candidate, const Retention& retention, int newer,
-                    const std::set<std::string>& best) {
+                    const std::set<std::string>& best, const std::set<std::string>& milestones) {
   if (retention.keep_last == 0) return "no rule removes any";
   if (newer < retention.keep_last) {
     return candidate.whole ? absl::StrCat("is one of the newest ", retention.keep_last)
@@ -35,8 +49,8 @@ std::string WhyKept(const Candidate& candidate, const Retention& retention, int 
   }
   if (!candidate.whole) return "";
   if (best.contains(candidate.name)) return absl::StrCat("is one of the best ", retention.keep_best);
-  if (retention.keep_every > 0 && candidate.step % retention.keep_every == 0) {
-    return absl::StrCat("its step is a multiple of ", retention.keep_every);
+  if (milestones.contains(candidate.name)) {
+    return absl::StrCat("is the first from step ", candidate.step / retention.keep_every * retention.keep_every, " on");
   }
   return "";
 }
@@ -59,10 +73,11 @@ absl::Status CheckRetention(const Retention& retention) {
 std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Retention& retention,
                             const std::set<std::string>& pinned, double now) {
   const std::set<std::string> best = Best(newest_first, retention.keep_best);
+  const std::set<std::string> milestones = Milestones(newest_first, retention.keep_every);
   std::vector<Verdict> verdicts;
   int newer = 0;
   for (const Candidate& candidate : newest_first) {
-    Verdict verdict{.name = candidate.name, .reason = WhyKept(candidate, retention, newer, best)};
+    Verdict verdict{.name = candidate.name, .reason = WhyKept(candidate, retention, newer, best, milestones)};
     const double age = now - candidate.written;
     if (pinned.contains(candidate.name)) {
       verdict.reason = "is pinned";

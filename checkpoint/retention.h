@@ -17,7 +17,7 @@ inline constexpr double kDefaultArchiveSeconds = 90 * 24 * 3600.0;
 // What a job says about it (checkpoint: in a job file). Each rule keeps; what none keeps goes.
 struct Retention {
   int keep_last = 0;   // The newest whole ones. 0: all stay, whatever else is said.
-  int keep_every = 0;  // Those whose step is a multiple of it. 0: none.
+  int keep_every = 0;  // The first at or after each multiple of so many steps. 0: none.
   int keep_best = 0;   // Those with the lowest validation loss.
   // What stays longer than `archive_seconds` moves to this store. Empty: nothing does.
   std::string archive_store;
@@ -51,7 +51,7 @@ struct Verdict {
 //   - What is pinned stays, and stays hot.
 //   - What is not whole is never counted, so that the last that can be restored does not go because of it; it goes
 //     itself once keep_last whole ones are newer.
-//   - Among equal validation losses the newer is the better one.
+//   - Among equal steps, and equal validation losses, the newer one is meant.
 std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Retention& retention,
                             const std::set<std::string>& pinned, double now);
 

@@ -62,6 +62,8 @@ TEST(RetentionTest, WhatIsNotWholeNeverCounts) {
 TEST(RetentionTest, EveryKthStays) {
   EXPECT_EQ(Fates(Steps({50, 40, 30, 20, 10}), {.keep_last = 1, .keep_every = 20}), "kkrkr");
   EXPECT_EQ(Fates(Steps({50, 40, 30, 20, 10}), {.keep_last = 1, .keep_every = 1}), "kkkkk");
+  // They rarely fall on a multiple: then the first after it is meant. Before the first multiple there is none.
+  EXPECT_EQ(Fates(Steps({51, 46, 41, 31, 26, 21, 6}), {.keep_last = 1, .keep_every = 20}), "krkrrkr");
 }
 
 TEST(RetentionTest, TheBestStay) {
@@ -96,7 +98,7 @@ TEST(RetentionTest, ReasonsNameTheRule) {
   const auto verdicts = Decide(Steps({50, 40, 30, 25, 20}, {3, 2, 1}),
                                {.keep_last = 1, .keep_every = 20, .keep_best = 1}, {"1-25-w"}, kNow);
   EXPECT_EQ(verdicts[0].reason, "is one of the newest 1");
-  EXPECT_EQ(verdicts[1].reason, "its step is a multiple of 20");
+  EXPECT_EQ(verdicts[1].reason, "is the first from step 40 on");
   EXPECT_EQ(verdicts[2].reason, "is one of the best 1");
   EXPECT_EQ(verdicts[3].reason, "is pinned");
   EXPECT_THAT(Decide(Steps({50, 40}), {.keep_last = 1}, {}, kNow)[1].reason, HasSubstr("older than the newest 1"));

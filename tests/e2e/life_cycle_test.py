@@ -67,6 +67,7 @@ class LifeCycleTest(ClusterTest):
             spec["name"] = f"tuned{workers}"
             spec["spec"]["workers"]["max"] = workers
             spec["spec"]["training"].update(steps=4, evaluate_every=0)
+            spec["spec"]["schedule"] = {"kind": "constant", "warmup_steps": 0}
             path = folder / f"tuned{workers}.yaml"
             path.write_text(json.dumps(spec))
             self.rekindle(cluster, "import", folder / "f32", "--job", path)
