@@ -58,7 +58,7 @@ class Trainer {
       : client_(OpenClient(socket, store)),
         checkpointer_(
             *client_,
-            {.spec_digest = "bench", .keep_last = 1, .tensors = {{"weights", {elements}}}, .changed = [] {}}) {}
+            {.spec_digest = "bench", .retention = {.keep_last = 1}, .tensors = {{"weights", {elements}}}, .changed = [] {}}) {}
 
   static std::unique_ptr<checkpoint::CheckpointClient> OpenClient(const std::string& socket, const std::string& store) {
     auto client =
