@@ -64,7 +64,7 @@ def resume(cluster, source, lose):
     wait_until(lambda: len(told_by_a(cluster)) > known, PATIENCE, "the event of the restore", poll=0.1)
     told = told_by_a(cluster)[-1]
     if not re.fullmatch(r"\d+ bytes from " + source, told):
-        sys.exit(f"error: the state was to come back from {source}, and came: {told}")
+        raise RuntimeError(f"the state was to come back from {source}, and came: {told}")
     row = {"ready": last("ready", dead) - dead, "restored": restored - dead, "step": step - dead}
     print(source, {k: round(v, 2) for k, v in row.items()}, file=sys.stderr, flush=True)
     return row
@@ -96,11 +96,18 @@ def tiers(report, folder):
     folder.mkdir()
     data = folder / "data.txt"
     write_data(data)
-    rows = dict(run(folder / "one", data, "a", [("memory", "memory", ""), ("file_store", "store", "a")]))
-    rows.update(run(folder / "two", data, "ab", [("peer", "peers' memory", "a")]))
+    rows = {}
+
+    def collect(*run_args):
+        try:
+            rows.update(run(*run_args))
+        except (RuntimeError, TimeoutError) as why:
+            report.fail(why)
+    collect(folder / "one", data, "a", [("memory", "memory", ""), ("file_store", "store", "a")])
+    collect(folder / "two", data, "ab", [("peer", "peers' memory", "a")])
     try:
         with servers.S3(folder / "server") as server:
-            rows.update(run(folder / "bucket", data, "a", [("s3", "store", "a")], server.uri("tiers"), server.env))
+            collect(folder / "bucket", data, "a", [("s3", "store", "a")], server.uri("tiers"), server.env)
     except servers.Missing as why:
         print(f"no S3 server, left out: {why}", file=sys.stderr)
     for tier, row in rows.items():

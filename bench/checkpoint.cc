@@ -56,9 +56,10 @@ class Trainer {
  public:
   Trainer(const std::string& socket, const std::string& store, int64_t elements)
       : client_(OpenClient(socket, store)),
-        checkpointer_(
-            *client_,
-            {.spec_digest = "bench", .keep_last = 1, .tensors = {{"weights", {elements}}}, .changed = [] {}}) {}
+        checkpointer_(*client_, {.spec_digest = "bench",
+                                 .retention = {.keep_last = 1},
+                                 .tensors = {{"weights", {elements}}},
+                                 .changed = [] {}}) {}
 
   static std::unique_ptr<checkpoint::CheckpointClient> OpenClient(const std::string& socket, const std::string& store) {
     auto client =

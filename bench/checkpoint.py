@@ -33,28 +33,17 @@ def say(what, row):
 class Local:
     """Rounds of saves to a folder and of restores from it, with the limits of the machine between them."""
 
-    def __init__(self, folder, args):
-        self.folder, self.args = pathlib.Path(folder), args
+    def __init__(self, folder, args, service, trainer):
+        self.folder, self.service, self.trainer = folder, service, trainer
         self.elements = args.params_mib << 18
         self.bytes = 12 * self.elements
-        self.store_dir = self.folder / "store"
-        self.store = f"file://{self.store_dir}"
-        self.raw = str(self.folder / "raw")
+        self.store = f"file://{folder}/store"
+        self.raw = str(folder / "raw")
         self.rows = {name: [] for name in ("memcpy", "write", "read", "quiet", "training", "memory", "cold", "warm")}
-
-    def __enter__(self):
-        self.service = Service(self.folder).__enter__()
-        self.trainer = Trainer(self.elements).__enter__()
-        self.trainer.ask("memcpy")                 # What `write` writes.
-        self.trainer.ask("write", path=self.raw)   # The first pages of a machine are slow.
+        trainer.ask("memcpy")                 # What `write` writes.
+        trainer.ask("write", path=self.raw)   # The first pages of a machine are slow.
         self.save()
-        unit = statistics.median(self.trainer.ask("work")["units"])
-        self.step_units = max(1, round(self.args.step_seconds / unit))
-        return self
-
-    def __exit__(self, *_):
-        self.trainer.__exit__()
-        self.service.__exit__()
+        self.step_units = max(1, round(args.step_seconds / statistics.median(trainer.ask("work")["units"])))
 
     def save(self, **options):
         self.saved = self.trainer.ask("save", socket=self.service.socket, store=self.store, **options)
@@ -114,7 +103,8 @@ def run_peer(peers, args, folder):
 
 
 def local(report, args, folder, peers):
-    with Local(folder, args) as here:
+    with Service(folder) as service, Trainer(args.params_mib << 18) as trainer:
+        here = Local(folder, args, service, trainer)
         first = (args.rounds + 1) // 2
         for count, then in ((first, True), (args.rounds - first, False)):
             if "save" in args.only:

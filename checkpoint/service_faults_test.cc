@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "checkpoint/client.h"
-#include "checkpoint/inspect.h"
 #include "checkpoint/service_process.h"
 #include "checkpoint/testing.h"
 #include "common/clock.h"

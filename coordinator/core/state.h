@@ -57,6 +57,7 @@ struct Job {
   std::string yield_reason;
   bool yield_checkpoint = false;
   double yield_within_seconds = 0;  // For that checkpoint; 0: no limit.
+  bool save_tried = false;          // All members' nodes drain, and their last generation was to save the state.
   double ready_since = kNever;      // First READY trainer of a cold start.
 
   double formed_at = -kNever;

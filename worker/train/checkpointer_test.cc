@@ -65,8 +65,9 @@ class GatedClient final : public checkpoint::CheckpointClient {
     if (!staged.ok()) return staged.status();
     return std::make_unique<Staged>(*std::move(staged), commit);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) override {
-    return client_->WriteManifest(std::move(manifest), keep_last, wait_seconds);
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention& retention,
+                                            double wait_seconds) override {
+    return client_->WriteManifest(std::move(manifest), retention, wait_seconds);
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
   absl::StatusOr<checkpoint::Restored> Restore(int generation, const std::string& name,
@@ -139,7 +140,7 @@ class CheckpointerTest : public testing::Test {
   MemoryCheckpoints store_;
   GatedClient client_{store_.ClientOf("t")};
   TrainState state_;
-  Checkpointer checkpointer_{client_, {.spec_digest = "d", .keep_last = 2, .tensors = {}, .changed = [] {}}};
+  Checkpointer checkpointer_{client_, {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [] {}}};
 };
 
 TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {
