@@ -132,7 +132,7 @@ TEST_F(ServiceTest, PlaneZeroAloneIsHalfTheBytesAndNotForExactJobs) {
   int64_t bytes = 0;
   for (const ShardRef& ref : (*staged)->refs()) bytes += ref.bytes;
   EXPECT_LE(static_cast<double>(bytes), 0.51 * 12 * kTotal);
-  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 20, (*staged)->refs()), 0, 0).ok());
+  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 20, (*staged)->refs()), {}, 0).ok());
 
   const auto newest = client->FindNewest(/*verify=*/false);
   EXPECT_EQ(newest->manifest.step, 20);
