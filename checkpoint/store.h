@@ -5,6 +5,7 @@
 //   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
 //   <either>.tmp-...   unfinished, in a folder only; never read, collected after the grace
 //   <shard>.used       put again at the time of this object, in a bucket only
+//   <root>/<job uid>/condemned/<unique>     names of shards that a collection is removing
 //
 // Many processes may use one root at the same time; nothing here relies on locks. Job uids, shard and manifest names
 // are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever touched.
@@ -60,7 +61,8 @@ class Store {
                                     const std::string& xxh3);
 
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
-  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation.
+  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation. ABORTED: another process
+  // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
   // Every shard read and hashed, from the newest manifest down to the first that is whole. An error only when the
@@ -95,16 +97,25 @@ class Store {
  private:
   static std::string Shards(const std::string& job_uid) { return job_uid + "/shards"; }
   static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
+  static std::string Condemned(const std::string& job_uid) { return job_uid + "/condemned"; }
 
   // Newest first; `foreign` gets what has no checkpoint's name.
   absl::StatusOr<std::vector<ManifestName>> Names(const std::string& job_uid, std::vector<std::string>* foreign);
   bool IsThere(const std::string& job_uid, const ShardRef& ref);
   absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
+  absl::Status CheckSpared(const Manifest& manifest);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
   absl::Status RemoveManifests(const std::string& job_uid, const std::vector<StoredCheckpoint>& drop, Collected* done);
-  absl::Status RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
-                             const std::vector<StoredCheckpoint>& drop, double now, Collected* done);
-  absl::Status RemoveUnfinished(const std::string& folder, double now, Collected* done);
+  struct Orphan {
+    std::string shard;
+    int64_t bytes = 0;
+  };
+  absl::StatusOr<std::vector<Orphan>> FindOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
+                                                  const std::vector<StoredCheckpoint>& drop, double now);
+  absl::Status RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& known,
+                             const std::vector<Orphan>& orphans, Collected* done);
+  absl::Status RemoveOld(const std::string& folder, const std::function<bool(const std::string&)>& which, double now,
+                         Collected* done);
 
   std::shared_ptr<StoreBackend> backend_;
   double grace_seconds_;
