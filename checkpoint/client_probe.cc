@@ -3,9 +3,11 @@
 //
 //   checkpoint_client_probe SOCKET STORE TRAINER
 //   {"do": "save", "generation": 2, "step": 10, "keep": 2}    {"do": "load", "generation": 3}
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <tuple>
 
 #include "checkpoint/client.h"
 #include "checkpoint/probe.h"
@@ -18,19 +20,22 @@ constexpr int kRanks = 2;  // This process is all of them.
 
 absl::Status DoSave(CheckpointClient& client, const Json& command, Json& answer) {
   const int generation = command.at("generation"), step = command.at("step");
-  const auto staged = client.Stage(generation, step, kElements, CutShards(kElements, kRanks));
+  const auto staged = client.Stage(generation, step, kElements, CutShards(kElements, kRanks), Precision::kExact);
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(StateOf(step, kElements).view());
   if (status.ok()) status = (*staged)->Commit();
   if (!status.ok()) return status;
-  const auto name = client.WriteManifest(
-      {.generation = generation, .step = step, .shards = (*staged)->refs(), .scalars = "{}"}, command.at("keep"), 0);
+  Manifest manifest{.generation = generation, .step = step, .shards = (*staged)->refs(), .scalars = "{}"};
+  std::sort(manifest.shards.begin(), manifest.shards.end(), [](const ShardRef& a, const ShardRef& b) {
+    return std::tie(a.index, a.plane) < std::tie(b.index, b.plane);
+  });
+  const auto name = client.WriteManifest(manifest, command.at("keep"), 0);
   if (name.ok()) answer["name"] = *name;
   return name.status();
 }
 
 absl::Status DoLoad(CheckpointClient& client, const Json& command, Json& answer) {
-  const auto newest = client.FindNewest();
+  const auto newest = client.FindNewest(/*verify=*/true);
   if (!newest.ok()) return newest.status();
   answer["found"] = newest->found;
   answer["name"] = newest->name;
@@ -46,8 +51,12 @@ absl::Status DoLoad(CheckpointClient& client, const Json& command, Json& answer)
 }
 
 int Run(char** argv) {
-  const auto client = CheckpointClient::Create(
-      {.socket = argv[1], .store = argv[2], .job_uid = "job", .trainer = argv[3], .patience_seconds = 3});
+  const auto client = CheckpointClient::Create({.socket = argv[1],
+                                                .store = argv[2],
+                                                .job_uid = "job",
+                                                .trainer = argv[3],
+                                                .patience_seconds = 60,
+                                                .allow_nonfinite = true});
   if (!client.ok()) {
     std::fprintf(stderr, "%s\n", client.status().ToString().c_str());
     return 1;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "checkpoint/state_shards.h"
+
 namespace rekindle::checkpoint {
 
 void ToProto(const ShardRef& ref, v1::ShardRef* out) {
@@ -11,6 +13,7 @@ void ToProto(const ShardRef& ref, v1::ShardRef* out) {
   out->set_generation(ref.generation);
   out->set_index(ref.index);
   out->set_count(ref.count);
+  out->set_plane(ref.plane);
 }
 
 void ToProto(const Manifest& manifest, v1::Manifest* out) {
@@ -20,6 +23,13 @@ void ToProto(const Manifest& manifest, v1::Manifest* out) {
   out->set_step(manifest.step);
   out->set_writer(manifest.writer);
   for (const ShardRef& ref : manifest.shards) ToProto(ref, out->add_shards());
+  for (const TensorInfo& tensor : manifest.tensors) {
+    v1::TensorInfo* one = out->add_tensors();
+    one->set_name(tensor.name);
+    for (int64_t dimension : tensor.shape) one->add_shape(static_cast<double>(dimension));
+  }
+  if (manifest.loss.has_value()) out->set_loss(*manifest.loss);
+  if (manifest.validation_loss.has_value()) out->set_validation_loss(*manifest.validation_loss);
   out->set_state_digest(manifest.state_digest);
   out->set_scalars(manifest.scalars);
   out->set_spec_digest(manifest.spec_digest);
@@ -39,12 +49,24 @@ absl::StatusOr<Manifest> FromProto(const v1::Manifest& in) {
                  .xxh3 = shard.xxh3(),
                  .generation = shard.generation(),
                  .index = shard.index(),
-                 .count = shard.count()};
+                 .count = shard.count(),
+                 .plane = shard.plane()};
     if (!ToBytes(shard.bytes(), 1, kMaxShardBytes, &ref.bytes)) {
       return absl::InvalidArgumentError("manifest: a shard's size is not 1 byte to 64 MiB");
     }
     manifest.shards.push_back(std::move(ref));
   }
+  for (const v1::TensorInfo& in_tensor : in.tensors()) {
+    TensorInfo tensor{.name = in_tensor.name()};
+    for (double dimension : in_tensor.shape()) {
+      if (!ToBytes(dimension, 1, kMaxStateElements, &tensor.shape.emplace_back())) {
+        return absl::InvalidArgumentError("manifest: a tensor has an impossible shape");
+      }
+    }
+    manifest.tensors.push_back(std::move(tensor));
+  }
+  if (in.has_loss()) manifest.loss = in.loss();
+  if (in.has_validation_loss()) manifest.validation_loss = in.validation_loss();
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   return manifest;
 }

@@ -85,7 +85,7 @@ TEST(PlanesDamageTest, RefusesImpossibleContent) {
 
 TEST(PlanesDamageTest, RefusesOtherHeaders) {
   const PlaneFiles& exact = Exact();
-  EXPECT_THAT(Why(Replaced(exact.plane0, "rekindle-shard-2", "rekindle-shard-3"), {}), HasSubstr("rekindle.state.1"));
+  EXPECT_THAT(Why(Replaced(exact.plane0, "rekindle-shard-2", "rekindle-shard-3"), {}), HasSubstr("metadata"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"exact\"", "\"EXACT\""), {}), HasSubstr("no checkpoint precision"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"10\"", "\"1 \""), {}), HasSubstr("no number 'begin'"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"10\"", "\"+9\""), {}), HasSubstr("no number 'begin'"));
@@ -93,7 +93,7 @@ TEST(PlanesDamageTest, RefusesOtherHeaders) {
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"2611\"", "\"3001\""), {}), HasSubstr("this state has"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"first_moment\"", "\"first_momemt\""), {}), HasSubstr("other tensors"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"F16\"", "\"I16\""), {}), HasSubstr("other tensors"));
-  EXPECT_THAT(Why(Replaced(exact.plane0, "\"format\"", "\"former\""), {}), HasSubstr("rekindle.state.1"));
+  EXPECT_THAT(Why(Replaced(exact.plane0, "\"format\"", "\"former\""), {}), HasSubstr("metadata"));
   // One space less before the data: it is not where it can be read.
   std::vector<uint8_t> shifted = exact.plane0;
   shifted.erase(shifted.begin() + kData - 1);

@@ -131,13 +131,6 @@ absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<
                                      const MutableState& state) {
   const auto header = ParseSafetensorsHeader(plane0, plane0.size());
   if (!header.ok()) return header.status();
-  const auto format = header->metadata.find("format");
-  if (format == header->metadata.end() || format->second != kPlaneFormat) {
-    if (!plane1.empty()) return Bad(absl::StrCat("only ", kPlaneFormat, " has a second one"));
-    const auto range = ReadShard(plane0, state);  // Refuses what is not of format 1.
-    if (!range.ok()) return range.status();
-    return ReadState{.range = *range, .exact = true};
-  }
   const auto first = ParsePlane(plane0, *header, 0, state.total);
   if (!first.ok()) return first.status();
   const PlaneHead& head = first->head;

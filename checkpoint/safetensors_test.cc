@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "checkpoint/fuzz_testing.h"
-#include "checkpoint/python_testing.h"
-#include "checkpoint/testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -70,21 +68,6 @@ TEST(SafetensorsTest, RefusesWhatIsMalformed) {
   EXPECT_FALSE(EncodeSafetensorsHeader(
                    {}, {{.name = "a", .dtype = "F32", .shape = {1}}, {.name = "a", .dtype = "F32", .shape = {1}}})
                    .ok());
-}
-
-TEST(SafetensorsTest, PythonReadsAShard) {
-  TestState state(100);
-  for (int i = 0; i < 100; ++i) state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i) / 4;
-  const ShardRange range{.begin = 0, .end = 100, .index = 0, .count = 1};
-  std::string shard(static_cast<size_t>(ShardBytes(100, range)), '\0');
-  ASSERT_TRUE(WriteShard(state.view(), range, {reinterpret_cast<uint8_t*>(shard.data()), shard.size()}).ok());
-  const auto out = ReadInPython(shard, R"(
-t = head["second_moment"]
-assert t["dtype"] == "F32" and t["shape"] == [100]
-print(sum(struct.unpack("<100f", data[slice(*t["data_offsets"])])))
-)");
-  if (!out.has_value()) GTEST_SKIP() << "python3 is not installed";
-  EXPECT_EQ(*out, "1237.5\n");
 }
 
 }  // namespace

@@ -83,10 +83,15 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   const auto segment = parts_.staging.Find(*owner, request.segment());
   if (!segment.ok()) return segment.status();
   if (!IsXxh3(request.xxh3())) return absl::InvalidArgumentError("xxh3: not 32 lower-case hex digits");
+  int64_t bytes = 0;
+  if (!ToBytes(request.bytes(), 1, (*segment)->bytes(), &bytes)) {
+    return absl::InvalidArgumentError("bytes: not 1 to the size of the segment");
+  }
+  if (absl::Status status = parts_.staging.Shrink(**segment, bytes); !status.ok()) return status;
   parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
   const auto source = common::PosixFileSystem()->Open((*segment)->path);
   if (!source.ok()) return source.status();
-  auto ref = store->PutShard(owner->job_uid, **source, (*segment)->bytes, request.xxh3());
+  auto ref = store->PutShard(owner->job_uid, **source, bytes, request.xxh3());
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
@@ -127,7 +132,8 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
-  const auto newest = parts_.tiers.FindNewest(*store, request.job_uid());
+  const auto newest =
+      parts_.tiers.FindNewest(*store, request.job_uid(), {.verify = request.verify(), .exact = request.exact()});
   if (!newest.ok()) return newest.status();
   reply->set_found(newest->found);
   reply->set_name(newest->name);
@@ -148,23 +154,22 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
-  std::vector<int> wanted(request.shards().begin(), request.shards().end());
-  for (int i = 0; request.shards().empty() && i < static_cast<int>(manifest->shards.size()); ++i) wanted.push_back(i);
-  const auto outside = [&](int i) { return i < 0 || i >= static_cast<int>(manifest->shards.size()); };
-  if (wanted.size() > manifest->shards.size() || std::any_of(wanted.begin(), wanted.end(), outside)) {
-    return absl::InvalidArgumentError(absl::StrCat("shards: indices below ", manifest->shards.size(), ", each once"));
+  const int count = manifest->shards[0].count, planes = PlanesOf(*manifest);
+  const auto outside = [&](int i) { return i < 0 || i >= count; };
+  if (request.shards_size() > count || std::any_of(request.shards().begin(), request.shards().end(), outside)) {
+    return absl::InvalidArgumentError(absl::StrCat("shards: indices below ", count, ", each once"));
   }
   std::vector<std::string> laid;
-  for (int i : wanted) {
-    const ShardRef& ref = manifest->shards[static_cast<size_t>(i)];
+  for (int i = 0; i < request.shards_size() * planes; ++i) {
+    const ShardRef& ref = manifest->shards[static_cast<size_t>(request.shards(i / planes) * planes + i % planes)];
     const auto one = parts_.tiers.Lay(*store, *owner, ref, [&] { return context.IsCancelled(); });
     if (!one.ok()) {
       parts_.staging.Release(*owner, laid);
       return one.status();
     }
     const std::string tier = NameOf(one->tier);
-    if (one->tier != Tier::kMemory) laid.push_back(one->segment->name);
-    reply->add_segments(one->tier == Tier::kMemory ? "" : one->segment->name);
+    laid.push_back(one->name);
+    reply->add_segments(one->name);
     reply->add_paths(one->segment->path);
     reply->add_tiers(tier);
     parts_.metrics.Counter("rekindle_checkpoint_restored_bytes_total", "Bytes handed to trainers.", {{"from", tier}})
@@ -217,7 +222,8 @@ grpc::Status CheckpointService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
 
 void CheckpointService::FillInfo(v1::GetInfoReply* reply) const {
   reply->set_incarnation(incarnation_);
-  reply->set_staged_bytes(static_cast<double>(std::max<int64_t>(0, parts_.staging.bytes() - parts_.own.bytes())));
+  reply->set_staged_bytes(static_cast<double>(
+      std::max<int64_t>(0, parts_.staging.bytes() - parts_.staging.idle_bytes() - parts_.own.bytes())));
   reply->set_address(parts_.address);
   reply->set_held_bytes(static_cast<double>(parts_.own.bytes() + parts_.copies.bytes()));
 }

@@ -49,10 +49,10 @@ struct Flags {
 // All that a service is made of, in the order in which it may be taken apart again.
 struct Node {
   Node(const std::string& shm_dir, const std::string& prefix, int64_t memory_limit, int64_t peer_memory)
-      : staging(shm_dir, prefix, memory_limit), peer_staging(shm_dir, prefix + "peer-", peer_memory) {}
+      : peer_staging(shm_dir, prefix + "peer-", peer_memory), staging(shm_dir, prefix, memory_limit) {}
 
-  Staging staging;
   Staging peer_staging;
+  Staging staging;  // May share what the one above has.
   MemoryTier own;
   MemoryTier copies;
   Peers peers;

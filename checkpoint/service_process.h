@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/client.h"
@@ -66,7 +67,8 @@ class ServiceProcess {
                                      .store = store.empty() ? this->store() : store,
                                      .job_uid = "job-1",
                                      .trainer = trainer,
-                                     .patience_seconds = patience})
+                                     .patience_seconds = patience,
+                                     .allow_nonfinite = true})
         .value();
   }
   std::vector<std::string> Segments() const {
@@ -89,14 +91,15 @@ class ServiceProcess {
 inline constexpr int64_t kServiceTotal = 5 * kBlockElements + 77;  // Two shards for two ranks and more.
 
 inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs) {
-  std::sort(refs.begin(), refs.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  std::sort(refs.begin(), refs.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.index, a.plane) < std::pair(b.index, b.plane); });
   return {.generation = generation, .step = step, .shards = std::move(refs), .scalars = R"({"cursor":128})"};
 }
 
 // As one trainer that writes all shards.
 inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
                                            int keep_last = 0) {
-  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1));
+  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1), Precision::kExact);
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(state.view());
   if (status.ok()) status = (*staged)->Commit();

@@ -30,6 +30,10 @@ absl::Status CheckRef(const ShardRef& ref) {
   return absl::InvalidArgumentError("a shard must be named by its XXH3-128 in hex and have 1 byte to 64 MiB");
 }
 
+std::string Describe(const ShardRef& ref) {
+  return absl::StrCat("plane ", ref.plane, " of shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+}
+
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
 }
@@ -66,8 +70,7 @@ absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_ui
 bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
   const std::string path = Shards(job_uid) + "/" + ref.name;
   const auto info = backend_->Stat(path);
-  // Touched first: a collection that runs now takes it for new. Its folder is synced since the process that renamed it
-  // may have died before doing so.
+  // Touched first: a collection that runs now takes it for new.
   if (!info.ok() || info->size != ref.bytes || !backend_->Touch(path).ok()) return false;
   if (backend_->IsVerified(path)) return true;
   const bool whole = ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
@@ -86,7 +89,6 @@ absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const commo
       return status;
     }
   }
-  if (absl::Status status = backend_->Settle(folder); !status.ok()) return status;
   return ref;
 }
 
@@ -104,7 +106,7 @@ absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& man
   for (size_t i = 0; i < names.size(); ++i) {
     const ShardRef& ref = manifest.shards[i];
     const auto& info = (*infos)[i];
-    const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+    const std::string what = Describe(ref);
     if (!info.ok()) return absl::NotFoundError(what + " is not in the store");
     if (info->size != ref.bytes) {
       return absl::DataLossError(absl::StrCat(what, " has ", info->size, " bytes instead of ", ref.bytes));
@@ -126,8 +128,7 @@ absl::Status Store::CheckSpared(const Manifest& manifest) {
     const std::set<std::string> condemned(names.begin(), names.end());
     for (const ShardRef& ref : manifest.shards) {
       if (condemned.contains(ref.name)) {
-        return absl::AbortedError(absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name,
-                                               ") is being collected by another process"));
+        return absl::AbortedError(Describe(ref) + " is being collected by another process");
       }
     }
   }
@@ -143,7 +144,7 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
         absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
   }
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
-  // Another process may have renamed a shard and not synced its name yet: a durable manifest must not precede it.
+  // Shards were renamed, by any process, and their names not synced: a durable manifest must not precede them.
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
   const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);
@@ -175,7 +176,7 @@ absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const s
 absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink) {
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
-  const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+  const std::string what = Describe(ref);
   common::Hasher hasher;
   const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, 0, ref.bytes,
                                            [&](int64_t offset, const void* data, size_t bytes) {
@@ -207,7 +208,7 @@ absl::Status Store::Verify(const std::string& job_uid, const std::string& name, 
   return VerifyShards(job_uid, *manifest, progress);
 }
 
-absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
+absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid, const Look& look) {
   Newest newest;
   std::vector<std::string> foreign;
   const auto names = Names(job_uid, &foreign);
@@ -217,7 +218,10 @@ absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
   for (const ManifestName& parsed : *names) {
     const std::string name = FormatName(parsed);
     auto manifest = ReadManifest(job_uid, name);
-    const absl::Status status = manifest.ok() ? VerifyShards(job_uid, *manifest, nullptr) : manifest.status();
+    absl::Status status = manifest.ok() ? CheckPlanes(*manifest, look) : manifest.status();
+    if (status.ok()) {
+      status = look.verify ? VerifyShards(job_uid, *manifest, nullptr) : CheckPresent(job_uid, *manifest);
+    }
     if (status.ok()) {
       newest.found = true;
       newest.name = name;

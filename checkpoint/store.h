@@ -54,9 +54,9 @@ class Store {
   // In a folder; `fs` must outlive it.
   Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
-  // Copies `bytes` of `source` to the shard named `xxh3` and returns when it is durable; at once when it is there and
-  // whole. Hashes what it writes, so a source that changes meanwhile is DATA_LOSS and never gets the name.
-  // The ref's generation, index and count are the caller's to fill in.
+  // Copies `bytes` of `source` to the shard named `xxh3` and returns when they are durable (their name is so with the
+  // manifest); at once when it is there and whole. Hashes what it writes, so a source that changes meanwhile is
+  // DATA_LOSS and never gets the name. The ref's generation, index and count are the caller's to fill in.
   absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
                                     const std::string& xxh3);
 
@@ -65,9 +65,9 @@ class Store {
   // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
-  // Every shard read and hashed, from the newest manifest down to the first that is whole. An error only when the
-  // store itself cannot be listed: "none" is never said of a store that could not be read.
-  absl::StatusOr<Newest> FindNewest(const std::string& job_uid);
+  // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
+  // be listed: "none" is never said of a store that could not be read.
+  absl::StatusOr<Newest> FindNewest(const std::string& job_uid, const Look& look = {.verify = true});
 
   // By size only.
   bool Contains(const std::string& job_uid, const ShardRef& ref);

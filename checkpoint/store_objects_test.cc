@@ -84,8 +84,8 @@ TEST_F(StoreObjectsTest, ShardsThatAreThereAreNotSentAgain) {
   const auto sent = [&] { return bucket_->objects.size(); };
   const size_t before = sent();
   ASSERT_TRUE(Save(store_, "job", 2, 10, State(10)).ok());
-  EXPECT_EQ(Count(".safetensors"), 2);
-  EXPECT_EQ(sent(), before + 3);  // A manifest, and two marks of use.
+  EXPECT_EQ(Count(".safetensors"), 4);
+  EXPECT_EQ(sent(), before + 5);  // A manifest, and four marks of use.
   // Another process reads them once before it trusts them, then no more.
   Store other = Reopen();
   const int first = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 3, 10, State(10)).ok()); });
@@ -125,7 +125,7 @@ TEST_F(StoreObjectsTest, CollectsWithItsMarks) {
   EXPECT_EQ(collected->shards, 0);
   bucket_->now += kGrace + 10;
   ASSERT_TRUE(store_.Collect("job", 1, bucket_->now).ok());
-  EXPECT_EQ(Count(".safetensors"), 2);
+  EXPECT_EQ(Count(".safetensors"), 4);
   EXPECT_EQ(Count(".used"), 0);
   EXPECT_EQ(store_.FindNewest("job")->name, "3-20-w0");
 }

@@ -64,7 +64,7 @@ TEST_F(StoreTest, SavesFindsAndReads) {
   EXPECT_TRUE(
       store_.Verify("job", "1-10-w0", [&](int64_t done, int64_t total) { progress.push_back(100 * done / total); })
           .ok());
-  EXPECT_THAT(progress, ElementsAre(50, 100));
+  EXPECT_THAT(progress, ElementsAre(24, 50, 74, 100));
   EXPECT_TRUE(absl::IsNotFound(store_.Verify("job", "1-30-w0")));
 }
 
@@ -93,14 +93,14 @@ TEST_F(StoreTest, AnOlderGenerationCanNeitherHideNorUndoANewerOne) {
 TEST_F(StoreTest, ManifestNeedsEveryShard) {
   auto manifest = PutShards(store_, "job", 1, 10, State(10), 3);
   ASSERT_TRUE(manifest.ok());
-  const std::string path = "/data/store/job/shards/" + manifest->shards[1].name;
+  const std::string path = "/data/store/job/shards/" + manifest->shards[3].name;
   const std::string content = fs_.Get(path);
   fs_.Put(path, content + "x");
   EXPECT_TRUE(absl::IsDataLoss(store_.PutManifest(*manifest).status()));
   fs_.Erase(path);
   const auto missing = store_.PutManifest(*manifest).status();
   EXPECT_TRUE(absl::IsNotFound(missing));
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("shard 1 of 3"));
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("plane 1 of shard 1 of 3"));
   EXPECT_THAT(Names(), IsEmpty());
   fs_.Put(path, content);
   EXPECT_TRUE(store_.PutManifest(*manifest).ok());
@@ -170,9 +170,9 @@ TEST_F(StoreTest, CollectKeepsTheLast) {
   const auto collected = store_.Collect("job", 2, fs_.now());
   ASSERT_TRUE(collected.ok());
   EXPECT_THAT(collected->manifests, ElementsAre("1-30-w0", "1-20-w0", "1-10-w0"));
-  EXPECT_EQ(collected->shards, 4);
+  EXPECT_EQ(collected->shards, 8);
   EXPECT_THAT(Names(), ElementsAre("1-50-w0", "1-40-w0"));
-  EXPECT_EQ(CountShards(), 4);
+  EXPECT_EQ(CountShards(), 8);
   EXPECT_TRUE(store_.Verify("job", "1-50-w0").ok());
   EXPECT_TRUE(store_.Verify("job", "1-40-w0").ok());
   EXPECT_TRUE(absl::IsInvalidArgument(store_.Collect("job", 0, fs_.now()).status()));
@@ -206,9 +206,9 @@ TEST_F(StoreTest, LeftoversGoAfterTheGrace) {
   auto collected = store_.Collect("job", 1, fs_.now() + kGrace / 2);
   EXPECT_EQ(collected->shards + collected->temporary, 0);
   collected = store_.Collect("job", 1, fs_.now() + 2 * kGrace);
-  EXPECT_EQ(collected->shards, 2);
+  EXPECT_EQ(collected->shards, 4);
   EXPECT_EQ(collected->temporary, 2);
-  EXPECT_THAT(fs_.Files(), SizeIs(3));
+  EXPECT_THAT(fs_.Files(), SizeIs(5));
   EXPECT_TRUE(store_.Verify("job", "1-10-w0").ok());
 }
 

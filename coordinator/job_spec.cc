@@ -247,7 +247,9 @@ void CheckWhen(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
 
 void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
   CheckWhen(check, checkpoint);
-  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact"});
+  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact", "fp16", "bf16"});
+  check.Require(!checkpoint.allow_nonfinite() || checkpoint.precision() == "exact", "spec.checkpoint.allow_nonfinite",
+                "needs spec.checkpoint.precision 'exact': 16 bits do not hold every NaN and infinity");
   if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty()) {
     CheckStore(check, "spec.checkpoint.store", checkpoint.store());
   }

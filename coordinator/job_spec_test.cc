@@ -218,6 +218,11 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        "spec.checkpoint.interruptions_per_hour: -1 is out of range"},
       {[](auto& s) { s.mutable_checkpoint()->set_precision("exakt"); },
        "spec.checkpoint.precision: 'exakt' is not supported; did you mean 'exact'?"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_precision("bf16");
+         s.mutable_checkpoint()->set_allow_nonfinite(true);
+       },
+       "spec.checkpoint.allow_nonfinite: needs spec.checkpoint.precision 'exact'"},
   };
   for (const Case& c : cases) {
     v1::JobSpec spec = Small();

@@ -3,8 +3,10 @@
 //
 //   checkpoint_make_corpus checkpoint/fuzz/corpus
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -53,13 +55,21 @@ void MakeManifests(Corpus corpus) {
                     .generation = 7,
                     .step = 1200,
                     .writer = "node-a_0",
+                    .tensors = {{"token_embedding", {256, 8}}, {"bias", {}}},
+                    .loss = 2.25,
+                    .validation_loss = 2.5,
                     .state_digest = "0123456789abcdef",
                     .scalars = R"({"cursor":4800,"exponents":[1,-2]})",
                     .spec_digest = "feed"};
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const std::string hash = common::Xxh3_128Hex(std::string(1, static_cast<char>('a' + i)));
-    manifest.shards.push_back(
-        {.name = hash + ".safetensors", .bytes = 1000 + i, .xxh3 = hash, .generation = 7, .index = i, .count = 3});
+    manifest.shards.push_back({.name = hash + ".safetensors",
+                               .bytes = 1000 + i,
+                               .xxh3 = hash,
+                               .generation = 7,
+                               .index = i / 2,
+                               .count = 3,
+                               .plane = i % 2});
   }
   const std::string whole = EncodeManifest(manifest);
   const size_t start = whole.find(R"("manifest":)") + 11;
@@ -70,7 +80,13 @@ void MakeManifests(Corpus corpus) {
   corpus.Add("truncated-body", body.substr(0, body.size() / 2));
   corpus.Add("checksum", Replaced(whole, "1200", "1201"));
   corpus.Add("no-shards", body.substr(0, body.find(R"("shards":)")) + R"("shards":[]})");
-  corpus.Add("path-as-name", Replaced(body, ".safetensors", "/../x"));
+  corpus.Add("path-as-hash", Replaced(body, R"("xxh3":")", R"("xxh3":"../../x)"));
+  corpus.Add("format-1", Replaced(body, R"("format":2)", R"("format":1)"));
+  corpus.Add("huge-count", Replaced(body, R"("count":3)", R"("count":2147483647)"));
+  corpus.Add("plane-2", Replaced(body, R"("plane":1)", R"("plane":2)"));
+  corpus.Add("plane-1-of-some", Replaced(body, R"("plane":1)", R"("plane":0)"));
+  corpus.Add("huge-tensor", Replaced(body, "[256,8]", "[281474976710656,281474976710656,281474976710656]"));
+  corpus.Add("infinite-loss", Replaced(body, "2.25", "1e400"));
   corpus.Add("huge-number", Replaced(body, "1200", "18446744073709551616"));
   corpus.Add("field-twice", Replaced(body, R"("step":1200)", R"("step":1200,"step":1200)"));
   corpus.Add("deep-scalars", Replaced(body, R"({\"cursor\":4800,\"exponents\":[1,-2]})", std::string(200, '[')));
@@ -81,26 +97,26 @@ void MakeManifests(Corpus corpus) {
 }
 
 void MakeSafetensors(Corpus corpus) {
-  const TestState state = StateOf(40);
-  const ShardRange range{.begin = 10, .end = 30, .index = 0, .count = 1};
-  std::vector<uint8_t> shard(static_cast<size_t>(ShardBytes(40, range)));
-  WriteShard(state.view(), range, shard).IgnoreError();
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}, {"total", "40"}};
+  const std::vector<TensorEntry> tensors = {{.name = "weights", .dtype = "F32", .shape = {20}},
+                                            {.name = "moment", .dtype = "F32", .shape = {20}},
+                                            {.name = "index", .dtype = "U8", .shape = {4, 2}}};
+  const std::string file = EncodeSafetensorsHeader(metadata, tensors).value() + std::string(168, 'x');
   std::string data;
-  const std::string json = Unframed(shard, &data);
+  const std::string json = Unframed({file.begin(), file.end()}, &data);
   const auto add = [&](const char* name, const std::string& head) { corpus.Add(name, head + "\n" + data); };
-  corpus.Add("file", {shard.begin(), shard.end()});
-  corpus.Add("truncated-file", {shard.begin(), shard.begin() + 100});
+  corpus.Add("file", file);
+  corpus.Add("truncated-file", file.substr(0, 100));
   corpus.Add("endless-header", std::string(8, '\xff') + "{}");
   add("valid", json);
   corpus.Add("truncated", json + "\n" + data.substr(0, 100));
-  add("other-total", Replaced(json, R"("total":"40")", R"("total":"281474976710656")"));
-  add("empty-range", Replaced(json, R"("end":"30")", R"("end":"10")"));
+  add("number-as-metadata", Replaced(json, R"("total":"40")", R"("total":40)"));
   add("overlap", Replaced(json, "[80,160]", "[0,80]"));
   add("overflow", Replaced(json, R"("shape":[20])", R"("shape":[4611686018427387904,4])"));
   add("zeroes", Replaced(json, R"("shape":[20])", R"("shape":[0,18446744073709551615])"));
   add("negative", Replaced(json, R"("shape":[20])", R"("shape":[-20])"));
   add("many-dimensions", Replaced(json, R"("shape":[20])", R"("shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,20])"));
-  add("tensor-twice", Replaced(json, "first_moment", "weights"));
+  add("tensor-twice", Replaced(json, "moment", "weights"));
   corpus.Add("other-types", R"({"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
                             R"("b":{"dtype":"I64","shape":[],"data_offsets":[12,20]},"__metadata__":{"format":"pt"}})"
                             "\n01234567890123456789");

@@ -56,7 +56,8 @@ struct Job {
   bool yielding = false;  // Members are told to stop at the next boundary.
   std::string yield_reason;
   bool yield_checkpoint = false;
-  double ready_since = kNever;  // First READY trainer of a cold start.
+  double yield_within_seconds = 0;  // For that checkpoint; 0: no limit.
+  double ready_since = kNever;      // First READY trainer of a cold start.
 
   double formed_at = -kNever;
   int formed_step = 0;

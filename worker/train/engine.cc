@@ -27,8 +27,14 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
-    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, options_.spec_digest, options_.keep_last,
-                                                   [this] { TellCheckpoints(); });
+    CheckpointerOptions checkpointer{
+        .spec_digest = options_.spec_digest, .keep_last = options_.keep_last, .tensors = {}, .changed = [this] {
+          TellCheckpoints();
+        }};
+    for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
+      checkpointer.tensors.push_back({parameter.name, parameter.shape});
+    }
+    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, std::move(checkpointer));
   }
 }
 
@@ -44,7 +50,7 @@ absl::Status Engine::Run() {
         r.unigram_bits_per_byte = options_.unigram_bits_per_byte;
       },
       false);
-  AwaitStore();
+  AwaitStore(/*verify=*/false);
   reporter_.Update([](Report& r) { r.phase = Phase::kReady; }, true);
   parts_.timeline.Mark("ready", 0, 0, 0);
   Membership membership;
@@ -91,6 +97,7 @@ void Engine::RunGeneration(const Membership& membership) {
   generation_ = membership.generation;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   if (checkpointer_) checkpointer_->ForgetNotes();
+  flush_until_ = 0;
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(
@@ -179,12 +186,12 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
   }
   if (!status.ok()) {
-    // Whole when it was chosen, not any more: look again, and let the coordinator choose another.
+    // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
     log::Warning("could not restore",
                  {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
     has_state_ = false;
     reporter_.Update([](Report& r) { r.has_state = false; }, false);
-    AwaitStore();
+    AwaitStore(/*verify=*/true);
     return absl::AbortedError(status.message());
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was restored");

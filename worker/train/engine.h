@@ -9,6 +9,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "worker/train/checkpoint_schedule.h"
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
+#include "worker/train/flush_plan.h"
 #include "worker/train/model.h"
 #include "worker/train/reporter.h"
 #include "worker/train/spec.h"
@@ -83,7 +85,7 @@ class Engine {
   };
 
   bool AwaitMembership(Membership* membership);
-  void AwaitStore();
+  void AwaitStore(bool verify);
   void FindRestorable(const checkpoint::Newest& newest);
 
   void RunGeneration(const Membership& membership);
@@ -101,7 +103,11 @@ class Engine {
   StepExtras ExtrasFor(const Generation& generation);
   void FollowCheckpoints(const Generation& generation);
   void BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome);
+  SnapshotInfo SnapshotOf(const Generation& generation) const;
+  absl::StatusOr<FlushDecision> DecideFlush(Generation& generation);
   absl::Status CheckpointNow(Generation& generation);
+  absl::Status GatherNow(Generation& generation);
+  double FinalSeconds() const;
 
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
@@ -120,9 +126,11 @@ class Engine {
   StepRunner steps_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
   CheckpointSchedule schedule_;
-  int checkpoints_failed_ = 0;   // As far as the schedule knows.
-  int64_t committed_step_ = -1;  // Newest durable checkpoint this rank knows.
-  int generation_ = 0;           // The newest this engine has been in.
+  int checkpoints_failed_ = 0;                    // As far as the schedule knows.
+  std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
+  double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
+  int generation_ = 0;                            // The newest this engine has been in.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

@@ -2,6 +2,8 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <utility>
+
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
@@ -11,8 +13,12 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 1 << 20;
 
-CheckpointSpec ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
+absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
   CheckpointSpec out;
+  const auto precision = checkpoint::ParsePrecision(checkpoint.precision());
+  if (!precision.ok()) return precision.status();
+  out.precision = *precision;
+  out.allow_nonfinite = checkpoint.allow_nonfinite();
   if (checkpoint.interval() == "auto") {
     out.kind = CheckpointSpec::Kind::kAuto;
     if (checkpoint.has_interruptions_per_hour()) out.interruptions_per_hour = checkpoint.interruptions_per_hour();
@@ -26,7 +32,9 @@ CheckpointSpec ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
   return out;
 }
 
-TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
+absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
+  const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
+  if (!checkpoint.ok()) return checkpoint.status();
   TrainSpec out;
   out.seed = static_cast<uint64_t>(spec.seed());
   out.steps = spec.training().steps();
@@ -37,7 +45,7 @@ TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();
-  out.checkpoint = ToCheckpointSpec(spec.checkpoint());
+  out.checkpoint = *checkpoint;
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
   out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
                    optimizer.weight_decay()};
@@ -76,7 +84,9 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   job.uid = desired.job_uid();
   job.name = desired.job_name();
   job.secret = desired.job_secret();
-  job.spec = ToTrainSpec(spec);
+  auto train = ToTrainSpec(spec);
+  if (!train.ok()) return train.status();
+  job.spec = *std::move(train);
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};

@@ -170,7 +170,13 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
     auto client = checkpoint::CheckpointClient::Create(
-        {.socket = flags.dir + "/checkpoint.sock", .store = job.store, .job_uid = job.uid, .trainer = flags.trainer});
+        {.socket = flags.dir + "/checkpoint.sock",
+         .store = job.store,
+         .job_uid = job.uid,
+         .trainer = flags.trainer,
+         .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
+         // Bit for bit is what such a job was promised, whatever happens to it.
+         .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
