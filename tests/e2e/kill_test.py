@@ -42,16 +42,19 @@ class Node:
 
     def revive(self):
         """Starts what is dead."""
+        self.revive_service()
+        if self.trainer is None or self.trainer.process.poll() is not None:
+            if self.trainer:
+                self.trainer.__exit__()
+            self.trainer = Probe("checkpoint_client_probe", self.folder / "node/checkpoint.sock", self.store, "n/0")
+
+    def revive_service(self):
         if self.service is None or self.service.poll() is not None:
             shared = self.folder / "shm"
             shared.mkdir(exist_ok=True)
             self.service = subprocess.Popen(
                 [program("checkpoint_faulty_service"), "--dir", str(self.folder / "node"), "--shm-dir", str(shared),
                  "--memory-limit", "64MiB"], env={**os.environ, "REKINDLE_LOG_LEVEL": "error", **self.env})
-        if self.trainer is None or self.trainer.process.poll() is not None:
-            if self.trainer:
-                self.trainer.__exit__()
-            self.trainer = Probe("checkpoint_client_probe", self.folder / "node/checkpoint.sock", self.store, "n/0")
 
     def kill(self, *names):
         for process in [self.trainer.process if name == "trainer" else self.service for name in names]:
@@ -67,7 +70,7 @@ class Node:
         def settled():
             if self.service.poll() is not None and self.trainer.process.poll() is None:
                 on_death()
-                self.revive()
+                self.revive_service()   # The trainer may be dying, too.
             return self.trainer.answered()
         wait_until(settled, PATIENCE, "an answer of the trainer")
         try:
