@@ -177,6 +177,11 @@ def s3(report, args, folder):
         print(f"no S3 server, left out: {why}", file=sys.stderr)
 
 
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def s3_rounds(report, args, folder, server, service, trainer, boto3):
     file, rows, peer = folder / "raw", [], []
     trainer.ask("memcpy")
@@ -185,8 +190,10 @@ def s3_rounds(report, args, folder, server, service, trainer, boto3):
         "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
         aws_access_key_id=server.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key=servers.SECRET)
     for i in range(args.rounds + 1):   # The first makes the server's volumes.
+        before = cpu_seconds(server.process.pid)
         row = trainer.ask("save", socket=service.socket, store=server.uri("ours"))
-        say("s3", {"durable": row["durable"]})
+        row["server"] = (cpu_seconds(server.process.pid) - before) / os.cpu_count()
+        say("s3", {"durable": row["durable"], "server": row["server"]})
         settle()
         if client:
             start = time.monotonic()
@@ -199,8 +206,9 @@ def s3_rounds(report, args, folder, server, service, trainer, boto3):
             rows.append(row)
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
+    # The limit: the server shares this machine, so no client is faster than its work on all cores.
     report.add("write_to_s3", size / middle(rows, "durable"), "GB/s", peer=peer and size / statistics.median(peer),
-               target_ratio=1.5)
+               target_ratio=1.5, limit=size / middle(rows, "server"))
 
 
 def planes(report):

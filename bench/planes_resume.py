@@ -44,7 +44,7 @@ def run(data, steps, precision, kill_after=None):
         if status["state"] != "SUCCEEDED":
             sys.exit(f"error: the job with precision {precision} failed: {status['reason']}")
         restored = [e["text"] for e in cluster.events("planes")["events"] if e["kind"] == "checkpoint_restored"]
-    resumed = int(re.match(r"restored \d+-(\d+)-", restored[-1]).group(1)) if restored else None
+    resumed = int(re.search(r"restored \d+-(\d+)-", restored[-1]).group(1)) if restored else None
     return {point["step"]: point["value"] for point in status["loss_curve"]}, resumed
 
 

@@ -32,7 +32,8 @@ class Client : public CheckpointClient {
                                                       Precision precision) override {
     return StageShards(core_, {generation, step, total, precision}, ranges);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) override;
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
+                                            double wait_seconds) override;
   absl::StatusOr<Newest> FindNewest(bool verify) override;
   absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
   absl::StatusOr<ServiceInfo> GetInfo() override;
@@ -51,13 +52,13 @@ class Client : public CheckpointClient {
   ClientCore core_;
 };
 
-absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, int keep_last, double wait_seconds) {
+absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Retention& retention, double wait_seconds) {
   manifest.job_uid = core_.options().job_uid;
   manifest.writer = SafeName(core_.options().trainer);
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   v1::WriteManifestRequest request;
   request.set_store(core_.options().store);
-  request.set_keep_last(keep_last);
+  ToProto(retention, request.mutable_retention());
   ToProto(manifest, request.mutable_manifest());
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
@@ -75,6 +76,7 @@ absl::StatusOr<Newest> Client::FindNewest(bool verify) {
   v1::FindNewestRequest request;
   request.set_job_uid(core_.options().job_uid);
   request.set_store(core_.options().store);
+  request.set_archive_store(core_.options().archive_store);
   request.set_verify(verify);
   request.set_exact(core_.options().exact_only);
   v1::FindNewestReply reply;

@@ -7,7 +7,7 @@
 //   (*staged)->refs();          // To the committer (EncodeShardRef, AllGather).
 //   (*staged)->Commit();        // Durable in the store: slow.
 //   // The committer, with the refs of all ranks:
-//   client->WriteManifest(manifest, keep_last, /*wait_seconds=*/60);
+//   client->WriteManifest(manifest, retention, /*wait_seconds=*/60);
 //
 // Every call has a deadline and retries by itself while the service is away or being restarted, at most
 // `patience_seconds`; then it fails with UNAVAILABLE, naming the socket. Errors of the store come as the service saw
@@ -28,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/planes.h"
+#include "checkpoint/retention.h"
 #include "checkpoint/state_shards.h"
 
 namespace rekindle::checkpoint {
@@ -35,6 +36,8 @@ namespace rekindle::checkpoint {
 struct ClientOptions {
   std::string socket;  // <node dir>/checkpoint.sock
   std::string store;   // A folder or bucket (common/object_uri.h).
+  // FindNewest fails rather than find nothing while this one has something; empty: there is none.
+  std::string archive_store;
   std::string job_uid;
   std::string trainer;           // Becomes the manifest's writer.
   double patience_seconds = 10;  // For the service to come back.
@@ -84,8 +87,9 @@ class CheckpointClient {
   // Commits the checkpoint and returns its name when it is durable. job_uid and writer are filled in here. Shards of
   // other ranks that are not in the store yet are waited for, at most `wait_seconds`, then NOT_FOUND names one.
   // FAILED_PRECONDITION: the store has a newer generation; this trainer has been left out.
-  // keep_last > 0: older checkpoints are collected afterwards.
-  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) = 0;
+  // Afterwards what `retention` does not keep is collected.
+  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
+                                                    double wait_seconds) = 0;
 
   // The newest checkpoint of the job that is there: every shard, with its size. `verify`: whole, byte for byte, as
   // Restore would find out later.

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "checkpoint/state_shards.h"
+#include "common/duration.h"
 
 namespace rekindle::checkpoint {
 
@@ -69,6 +70,36 @@ absl::StatusOr<Manifest> FromProto(const v1::Manifest& in) {
   if (in.has_validation_loss()) manifest.validation_loss = in.validation_loss();
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   return manifest;
+}
+
+void ToProto(const Retention& retention, v1::Retention* out) {
+  out->set_keep_last(retention.keep_last);
+  out->set_keep_every(retention.keep_every);
+  out->set_keep_best(retention.keep_best);
+  out->set_archive_store(retention.archive_store);
+  out->set_archive_seconds(retention.archive_seconds);
+}
+
+absl::StatusOr<Retention> FromProto(const v1::Retention& retention) {
+  Retention read{.keep_last = retention.keep_last(),
+                 .keep_every = retention.keep_every(),
+                 .keep_best = retention.keep_best(),
+                 .archive_store = retention.archive_store(),
+                 .archive_seconds = retention.archive_seconds()};
+  if (absl::Status status = CheckRetention(read); !status.ok()) return status;
+  return read;
+}
+
+absl::StatusOr<Retention> RetentionOf(const v1::JobSpec::Checkpoint& spec) {
+  Retention retention{.keep_last = spec.keep_last(),
+                      .keep_every = spec.keep_every(),
+                      .keep_best = spec.keep_best(),
+                      .archive_store = spec.archive_store()};
+  if (retention.archive_store.empty()) return retention;
+  const auto after = common::ParseDuration(spec.archive_after());
+  if (!after.ok()) return after.status();
+  retention.archive_seconds = *after;
+  return retention;
 }
 
 bool ToBytes(double value, int64_t lowest, int64_t highest, int64_t* bytes) {

@@ -17,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -71,6 +72,10 @@ struct ReadState {
 // otherwise. That they are the bytes that a manifest names, and named together, is the caller's to know.
 absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
                                      const MutableState& state);
+
+// As ReadPlanes, of a state of `total` elements, but the weights of that range alone, and into memory of their own.
+absl::StatusOr<ReadState> ReadWeights(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total,
+                                      std::vector<float>* weights);
 
 }  // namespace rekindle::checkpoint
 

@@ -39,7 +39,10 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
 }  // namespace
 
 CheckpointService::CheckpointService(Parts parts)
-    : parts_(std::move(parts)), stores_(parts_.fs, parts_.objects), incarnation_(RandomId()) {}
+    : parts_(std::move(parts)),
+      stores_(parts_.fs, parts_.objects),
+      archiver_(stores_, parts_.metrics),
+      incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
   const double start = common::SteadySeconds();
@@ -103,8 +106,8 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   return absl::OkStatus();
 }
 
-void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, int keep_last) {
-  const auto collected = store.Collect(manifest.job_uid, keep_last, common::WallSeconds());
+void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, const Retention& retention) {
+  const auto collected = store.Collect(manifest.job_uid, retention, common::WallSeconds());
   if (collected.ok()) return;
   // The checkpoint is durable; what is left over is tried again after the next one.
   parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}})
@@ -117,14 +120,16 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
                                                 v1::WriteManifestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
-  if (request.keep_last() < 0) return absl::InvalidArgumentError("keep_last is negative");
+  const auto retention = FromProto(request.retention());
+  if (!retention.ok()) return retention.status();
   const auto manifest = FromProto(request.manifest());
   if (!manifest.ok()) return manifest.status();
   parts_.tiers.Announce(*manifest);
   const auto name = store->PutManifest(*manifest);
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
-  if (request.keep_last() > 0) CollectGarbage(*store, *manifest, request.keep_last());
+  if (retention->keep_last > 0) CollectGarbage(*store, *manifest, *retention);
+  if (!retention->archive_store.empty()) archiver_.Due(request.store(), manifest->job_uid, *retention);
   reply->set_name(*name);
   return absl::OkStatus();
 }
@@ -135,6 +140,12 @@ absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& reques
   const auto newest =
       parts_.tiers.FindNewest(*store, request.job_uid(), {.verify = request.verify(), .exact = request.exact()});
   if (!newest.ok()) return newest.status();
+  if (!newest->found && !request.archive_store().empty()) {
+    auto archive = stores_.Open(request.archive_store());
+    if (!archive.ok()) return archive.status();
+    const absl::Status status = CheckNotInArchive(*archive, request.archive_store(), request.job_uid());
+    if (!status.ok()) return status;
+  }
   reply->set_found(newest->found);
   reply->set_name(newest->name);
   if (newest->found) ToProto(newest->manifest, reply->mutable_manifest());

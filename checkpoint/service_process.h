@@ -79,6 +79,8 @@ class ServiceProcess {
   std::string dir() const { return dir_; }
   std::string shm() const { return shm_; }
   std::string socket() const { return dir_ + "/node/checkpoint.sock"; }
+  // As nobody's service sees it.
+  Store OpenStore() const { return Store(*common::PosixFileSystem(), dir_ + "/store"); }
   std::string store() const { return "file://" + dir_ + "/store"; }
 
  private:
@@ -104,7 +106,7 @@ inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generat
   absl::Status status = (*staged)->Copy(state.view());
   if (status.ok()) status = (*staged)->Commit();
   if (!status.ok()) return status;
-  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), keep_last, 0);
+  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), {.keep_last = keep_last}, 0);
 }
 
 // A test with such a process.

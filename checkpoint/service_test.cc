@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "checkpoint/client.h"
-#include "checkpoint/inspect.h"
 #include "checkpoint/service_process.h"
 #include "checkpoint/testing.h"
 #include "common/clock.h"
@@ -36,10 +35,10 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
     refs.insert(refs.end(), (*staged)->refs().begin(), (*staged)->refs().end());
   }
   const Manifest manifest = ManifestOf(4, 100, refs);
-  const auto name = clients[0]->WriteManifest(manifest, 2, 0);
+  const auto name = clients[0]->WriteManifest(manifest, {.keep_last = 2}, 0);
   ASSERT_TRUE(name.ok()) << name.status();
   EXPECT_EQ(*name, "4-100-node-a_0");
-  EXPECT_EQ(clients[0]->WriteManifest(manifest, 2, 0).value(), *name);  // Repeating is harmless.
+  EXPECT_EQ(clients[0]->WriteManifest(manifest, {.keep_last = 2}, 0).value(), *name);  // Repeating is harmless.
 
   const auto newest = clients[1]->FindNewest(/*verify=*/true);
   ASSERT_TRUE(newest.ok() && newest->found) << newest.status();
@@ -56,10 +55,34 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   const auto held = service_.Segments();
   EXPECT_GE(held.size(), 6u);  // Held in memory, for the next restore; and what lies idle.
 
-  const auto listed = ListCheckpoints(service_.store(), "job-1");
+  const auto listed = service_.OpenStore().List("job-1");
   ASSERT_THAT(*listed, SizeIs(1));
   EXPECT_EQ((*listed)[0].problem, "");
-  EXPECT_TRUE(VerifyCheckpoint(service_.store(), "job-1", *name).ok());
+  EXPECT_TRUE(service_.OpenStore().Verify("job-1", *name).ok());
+}
+
+TEST_F(ServiceTest, ArchivesBehindTheCommitAndNamesTheArchiveWhereNothingIsLeft) {
+  const std::string cold = "file://" + service_.dir() + "/cold";
+  const auto client = CheckpointClient::Create({.socket = service_.socket(),
+                                                .store = service_.store(),
+                                                .archive_store = cold,
+                                                .job_uid = "job-1",
+                                                .trainer = "node-a/0"})
+                          .value();
+  EXPECT_FALSE(client->FindNewest(/*verify=*/false)->found);
+  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  ASSERT_TRUE(staged.ok() && (*staged)->Copy(state_.view()).ok() && (*staged)->Commit().ok());
+  const Retention at_once{.keep_last = 1, .archive_store = cold, .archive_seconds = 0};
+  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), at_once, 0).ok());
+  Store hot = service_.OpenStore();
+  const double until = common::SteadySeconds() + 30;
+  while (!hot.List("job-1")->empty() && common::SteadySeconds() < until) std::this_thread::yield();
+  EXPECT_TRUE(Store(*common::PosixFileSystem(), service_.dir() + "/cold").Verify("job-1", "1-10-node-a_0").ok());
+  service_.Kill(SIGKILL);  // What its memory held would serve as well.
+  service_.Start();
+  const absl::Status nothing = client->FindNewest(/*verify=*/false).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(nothing)) << nothing;
+  EXPECT_THAT(std::string(nothing.message()), HasSubstr("archive job-1 1-10-node-a_0 --restore"));
 }
 
 TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
@@ -67,7 +90,7 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
   for (int step : {10, 20, 30, 40}) {
     ASSERT_TRUE(SaveAll(*client, 1, step, TestState::Random(kTotal, step), 2).ok());
   }
-  const auto listed = ListCheckpoints(service_.store(), "job-1");
+  const auto listed = service_.OpenStore().List("job-1");
   ASSERT_THAT(*listed, SizeIs(2));
   const std::string folder = service_.dir() + "/store/job-1/";
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "shards"), {}), 4);
@@ -163,10 +186,10 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   ASSERT_TRUE((*mine)->Commit().ok());
   std::vector<ShardRef> refs = (*mine)->refs();
   refs.insert(refs.end(), (*theirs)->refs().begin(), (*theirs)->refs().end());
-  const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), 0, 0);
+  const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), {}, 0);
   EXPECT_TRUE(absl::IsNotFound(missing.status())) << missing.status();
   std::jthread late([&] { EXPECT_TRUE((*theirs)->Commit().ok()); });
-  EXPECT_TRUE(committer->WriteManifest(ManifestOf(1, 10, refs), 0, 10).ok());
+  EXPECT_TRUE(committer->WriteManifest(ManifestOf(1, 10, refs), {}, 10).ok());
 }
 
 TEST_F(ServiceTest, CancelEndsAWaitingCall) {
@@ -174,7 +197,7 @@ TEST_F(ServiceTest, CancelEndsAWaitingCall) {
   auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
   std::jthread cancel([&] { client->Cancel(); });
-  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), 0, 60);
+  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, 60);
   EXPECT_TRUE(absl::IsCancelled(name.status())) << name.status();
   EXPECT_TRUE(absl::IsCancelled(client->GetInfo().status()));
 }

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <iterator>
+#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -14,6 +15,11 @@ namespace {
 
 // Sizes that differ by less than one part in so many count as equal: plane 1 is shrunk to what it needed.
 constexpr int64_t kSizeTolerance = 16;
+
+std::string RandomToken() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8));
+}
 
 // One look at a process, however many segments it has.
 class Living {
@@ -31,7 +37,7 @@ class Living {
 }  // namespace
 
 Staging::Staging(std::string folder, std::string prefix, int64_t limit)
-    : folder_(std::move(folder)), prefix_(std::move(prefix)), limit_(limit) {}
+    : folder_(std::move(folder)), prefix_(std::move(prefix)), limit_(limit), incarnation_(RandomToken()) {}
 
 Staging::~Staging() {
   std::map<std::string, Held> last;
@@ -120,7 +126,7 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
       name = idle->name;
     } else if (MakeRoom(bytes, &retired)) {
       bytes_ += bytes;  // Reserved before the slow part, which runs without the lock.
-      name = absl::StrCat(prefix_, next_++);
+      name = absl::StrCat(prefix_, incarnation_, "-", next_++);
     }
   }
   Remove(retired);
@@ -174,7 +180,7 @@ absl::Status Staging::Shrink(const Segment& segment, int64_t bytes) {
 
 std::string Staging::Share(const SegmentOwner& reader, std::shared_ptr<const Segment> segment) {
   std::lock_guard lock(mutex_);
-  const std::string name = absl::StrCat("shared-", next_++);
+  const std::string name = absl::StrCat("shared-", incarnation_, "-", next_++);
   segments_[name] = {std::move(segment), reader.process};
   return name;
 }

@@ -102,6 +102,7 @@ class Staging {
   const std::string folder_;
   const std::string prefix_;
   const int64_t limit_;
+  const std::string incarnation_;  // In every name: one of an earlier service means nothing to this one.
   mutable std::mutex mutex_;
   int64_t bytes_ = 0;
   int64_t next_ = 0;

@@ -143,15 +143,33 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
     return absl::FailedPreconditionError(
         absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
   }
+  return WriteManifest(manifest);
+}
+
+absl::StatusOr<std::string> Store::PutCopiedManifest(const Manifest& manifest) {
+  if (absl::Status status = Validate(manifest); !status.ok()) return status;
+  return WriteManifest(manifest);
+}
+
+absl::StatusOr<bool> Store::HasCopy(const Manifest& manifest) {
+  const auto here = ReadManifest(manifest.job_uid, FormatName(NameOf(manifest)));
+  if (IsBroken(here.status())) return false;
+  if (!here.ok()) return here.status();
+  const absl::Status present = CheckPresent(manifest.job_uid, manifest);
+  if (!present.ok() && !IsBroken(present)) return present;
+  return present.ok() && *here == manifest;
+}
+
+absl::StatusOr<std::string> Store::WriteManifest(const Manifest& manifest) {
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
   // Shards were renamed, by any process, and their names not synced: a durable manifest must not precede them.
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
   const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);
+  const bool is_new = absl::IsNotFound(backend_->Stat(path).status());
   if (absl::Status status = backend_->Put(path, EncodeManifest(manifest)); !status.ok()) return status;
   if (absl::Status status = CheckSpared(manifest); !status.ok()) {
     // One that was there before may be whole.
-    const bool is_new = std::find(names->begin(), names->end(), NameOf(manifest)) == names->end();
     if (is_new && (absl::IsAborted(status) || absl::IsNotFound(status))) backend_->Remove(path).IgnoreError();
     return status;
   }

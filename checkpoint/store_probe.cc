@@ -51,7 +51,8 @@ absl::Status DoList(Store& store, const Json& command, Json& answer) {
 }
 
 absl::Status DoCollect(Store& store, const Json& command, Json& answer) {
-  const auto collected = store.Collect(JobOf(command), command.at("keep"), command.value("now", common::WallSeconds()));
+  const auto collected =
+      store.Collect(JobOf(command), {.keep_last = command.at("keep")}, command.value("now", common::WallSeconds()));
   if (!collected.ok()) return collected.status();
   answer["manifests"] = collected->manifests;
   answer["shards"] = collected->shards;

@@ -79,18 +79,18 @@ inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
   return shards;
 }
 
-// Writes all shards, exact, and returns the manifest that would commit them.
+// Writes all shards and returns the manifest that would commit them.
 inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, int generation, int step,
-                                          const TestState& state, int shards) {
+                                          const TestState& state, int shards, Precision precision = Precision::kExact) {
   Manifest manifest{.job_uid = job, .generation = generation, .step = step, .writer = "w0", .scalars = "{}"};
   const int64_t total = state.view().total;
   for (const ShardRange& range : SmallShards(total, shards)) {
-    const PlaneBytes room = SizeOfPlanes(total, range, Precision::kExact, range.end - range.begin);
+    const PlaneBytes room = SizeOfPlanes(total, range, precision, range.end - range.begin);
     std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
                                      std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
-    const auto written = WritePlanes(state.view(), range, Precision::kExact, planes[0], planes[1]);
+    const auto written = WritePlanes(state.view(), range, precision, planes[0], planes[1]);
     if (!written.ok()) return written.status();
-    for (int plane = 0; plane < 2; ++plane) {
+    for (int plane = 0; plane < (precision == Precision::kExact ? 2 : 1); ++plane) {
       const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
       auto ref = store.PutShard(job, MemorySource(std::move(planes[plane])), one.bytes, one.xxh3);
       if (!ref.ok()) return ref.status();

@@ -141,7 +141,8 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
     turn.Emit(&job, "checkpoint_restored", absl::StrCat(ShortName(report.trainer()), " ", Bounded(report.restored())),
               report.node());
   }
-  if (!report.flush().empty() && report.flush() != before.flush()) {
+  if (!report.flush().empty() &&
+      Tell(job, absl::StrCat("flush:", report.generation(), ":", Bounded(report.flush(), 200)))) {
     turn.Emit(&job, "checkpoint_flush", Bounded(report.flush()), report.node());
   }
   for (const std::string& skipped : report.skipped_checkpoints()) {

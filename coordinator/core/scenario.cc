@@ -252,6 +252,8 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_checkpoint_interval_seconds(ToDouble(value));
     else if (key == "why")
       report.set_checkpoint_interval_reason(value);
+    else if (key == "flush")
+      report.set_flush(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));
     else if (key == "restorable")

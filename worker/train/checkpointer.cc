@@ -145,7 +145,7 @@ void Checkpointer::Commit(checkpoint::Manifest manifest) {
   const double start = common::SteadySeconds();
   const int generation = manifest.generation;
   const int step = manifest.step;
-  const auto name = client_.WriteManifest(std::move(manifest), options_.keep_last, kShardsOfOthersSeconds);
+  const auto name = client_.WriteManifest(std::move(manifest), options_.retention, kShardsOfOthersSeconds);
   if (!name.ok()) return Failed(name.status());
   log::Info("checkpoint committed", {{"checkpoint", *name}, {"seconds", common::SteadySeconds() - start}});
   {

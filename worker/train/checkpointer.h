@@ -32,7 +32,7 @@ struct CheckpointStatus {
 
 struct CheckpointerOptions {
   std::string spec_digest;
-  int keep_last = 0;
+  checkpoint::Retention retention;
   std::vector<checkpoint::TensorInfo> tensors;  // For the manifest.
   std::function<void()> changed;                // Called from background threads when Status() changed.
 };

@@ -122,9 +122,8 @@ class CheckpointerTest : public testing::Test {
   }
   void ExpectHolds(const checkpoint::ManifestName& name) {
     TrainState read = TrainState::Zero({.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal});
-    const auto restored =
-        client_.Restore(1, FormatName(name),
-                        {read.weights.data(), read.first_moment.data(), read.second_moment.data(), kTotal});
+    const auto restored = client_.Restore(
+        1, FormatName(name), {read.weights.data(), read.first_moment.data(), read.second_moment.data(), kTotal});
     ASSERT_TRUE(restored.ok()) << restored.status();
     for (const FloatBuffer* buffer : {&read.weights, &read.first_moment, &read.second_moment}) {
       for (float value : buffer->span()) ASSERT_EQ(value, static_cast<float>(name.step));

@@ -28,7 +28,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
     CheckpointerOptions checkpointer{
-        .spec_digest = options_.spec_digest, .keep_last = options_.keep_last, .tensors = {}, .changed = [this] {
+        .spec_digest = options_.spec_digest, .retention = options_.retention, .tensors = {}, .changed = [this] {
           TellCheckpoints();
         }};
     for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
@@ -130,8 +130,10 @@ void Engine::RunGeneration(const Membership& membership) {
 }
 
 absl::Status Engine::StepsOf(Generation& generation) {
-  const bool restores = generation.membership.source == Membership::Source::kCheckpoint;
-  if (restores) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
+  const Membership::Source source = generation.membership.source;
+  const bool loads = source == Membership::Source::kInitial && parts_.load_weights != nullptr;
+  if (loads || source == Membership::Source::kCheckpoint)
+    generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   if (absl::Status status = TakeState(generation); !status.ok()) return status;
   JoinSchedule(generation);
   reporter_.Assign(AssignedIn(generation));
@@ -150,11 +152,7 @@ absl::Status Engine::TakeState(Generation& generation) {
   absl::Status status;
   switch (membership.source) {
     case Membership::Source::kInitial:
-      if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
-      state_ = TrainState::Zero(parts_.model.layout());
-      parts_.model.BindWeights(state_.weights.data());
-      parts_.model.Initialize(options_.spec.seed, state_.weights.span());
-      steps_.Forget();
+      status = StartAfresh();
       break;
     case Membership::Source::kCheckpoint:
       status = RestoreCheckpoint(membership);
@@ -171,6 +169,18 @@ absl::Status Engine::TakeState(Generation& generation) {
   if (!status.ok()) return status;
   has_state_ = true;
   reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, AssignedIn(generation));
+  return absl::OkStatus();
+}
+
+absl::Status Engine::StartAfresh() {
+  TrainState fresh = TrainState::Zero(parts_.model.layout());
+  parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
+  const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
+  if (!loaded.ok()) return loaded;
+  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
+  state_ = std::move(fresh);
+  parts_.model.BindWeights(state_.weights.data());
+  steps_.Forget();
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,7 @@ struct EngineOptions {
   std::string trainer;  // Own identity.
   TrainSpec spec;
   std::string spec_digest;  // Of the resolved spec; a checkpoint of another one is not restored.
-  int keep_last = 2;
+  checkpoint::Retention retention{.keep_last = 2};
   std::string data_fingerprint;
   std::string probe_digest;
   double unigram_bits_per_byte = 0;
@@ -60,6 +61,8 @@ struct EngineParts {
   ControlPlane& control;
   Connect connect;
   checkpoint::CheckpointClient* checkpoints = nullptr;
+  // Optional: replaces the initial weights of a job that starts. INVALID_ARGUMENT: nobody ever can.
+  std::function<absl::Status(std::span<float>)> load_weights = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
   // Seconds; what steps and checkpoints take, and when a checkpoint is due. No number that is trained depends on it.
@@ -91,6 +94,7 @@ class Engine {
   void RunGeneration(const Membership& membership);
   absl::Status StepsOf(Generation& generation);
   absl::Status TakeState(Generation& generation);
+  absl::Status StartAfresh();
   absl::Status RestoreCheckpoint(const Membership& membership);
   std::set<int> AssignedIn(const Generation& generation) const;
   void JoinSchedule(const Generation& generation);

@@ -28,8 +28,7 @@ FlushSituation Combine(const std::vector<FlushFacts>& ranks, bool exact_only) {
     situation.seconds_left = std::min(situation.seconds_left, facts.seconds_left);
     situation.plane0_bytes = std::max(situation.plane0_bytes, facts.plane0_bytes);
     situation.plane1_bytes = std::max(situation.plane1_bytes, facts.plane1_bytes);
-    if (facts.write_rate > 0 &&
-        (situation.bytes_per_second == 0 || facts.write_rate < situation.bytes_per_second)) {
+    if (facts.write_rate > 0 && (situation.bytes_per_second == 0 || facts.write_rate < situation.bytes_per_second)) {
       situation.bytes_per_second = facts.write_rate;
     }
   }

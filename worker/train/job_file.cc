@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "checkpoint/convert.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
@@ -55,11 +56,13 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   return out;
 }
 
-// Of the spec without what may differ between equal results: the number of workers and where checkpoints go.
+// Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
+// weights came from (the digest of these counts).
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
+  spec.mutable_model()->clear_weights();
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");
@@ -78,6 +81,8 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   if (spec.training().steps() <= 0 || spec.training().micro_batch() <= 0 || spec.training().global_batch() <= 0) {
     return absl::InvalidArgumentError(path + ": the spec in it is not resolved");
   }
+  auto retention = checkpoint::RetentionOf(spec.checkpoint());
+  if (!retention.ok()) return retention.status();
   auto digest = SpecDigest(spec);
   if (!digest.ok()) return digest.status();
   TrainerJob job;
@@ -90,11 +95,13 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};
+  job.weights = spec.model().weights();
+  job.weights_digest = spec.model().weights_digest();
   job.text.assign(spec.data().text().begin(), spec.data().text().end());
   job.validation_fraction = spec.data().validation_fraction();
   job.max_bytes = static_cast<int64_t>(spec.data().max_bytes());
   job.store = spec.checkpoint().store();
-  job.keep_last = spec.checkpoint().keep_last();
+  job.retention = *std::move(retention);
   job.threads = spec.workers().threads_per_rank();
   return job;
 }

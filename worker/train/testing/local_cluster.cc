@@ -175,6 +175,7 @@ class LocalTrainer::Control final : public ControlPlane {
     message.set_job_secret(LocalCoordinator::kSecret);
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
+    message.set_known_revision(revision_);
     message.set_address(address_);
     message.set_host(trainer_.node_);
     return message;

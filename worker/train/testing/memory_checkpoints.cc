@@ -62,7 +62,8 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
                                                                   Precision precision) override {
     return std::make_unique<Staged>(store_, generation, ranges, precision);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, int, double wait_seconds) override {
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention&,
+                                            double wait_seconds) override {
     manifest.writer = writer_;
     const auto is_there = [&](const ShardRef& ref) { return store_.files_.contains(ref.xxh3); };
     std::unique_lock lock(store_.mutex_);
