@@ -63,7 +63,9 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Reten
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
-    const absl::Status status = core_.Call(&CheckpointsStub::WriteManifest, request, &reply);
+    // A store that is tried again, and the collection that follows, may take longer than a mere call.
+    const absl::Status status =
+        core_.Call(&CheckpointsStub::WriteManifest, request, &reply, core_.options().commit_seconds);
     if (status.ok()) return reply.name();
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kPollSeconds)) return absl::CancelledError("cancelled");

@@ -7,7 +7,6 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "checkpoint/fuzz_testing.h"
 #include "common/hash.h"
@@ -155,21 +154,6 @@ TEST(ManifestTest, RefusesUnknownMissingRepeatedAndMistypedFields) {
   EXPECT_FALSE(with(R"("index":0)", R"("index":[[[[[[[[[[0]]]]]]]]]])").ok());
 }
 
-TEST(ManifestTest, MutatedBodiesNeverHarm) {
-  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
-  std::mt19937_64 random(kFuzzSeed);
-  const std::string body = BodyOf(SomeManifest());
-  for (int i = 0; i < kFuzzIterations; ++i) {
-    const std::string text = Framed(Mutate(body, random));
-    const size_t before = AllocatedBytes();
-    const auto decoded = DecodeManifest(text);
-    ASSERT_LT(AllocatedBytes() - before, 64 * text.size() + 65536) << text;
-    if (!decoded.ok()) continue;
-    ASSERT_TRUE(Validate(*decoded).ok());
-    ASSERT_EQ(DecodeManifest(EncodeManifest(*decoded)).value(), *decoded) << text;
-  }
-}
-
 TEST(ManifestTest, DeepAndWideTextIsBounded) {
   for (const std::string& body :
        {std::string(1 << 20, '['), "[" + std::string(1 << 20, ',') + "]", "{" + std::string(1 << 20, '{'), [] {
@@ -201,19 +185,11 @@ TEST(ManifestNameTest, OnlyOneSpelling) {
   EXPECT_TRUE(IsSafeName(SafeName(std::string(300, '/') + std::string(300, 'x'))));
 }
 
-TEST(ShardRecordTest, RoundTripAndBounds) {
+TEST(ShardRecordTest, RoundTrip) {
   const ShardRef ref = SomeManifest().shards[1];
   const auto record = EncodeShardRef(ref);
   EXPECT_EQ(DecodeShardRef(record.data()).value(), ref);
   EXPECT_EQ(DecodeShardRef(std::array<uint8_t, kShardRecordBytes>{}.data())->count, 0);
-  std::mt19937_64 random(kFuzzSeed);
-  for (int i = 0; i < kFuzzIterations; ++i) {
-    auto changed = record;
-    for (int n = 0; n < 3; ++n) changed[random() % changed.size()] = static_cast<uint8_t>(random());
-    const auto decoded = DecodeShardRef(changed.data());
-    if (!decoded.ok()) continue;
-    ASSERT_EQ(EncodeShardRef(*decoded), changed);
-  }
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
 CheckpointService::CheckpointService(Parts parts)
     : parts_(std::move(parts)),
       stores_(parts_.fs, parts_.objects),
-      archiver_(stores_, parts_.metrics),
+      housekeeper_(stores_, parts_.metrics),
       incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
@@ -106,16 +106,6 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   return absl::OkStatus();
 }
 
-void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, const Retention& retention) {
-  const auto collected = store.Collect(manifest.job_uid, retention, common::WallSeconds());
-  if (collected.ok()) return;
-  // The checkpoint is durable; what is left over is tried again after the next one.
-  parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}})
-      .Increment();
-  log::Warning("garbage collection failed",
-               {{"job", manifest.job_uid}, {"error", std::string(collected.status().message())}});
-}
-
 absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
                                                 v1::WriteManifestReply* reply) {
   auto store = stores_.Open(request.store());
@@ -128,8 +118,7 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
   const auto name = store->PutManifest(*manifest);
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
-  if (retention->keep_last > 0) CollectGarbage(*store, *manifest, *retention);
-  if (!retention->archive_store.empty()) archiver_.Due(request.store(), manifest->job_uid, *retention);
+  housekeeper_.Due(request.store(), manifest->job_uid, *retention);
   reply->set_name(*name);
   return absl::OkStatus();
 }

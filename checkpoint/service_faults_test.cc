@@ -23,17 +23,6 @@ using ::testing::SizeIs;
 
 constexpr int64_t kTotal = kServiceTotal;
 
-// Polls the service, which has no event for it, until `done`; false after 5 s.
-template <typename Done>
-bool Eventually(Done done) {
-  const double until = common::SteadySeconds() + 5;
-  while (!done()) {
-    if (common::SteadySeconds() > until) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
-
 class ServiceFaultsTest : public ServiceTest {};
 
 TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {

@@ -13,11 +13,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/client.h"
 #include "checkpoint/testing.h"
+#include "common/clock.h"
 #include "common/process.h"
 
 namespace rekindle::checkpoint {
@@ -89,6 +91,17 @@ class ServiceProcess {
   const std::string memory_limit_;
   pid_t pid_ = 0;
 };
+
+// Polls the service, which has no event for it, until `done`; false after 5 s.
+template <typename Done>
+bool Eventually(Done done) {
+  const double until = common::SteadySeconds() + 5;
+  while (!done()) {
+    if (common::SteadySeconds() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
 
 inline constexpr int64_t kServiceTotal = 5 * kBlockElements + 77;  // Two shards for two ranks and more.
 

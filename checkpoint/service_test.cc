@@ -90,10 +90,10 @@ TEST_F(ServiceTest, KeepsTheLastAndNamesWhatItSkips) {
   for (int step : {10, 20, 30, 40}) {
     ASSERT_TRUE(SaveAll(*client, 1, step, TestState::Random(kTotal, step), 2).ok());
   }
-  const auto listed = service_.OpenStore().List("job-1");
-  ASSERT_THAT(*listed, SizeIs(2));
   const std::string folder = service_.dir() + "/store/job-1/";
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder + "shards"), {}), 4);
+  const auto shards = [&] { return std::distance(std::filesystem::directory_iterator(folder + "shards"), {}); };
+  ASSERT_TRUE(Eventually([&] { return shards() == 4; }));  // Collected behind the commits.
+  EXPECT_THAT(*service_.OpenStore().List("job-1"), SizeIs(2));
 
   service_.Kill(SIGKILL);  // What its memory held would serve as well.
   service_.Start();

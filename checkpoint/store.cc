@@ -1,10 +1,12 @@
 #include "checkpoint/store.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "checkpoint/store_files.h"
 #include "common/hash.h"
 
@@ -113,6 +115,26 @@ absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& man
   return absl::OkStatus();
 }
 
+// After the manifest is there, see RemoveOrphans.
+absl::Status Store::CheckSpared(const Manifest& manifest) {
+  const auto lists = backend_->List(Condemned(manifest.job_uid));
+  if (!lists.ok()) return lists.status();
+  for (const std::string& list : *lists) {
+    if (backend_->IsUnfinished(list)) continue;
+    const auto text = backend_->ReadAll(Condemned(manifest.job_uid) + "/" + list, kMaxManifestBytes);
+    if (absl::IsNotFound(text.status())) continue;  // Its collection is over.
+    if (!text.ok()) return text.status();
+    const std::vector<std::string> names = absl::StrSplit(*text, '\n');
+    const std::set<std::string> condemned(names.begin(), names.end());
+    for (const ShardRef& ref : manifest.shards) {
+      if (condemned.contains(ref.name)) {
+        return absl::AbortedError(Describe(ref) + " is being collected by another process");
+      }
+    }
+  }
+  return CheckPresent(manifest.job_uid, manifest);
+}
+
 absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   const auto names = Names(manifest.job_uid, nullptr);
@@ -144,7 +166,13 @@ absl::StatusOr<std::string> Store::WriteManifest(const Manifest& manifest) {
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
   const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);
+  const bool is_new = absl::IsNotFound(backend_->Stat(path).status());
   if (absl::Status status = backend_->Put(path, EncodeManifest(manifest)); !status.ok()) return status;
+  if (absl::Status status = CheckSpared(manifest); !status.ok()) {
+    // One that was there before may be whole.
+    if (is_new && (absl::IsAborted(status) || absl::IsNotFound(status))) backend_->Remove(path).IgnoreError();
+    return status;
+  }
   return name;
 }
 

@@ -7,6 +7,7 @@
 //   <root>/<job uid>/removed/<manifest's name>               its copy while a collection decides (store_collect.cc)
 //   <either>.tmp-...   unfinished, in a folder only; never read, collected after the grace
 //   <shard>.used       put again at the time of this object, in a bucket only
+//   <root>/<job uid>/condemned/<unique>     names of shards that a collection is removing
 //
 // Many processes may use one root at the same time; nothing here relies on locks. Job uids, shard and manifest names
 // are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever touched.
@@ -70,7 +71,8 @@ class Store {
                                     const std::string& xxh3);
 
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
-  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation.
+  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation. ABORTED: another process
+  // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
   // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
@@ -135,11 +137,13 @@ class Store {
   static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
   static std::string Pins(const std::string& job_uid) { return job_uid + "/pins"; }
   static std::string Removed(const std::string& job_uid) { return job_uid + "/removed"; }
+  static std::string Condemned(const std::string& job_uid) { return job_uid + "/condemned"; }
 
   // Newest first; `foreign` gets what has no checkpoint's name.
   absl::StatusOr<std::vector<ManifestName>> Names(const std::string& job_uid, std::vector<std::string>* foreign);
   bool IsThere(const std::string& job_uid, const ShardRef& ref);
   absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
+  absl::Status CheckSpared(const Manifest& manifest);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
   absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
 
@@ -148,8 +152,10 @@ class Store {
   absl::Status Recover(const std::string& job_uid);
   absl::Status RemoveManifests(Sweep& sweep);
   absl::Status PutBackPinned(Sweep& sweep);
+  absl::Status FindOrphans(Sweep& sweep);
+  absl::StatusOr<std::set<std::string>> NamedSince(const Sweep& sweep);
   absl::Status RemoveOrphans(Sweep& sweep);
-  absl::Status RemoveUnfinished(const std::string& folder, Sweep& sweep);
+  absl::Status RemoveOld(const std::string& folder, const std::function<bool(const std::string&)>& which, Sweep& sweep);
   absl::Status Run(Sweep& sweep);
 
   std::shared_ptr<StoreBackend> backend_;

@@ -1,7 +1,9 @@
 // Garbage collection of a store: what is removed, in which order, and why it is safe beside writers and pins.
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
+#include <random>
 #include <set>
 #include <utility>
 
@@ -10,6 +12,18 @@
 #include "checkpoint/store.h"
 
 namespace rekindle::checkpoint {
+namespace {
+
+constexpr size_t kMaxOrphans = 1 << 16;  // In one list; the rest has to wait for the next collection.
+
+// Unlike any other process's or call's.
+std::string UniqueName() {
+  static const unsigned process = std::random_device{}();
+  static std::atomic<unsigned> counter{0};
+  return absl::StrCat(absl::Hex(process, absl::kZeroPad8), "-", ++counter);
+}
+
+}  // namespace
 
 struct Store::Sweep {
   std::string job_uid;
@@ -17,6 +31,7 @@ struct Store::Sweep {
   bool dry_run = false;
   std::vector<StoredCheckpoint> keep, drop;
   std::map<std::string, std::string> texts;  // Manifests that were removed, as they were.
+  std::map<std::string, int64_t> orphans;    // Shards that nothing names, and their sizes.
   Collected done;
 
   void Stays(const StoredCheckpoint& checkpoint, const std::string& reason) {
@@ -104,11 +119,14 @@ absl::Status Store::Run(Sweep& sweep) {
   // Manifests first, durably: a shard may go only when no manifest that could come back names it.
   absl::Status status = RemoveManifests(sweep);
   if (status.ok()) status = PutBackPinned(sweep);
+  if (status.ok()) status = FindOrphans(sweep);
   if (status.ok()) status = RemoveOrphans(sweep);
+  const auto is_unfinished = [&](const std::string& name) { return backend_->IsUnfinished(name); };
   for (const std::string& folder : {Manifests(sweep.job_uid), Shards(sweep.job_uid), Pins(sweep.job_uid)}) {
-    if (status.ok()) status = RemoveUnfinished(folder, sweep);
+    if (status.ok()) status = RemoveOld(folder, is_unfinished, sweep);
   }
-  return status;
+  const auto is_any = [](const std::string&) { return true; };  // Of collections that died.
+  return status.ok() ? RemoveOld(Condemned(sweep.job_uid), is_any, sweep) : status;
 }
 
 // A collection that died after it had removed a manifest: whoever pinned it meanwhile was promised that it stays.
@@ -173,7 +191,7 @@ absl::Status Store::PutBackPinned(Sweep& sweep) {
   return sweep.texts.empty() ? absl::OkStatus() : backend_->Settle(Removed(sweep.job_uid));
 }
 
-absl::Status Store::RemoveOrphans(Sweep& sweep) {
+absl::Status Store::FindOrphans(Sweep& sweep) {
   std::set<std::string> named;
   for (const StoredCheckpoint& checkpoint : sweep.keep) {
     for (const ShardRef& ref : checkpoint.manifest.shards) named.insert(ref.name);
@@ -198,18 +216,56 @@ absl::Status Store::RemoveOrphans(Sweep& sweep) {
     const auto was = dropped.find(file);
     const bool only_dropped = was != dropped.end() && info->modified <= was->second;
     if (!only_dropped && sweep.now - info->modified <= grace_seconds_) continue;
-    if (absl::Status status = sweep.dry_run ? absl::OkStatus() : backend_->Remove(path); !status.ok()) return status;
-    ++sweep.done.shards;
-    sweep.done.bytes += info->size;
+    if (sweep.orphans.size() < kMaxOrphans) sweep.orphans[file] = info->size;
   }
   return absl::OkStatus();
 }
 
-absl::Status Store::RemoveUnfinished(const std::string& folder, Sweep& sweep) {
+// The shards of manifests that have come since this collection looked.
+absl::StatusOr<std::set<std::string>> Store::NamedSince(const Sweep& sweep) {
+  std::set<std::string> known, named;
+  for (const StoredCheckpoint& checkpoint : sweep.keep) known.insert(checkpoint.name);
+  const auto names = Names(sweep.job_uid, nullptr);
+  if (!names.ok()) return names.status();
+  for (const ManifestName& name : *names) {
+    if (known.contains(FormatName(name))) continue;
+    const auto manifest = ReadManifest(sweep.job_uid, FormatName(name));
+    if (absl::IsNotFound(manifest.status())) continue;
+    if (!manifest.ok()) return manifest.status();
+    for (const ShardRef& ref : manifest->shards) named.insert(ref.name);
+  }
+  return named;
+}
+
+// Times tell what is in use as a rule, but not of a collector that freezes half-way or has a wrong clock. So it lists
+// what it will remove, then looks for new manifests, then removes; a writer puts its manifest, then looks at the lists
+// (CheckSpared). Whatever the delays, one of the two sees the other. A list that a dead collector leaves goes after the
+// grace.
+absl::Status Store::RemoveOrphans(Sweep& sweep) {
+  if (sweep.orphans.empty()) return absl::OkStatus();
+  const std::string list = Condemned(sweep.job_uid) + "/" + UniqueName();
+  std::string text;
+  for (const auto& [shard, bytes] : sweep.orphans) absl::StrAppend(&text, shard, "\n");
+  if (absl::Status status = sweep.dry_run ? absl::OkStatus() : backend_->Put(list, text); !status.ok()) return status;
+  const auto spared = NamedSince(sweep);
+  if (!spared.ok()) return spared.status();
+  for (const auto& [shard, bytes] : sweep.orphans) {
+    if (!sweep.dry_run && spared->contains(shard)) continue;
+    const std::string path = Shards(sweep.job_uid) + "/" + shard;
+    // On an error the list stays: the removal may still happen.
+    if (absl::Status status = sweep.dry_run ? absl::OkStatus() : backend_->Remove(path); !status.ok()) return status;
+    ++sweep.done.shards;
+    sweep.done.bytes += bytes;
+  }
+  return sweep.dry_run ? absl::OkStatus() : backend_->Remove(list);
+}
+
+absl::Status Store::RemoveOld(const std::string& folder, const std::function<bool(const std::string&)>& which,
+                              Sweep& sweep) {
   const auto files = backend_->List(folder);
   if (!files.ok()) return files.status();
   for (const std::string& file : *files) {
-    if (!backend_->IsUnfinished(file)) continue;
+    if (!which(file)) continue;
     const std::string path = folder + "/" + file;
     const auto info = backend_->Stat(path);
     if (!info.ok() || sweep.now - info->modified <= grace_seconds_) continue;

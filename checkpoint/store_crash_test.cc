@@ -112,7 +112,8 @@ TEST_F(StoreCrashTest, EveryOperationFailsOnceWithEachError) {
       fs->FailAt(static_cast<int64_t>(at), error, /*for_ever=*/false);
       const bool durable = SaveAndCollect(*fs, 20);
       for (const char* must_tell : {"create ", "append ", "sync ", "close ", "rename "}) {
-        const bool saves = operations_[at].find("/removed/") == std::string::npos;  // Rather than collects.
+        const bool saves = operations_[at].find("/removed/") == std::string::npos &&
+                           operations_[at].find("/condemned/") == std::string::npos;  // Rather than collects.
         ASSERT_FALSE(durable && saves && operations_[at].rfind(must_tell, 0) == 0) << what;
       }
       ASSERT_NO_FATAL_FAILURE(ExpectRestorable(*fs, durable ? 20 : 10, what));
@@ -178,6 +179,49 @@ TEST_F(StoreCrashTest, CollectionBesideAWriter) {
   const auto newest = store.FindNewest("job");
   EXPECT_EQ(newest->name, "2-30-w0");
   EXPECT_THAT(newest->skipped, IsEmpty());
+}
+
+// A collector is held before each of its operations, while a writer saves what it is about to remove, all of it. As a
+// frozen process may, it goes on as if no time had passed.
+TEST_F(StoreCrashTest, ACollectorThatFreezesTakesNothingThatIsDurable) {
+  class Held : public common::FaultFileSystem {
+   public:
+    int64_t hold_at = -1;
+    std::function<void()> meanwhile;
+    absl::Status Remove(const std::string& path) override {
+      if (hold_at-- == 0) std::exchange(meanwhile, nullptr)();
+      return FaultFileSystem::Remove(path);
+    }
+    absl::StatusOr<std::vector<std::string>> List(const std::string& path) override {
+      if (hold_at-- == 0) std::exchange(meanwhile, nullptr)();
+      return FaultFileSystem::List(path);
+    }
+    absl::StatusOr<common::FileInfo> Stat(const std::string& path) override {
+      if (hold_at-- == 0) std::exchange(meanwhile, nullptr)();
+      return FaultFileSystem::Stat(path);
+    }
+  };
+  int refused = 0;
+  for (int64_t at = 0;; ++at) {
+    Held fs;
+    Store store(fs, "/deep/store", /*grace_seconds=*/0);
+    ASSERT_TRUE(Save(store, "job", 1, 10, StateAt(10)).ok());
+    ASSERT_TRUE(Save(store, "job", 1, 20, StateAt(20)).ok());
+    absl::StatusOr<std::string> again = absl::UnknownError("not run");
+    fs.meanwhile = [&] { again = Save(store, "job", 2, 30, StateAt(10)); };
+    fs.hold_at = at;
+    store.Collect("job", {.keep_last = 1}, fs.now() + 1).IgnoreError();
+    if (fs.meanwhile != nullptr) break;  // It has no such operation.
+    fs.hold_at = -1;
+    ASSERT_TRUE(again.ok() || absl::IsAborted(again.status()) || absl::IsNotFound(again.status()))
+        << at << again.status();
+    refused += again.ok() ? 0 : 1;
+    const auto newest = store.FindNewest("job");
+    ASSERT_EQ(newest->name, again.ok() ? "2-30-w0" : "1-20-w0") << at;
+    ASSERT_THAT(newest->skipped, IsEmpty()) << at;
+    ASSERT_TRUE(Save(store, "job", 2, 40, StateAt(40)).ok()) << at;
+  }
+  EXPECT_GT(refused, 0);
 }
 
 }  // namespace

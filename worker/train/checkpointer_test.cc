@@ -140,7 +140,8 @@ class CheckpointerTest : public testing::Test {
   MemoryCheckpoints store_;
   GatedClient client_{store_.ClientOf("t")};
   TrainState state_;
-  Checkpointer checkpointer_{client_, {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [] {}}};
+  Checkpointer checkpointer_{client_,
+                             {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [] {}}};
 };
 
 TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {

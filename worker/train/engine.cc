@@ -1,6 +1,7 @@
 #include "worker/train/engine.h"
 
 #include <utility>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -131,16 +132,22 @@ void Engine::RunGeneration(const Membership& membership) {
 
 absl::Status Engine::StepsOf(Generation& generation) {
   const Membership::Source source = generation.membership.source;
-  const bool loads = source == Membership::Source::kInitial && parts_.load_weights != nullptr;
-  if (loads || source == Membership::Source::kCheckpoint)
-    generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
-  if (absl::Status status = TakeState(generation); !status.ok()) return status;
+  const bool reads = source == Membership::Source::kCheckpoint ||
+                     (source == Membership::Source::kInitial && parts_.load_weights != nullptr);
+  if (reads) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
+  absl::Status status = TakeState(generation);
+  if (status.ok() && reads) {  // One may read memory while another reads a bucket: nobody steps before all can.
+    uint8_t done = 1;
+    std::vector<uint8_t> dones(static_cast<size_t>(generation.communicator.world_size()));
+    status = generation.communicator.AllGather(&done, dones.data(), 1).Wait();
+  }
+  if (!status.ok()) return status;
   JoinSchedule(generation);
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
     bool yielded = false;
-    if (absl::Status status = OneStep(generation, &yielded); !status.ok()) return status;
+    if (status = OneStep(generation, &yielded); !status.ok()) return status;
     if (yielded) return absl::OkStatus();
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
