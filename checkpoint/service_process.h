@@ -92,10 +92,10 @@ class ServiceProcess {
   pid_t pid_ = 0;
 };
 
-// Polls the service, which has no event for it, until `done`; false after 5 s.
+// Polls the service, which has no event for it, until `done`; false after 30 s.
 template <typename Done>
 bool Eventually(Done done) {
-  const double until = common::SteadySeconds() + 5;
+  const double until = common::SteadySeconds() + 30;
   while (!done()) {
     if (common::SteadySeconds() > until) return false;
     std::this_thread::yield();

@@ -29,8 +29,10 @@ double SecondsOf(char unit) {
 absl::StatusOr<double> ParseDuration(const std::string& text) {
   const double unit = text.empty() ? 0 : SecondsOf(text.back());
   double number = 0;
-  const bool digit = !text.empty() && std::isdigit(static_cast<unsigned char>(text.front())) != 0;
-  if (unit == 0 || !digit || !absl::SimpleAtod(text.substr(0, text.size() - 1), &number) ||
+  const auto is_digit = [&](size_t at) { return std::isdigit(static_cast<unsigned char>(text[at])) != 0; };
+  // SimpleAtod takes signs, spaces and words.
+  const bool digits = text.size() >= 2 && is_digit(0) && is_digit(text.size() - 2);
+  if (unit == 0 || !digits || !absl::SimpleAtod(text.substr(0, text.size() - 1), &number) ||
       !std::isfinite(number * unit)) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", text.substr(0, 100), "' is no duration: use a number and one of d, h, m and s, as 90d"));
