@@ -156,6 +156,9 @@ absl::Status Engine::StepsOf(Generation& generation) {
 
 absl::Status Engine::TakeState(Generation& generation) {
   const Membership& membership = generation.membership;
+  const bool receives = membership.source != Membership::Source::kRank ||
+                        membership.members[static_cast<size_t>(generation.rank)].needs_state;
+  if (checkpointer_ && receives) checkpointer_->WaitCopied();  // What it reads is about to be replaced.
   absl::Status status;
   switch (membership.source) {
     case Membership::Source::kInitial:
@@ -168,7 +171,7 @@ absl::Status Engine::TakeState(Generation& generation) {
       status = TransferState(
           generation.communicator, membership, parts_.model.layout(), [this] { return reporter_.BeginApply(); },
           state_);
-      if (status.ok() && !membership.members[static_cast<size_t>(generation.rank)].needs_state) return status;
+      if (status.ok() && !receives) return status;
       steps_.Forget();
       break;
     }
@@ -188,36 +191,6 @@ absl::Status Engine::StartAfresh() {
   state_ = std::move(fresh);
   parts_.model.BindWeights(state_.weights.data());
   steps_.Forget();
-  return absl::OkStatus();
-}
-
-absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
-  if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
-  TrainState spare = TrainState::Zero(parts_.model.layout());
-  const auto restored = parts_.checkpoints->Restore(
-      membership.generation, membership.checkpoint,
-      {spare.weights.data(), spare.first_moment.data(), spare.second_moment.data(), spare.weights.size()});
-  absl::Status status = restored.ok() ? ScalarsFromJson(restored->manifest.scalars, &spare.scalars) : restored.status();
-  if (status.ok()) status = CheckFits(spare.scalars, parts_.model.layout());
-  if (status.ok() && restored->manifest.spec_digest != options_.spec_digest) {
-    status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
-  }
-  if (!status.ok()) {
-    // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
-    log::Warning("could not restore",
-                 {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
-    has_state_ = false;
-    reporter_.Update([](Report& r) { r.has_state = false; }, false);
-    AwaitStore(/*verify=*/true);
-    return absl::AbortedError(status.message());
-  }
-  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was restored");
-  state_ = std::move(spare);
-  parts_.model.BindWeights(state_.weights.data());
-  steps_.Forget();
-  committed_step_ = state_.scalars.step;
-  TellRestored(membership.checkpoint, *restored);
-  parts_.timeline.Mark("restored", generation_, state_.scalars.step, static_cast<int>(membership.members.size()));
   return absl::OkStatus();
 }
 

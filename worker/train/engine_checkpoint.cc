@@ -9,38 +9,6 @@
 #include "worker/train/engine.h"
 
 namespace rekindle::train {
-namespace {
-
-constexpr double kStoreRetrySeconds = 0.5;
-
-}  // namespace
-
-// A trainer that cannot look into the job's store must not join: it might make the job start from scratch.
-void Engine::AwaitStore(bool verify) {
-  if (parts_.checkpoints == nullptr) return;
-  for (;;) {
-    const Directive directive = parts_.control.Latest();
-    if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
-    auto newest = parts_.checkpoints->FindNewest(verify);
-    if (newest.ok()) return FindRestorable(*newest);
-    log::Warning("waits for the checkpoint store", {{"error", std::string(newest.status().message())}});
-    reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(newest.status().message()); }, true);
-    parts_.control.WaitForChange(parts_.control.Version(), kStoreRetrySeconds);
-  }
-}
-
-void Engine::FindRestorable(const checkpoint::Newest& newest) {
-  for (const std::string& skipped : newest.skipped) log::Warning("checkpoint skipped", {{"checkpoint", skipped}});
-  reporter_.Update(
-      [&](Report& r) {
-        r.checkpoint_error.clear();
-        r.store_generation = newest.highest_generation;
-        r.skipped_checkpoints = newest.skipped;
-        r.restorable = newest.found ? CheckpointName{newest.name, newest.manifest.generation, newest.manifest.step}
-                                    : CheckpointName{};
-      },
-      false);
-}
 
 // Files, of all planes, that one rank writes.
 int Engine::MostShards(int world_size) const {
@@ -151,17 +119,6 @@ void Engine::TellEvaluation(const StepRecord& evaluation) {
   if (evaluation.micro_batches == 0) return;
   validation_loss_ = evaluation.MeanLoss();
   reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
-}
-
-void Engine::TellRestored(const std::string& name, const checkpoint::Restored& restored) {
-  std::string text = "restored " + name + (restored.exact ? "" : " (16 bits a value)") + ": ";
-  const char* separator = "";
-  for (const auto& [tier, bytes] : restored.bytes_from) {
-    text += separator + std::to_string(bytes) + " bytes from " + (tier == "peer" ? "peers' memory" : tier);
-    separator = ", ";
-  }
-  log::Info(text);
-  reporter_.Update([&](Report& r) { r.restored = text; }, false);
 }
 
 void Engine::TellCheckpoints() {

@@ -20,6 +20,8 @@ void Reporter::Enter(const Membership& membership) {
   report_.phase = Phase::kRunning;
   report_.generation = membership.generation;
   report_.accusations.clear();
+  report_.restored.clear();  // Of the generation before: told.
+  report_.flush.clear();
   control_.Publish(report_, true);
 }
 
