@@ -68,12 +68,7 @@ class Node:
         service = self.service
         self.trainer.send("save", generation=self.generation, step=step, keep=KEEP)
 
-        def settled():
-            if self.service.poll() is not None and self.trainer.process.poll() is None:
-                on_death()
-                self.revive_service()   # The trainer may be dying, too.
-            return self.trainer.answered()
-        wait_until(settled, PATIENCE, "an answer of the trainer")
+        self.await_answer(on_death)
         try:
             answer = self.trainer.receive()
         except Died:
@@ -85,8 +80,25 @@ class Node:
             self.durable = step
         return answer
 
+    def await_answer(self, on_death=lambda: None):
+        def settled():
+            if self.service.poll() is not None and self.trainer.process.poll() is None:
+                on_death()
+                self.revive_service()   # The trainer may be dying, too.
+            return self.trainer.answered()
+        wait_until(settled, PATIENCE, "an answer of the trainer")
+
     def load(self):
-        return self.trainer.ask("load", generation=self.generation + 1)
+        """What is not kept is collected behind the answer to a save: a kill may come then, too, but once."""
+        for _ in range(2):
+            self.revive()
+            self.trainer.send("load", generation=self.generation + 1)
+            self.await_answer()
+            try:
+                return self.trainer.receive()
+            except Died:
+                pass
+        raise Died("the trainer died twice")
 
 
 class Schedule:
