@@ -53,12 +53,13 @@ class StagedShards {
   virtual ~StagedShards() = default;
   // Splits, copies and hashes. No allocation of the state's size; no RPC, but for once in a process when a state has
   // more exceptions (planes.h) than room was reserved for. On return the caller may change the state.
-  // FAILED_PRECONDITION: it has NaN or infinities, and the options do not allow them.
-  // May be called again before Commit (the last copy counts).
+  // FAILED_PRECONDITION: it has NaN or infinities, and the options do not allow them. At most once. Shards that are
+  // copied are on their way to the store while the next ones are being copied.
   virtual absl::Status Copy(const StateView& state) = 0;
   // Valid after Copy: all of plane 0, then all of plane 1.
   virtual const std::vector<ShardRef>& refs() const = 0;
-  // Returns when all shards are durable; plane 0 first. A service that was restarted in between gets them again.
+  // Returns when all shards are durable; of those that wait, plane 0 goes first. A service that was restarted in
+  // between gets them again.
   virtual absl::Status Commit() = 0;
 };
 

@@ -23,14 +23,24 @@ using ::testing::SizeIs;
 
 constexpr int64_t kTotal = kServiceTotal;
 
-class ServiceFaultsTest : public ServiceTest {};
+class ServiceFaultsTest : public ServiceTest {
+ protected:
+  // Without exceptions, for which a copy would ask the service for more room.
+  static TestState Plain() {
+    TestState state(kTotal);
+    for (size_t i = 0; i < state.weights.size(); ++i) state.weights[i] = 0.25f * static_cast<float>(i % 100);
+    return state;
+  }
+};
 
 TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   auto client = service_.Client();
   auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
   ASSERT_TRUE(staged.ok()) << staged.status();
-  ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
   const std::string before = client->GetInfo()->incarnation;
+  service_.Signal(SIGSTOP);  // Nothing is committed yet.
+  const TestState state = Plain();
+  ASSERT_TRUE((*staged)->Copy(state.view()).ok());
   EXPECT_EQ(service_.Kill(SIGKILL), -SIGKILL);
   std::ofstream(service_.shm() + "/foreign") << "not ours";
   service_.Start();
@@ -40,7 +50,7 @@ TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   ASSERT_TRUE(name.ok()) << name.status();
   TestState restored(kTotal);
   ASSERT_TRUE(client->Restore(2, *name, restored.writable()).ok());
-  EXPECT_TRUE(restored == state_);
+  EXPECT_TRUE(restored == state);
   // What the killed one had lent is gone, and the new one holds its own; what is not its own was left alone.
   EXPECT_THAT(service_.Segments(), ::testing::AllOf(SizeIs(3), ::testing::Contains(service_.shm() + "/foreign")));
 }
@@ -115,12 +125,15 @@ TEST_F(ServiceFaultsTest, OwnerDiesHalfWayAndItsMemoryIsGivenBack) {
 TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   auto client = service_.Client();
   auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
-  ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
+  service_.Signal(SIGSTOP);  // So that it reads after the change.
+  const TestState state = Plain();
+  ASSERT_TRUE((*staged)->Copy(state.view()).ok());
   for (const std::string& path : service_.Segments()) {
     std::fstream segment(path, std::ios::in | std::ios::out | std::ios::binary);
     segment.seekp(1000);
     segment.put('!');
   }
+  service_.Signal(SIGCONT);
   const absl::Status torn = (*staged)->Commit();
   EXPECT_TRUE(absl::IsDataLoss(torn)) << torn;
   EXPECT_TRUE(std::filesystem::is_empty(service_.dir() + "/store/job-1/shards"));

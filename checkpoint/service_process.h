@@ -50,6 +50,7 @@ class ServiceProcess {
     pid_ = child->identity().pid;
     child->Release();
   }
+  void Signal(int signal) const { ::kill(pid_, signal); }
   // Returns its exit code or -signal.
   int Kill(int signal) {
     if (pid_ == 0) return 0;

@@ -180,24 +180,27 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   auto committer = service_.Client("a");
   auto other = service_.Client("b");
   const auto shards = CutShards(kTotal, 2);
-  auto mine = committer->Stage(1, 10, kTotal, ShardsOf(shards, 0), Precision::kExact);
-  auto theirs = other->Stage(1, 10, kTotal, ShardsOf(shards, 1), Precision::kExact);
-  ASSERT_TRUE((*mine)->Copy(state_.view()).ok() && (*theirs)->Copy(state_.view()).ok());
-  ASSERT_TRUE((*mine)->Commit().ok());
-  std::vector<ShardRef> refs = (*mine)->refs();
-  refs.insert(refs.end(), (*theirs)->refs().begin(), (*theirs)->refs().end());
+  const auto commit = [&](CheckpointClient& client, int rank) {
+    auto staged = client.Stage(1, 10, kTotal, ShardsOf(shards, rank), Precision::kExact);
+    EXPECT_TRUE((*staged)->Copy(state_.view()).ok() && (*staged)->Commit().ok());
+    return (*staged)->refs();
+  };
+  std::vector<ShardRef> refs = commit(*committer, 0);
+  const auto elsewhere = service_.Client("b", "file://" + service_.dir() + "/elsewhere");
+  const std::vector<ShardRef> theirs = commit(*elsewhere, 1);  // Equal content has equal names.
+  refs.insert(refs.end(), theirs.begin(), theirs.end());
   const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), {}, 0);
   EXPECT_TRUE(absl::IsNotFound(missing.status())) << missing.status();
-  std::jthread late([&] { EXPECT_TRUE((*theirs)->Commit().ok()); });
+  std::jthread late([&] { commit(*other, 1); });
   EXPECT_TRUE(committer->WriteManifest(ManifestOf(1, 10, refs), {}, 10).ok());
 }
 
 TEST_F(ServiceTest, CancelEndsAWaitingCall) {
   auto client = service_.Client();
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
-  ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
+  const std::string nowhere(32, 'a');
+  const ShardRef missing{.name = nowhere + ".safetensors", .bytes = 100, .xxh3 = nowhere, .generation = 1, .count = 1};
   std::jthread cancel([&] { client->Cancel(); });
-  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, 60);
+  const auto name = client->WriteManifest(ManifestOf(1, 10, {missing}), {}, 60);
   EXPECT_TRUE(absl::IsCancelled(name.status())) << name.status();
   EXPECT_TRUE(absl::IsCancelled(client->GetInfo().status()));
 }

@@ -1,9 +1,9 @@
-#include <algorithm>
 #include <array>
-#include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -42,19 +42,29 @@ class Staged : public StagedShards {
     ShardRange range;
     std::array<Lent, kMaxPlanes> planes;
   };
-  int planes() const { return snapshot_.precision == Precision::kExact ? 2 : 1; }
+  size_t planes() const { return snapshot_.precision == Precision::kExact ? 2 : 1; }
   absl::Status Open(int64_t bytes, Lent* lent);
   absl::StatusOr<WrittenPlanes> CopyPart(const StateView& state, Part* part);
+  void Send(size_t part);
+  void CommitLoop(const std::stop_token& stop);
   absl::Status CommitPlane(const ShardRef& ref, Lent* lent);
 
   ClientCore& core_;
   const SnapshotKey snapshot_;
   std::vector<Part> parts_;
   std::vector<ShardRef> refs_;  // All of plane 0, then all of plane 1.
-  bool committing_ = false;     // Then the segments are the service's.
+  bool copied_ = false;
+  std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::set<size_t> waiting_;  // Of refs_, copied and not on their way yet.
+  size_t committed_ = 0;
+  absl::Status error_;  // The first of a commit; then nothing more is sent.
+  std::vector<std::jthread> threads_;
 };
 
 Staged::~Staged() {
+  for (std::jthread& thread : threads_) thread.request_stop();
+  threads_.clear();
   std::vector<std::string> segments;
   for (Part& part : parts_) {
     for (Lent& lent : part.planes) {
@@ -95,10 +105,10 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
     const int64_t exceptions = core_.full_room() ? n : n / kElementsPerException;
     const PlaneBytes bytes = SizeOfPlanes(snapshot_.total, range, snapshot_.precision, exceptions);
     absl::Status status = Open(bytes.plane0, &part.planes[0]);
-    if (status.ok() && planes() == 2) status = Open(bytes.plane1, &part.planes[1]);
+    if (status.ok() && planes() > 1) status = Open(bytes.plane1, &part.planes[1]);
     if (!status.ok()) return status;
   }
-  refs_.resize(parts_.size() * static_cast<size_t>(planes()));
+  refs_.resize(parts_.size() * planes());
   return absl::OkStatus();
 }
 
@@ -122,23 +132,24 @@ absl::Status Staged::Copy(const StateView& state) {
     return absl::InvalidArgumentError(
         absl::StrCat("staged for ", snapshot_.total, " elements, the state has ", state.total));
   }
-  if (committing_) return absl::FailedPreconditionError("these shards are committed");
+  if (std::exchange(copied_, true)) return absl::FailedPreconditionError("these shards are copied");
   int64_t nonfinite = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     Part& part = parts_[i];
     const auto written = CopyPart(state, &part);
     if (!written.ok()) return written.status();
     nonfinite += written->nonfinite;
-    for (int plane = 0; plane < planes(); ++plane) {
+    for (size_t plane = 0; plane < planes(); ++plane) {
       const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
-      refs_[static_cast<size_t>(plane) * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
-                                                               .bytes = one.bytes,
-                                                               .xxh3 = one.xxh3,
-                                                               .generation = snapshot_.generation,
-                                                               .index = part.range.index,
-                                                               .count = part.range.count,
-                                                               .plane = plane};
+      refs_[plane * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
+                                          .bytes = one.bytes,
+                                          .xxh3 = one.xxh3,
+                                          .generation = snapshot_.generation,
+                                          .index = part.range.index,
+                                          .count = part.range.count,
+                                          .plane = static_cast<int>(plane)};
     }
+    if (nonfinite == 0 || core_.options().allow_nonfinite) Send(i);
   }
   if (nonfinite == 0 || core_.options().allow_nonfinite) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -175,27 +186,36 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
   return absl::OkStatus();
 }
 
+// Copied: to the store with it.
+void Staged::Send(size_t part) {
+  {
+    std::lock_guard lock(mutex_);
+    for (size_t plane = 0; plane < planes(); ++plane) waiting_.insert(plane * parts_.size() + part);
+  }
+  changed_.notify_all();
+  if (threads_.size() < kCommitThreads) {
+    threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
+  }
+}
+
+void Staged::CommitLoop(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stop, [&] { return !waiting_.empty() && error_.ok(); }) && !stop.stop_requested()) {
+    const size_t i = waiting_.extract(waiting_.begin()).value();
+    lock.unlock();
+    const absl::Status status = CommitPlane(refs_[i], &parts_[i % parts_.size()].planes[i / parts_.size()]);
+    lock.lock();
+    if (status.ok()) ++committed_;
+    if (error_.ok()) error_ = status;
+    changed_.notify_all();
+  }
+}
+
 absl::Status Staged::Commit() {
-  committing_ = true;
-  std::mutex mutex;
-  absl::Status error;
-  std::atomic<size_t> next{0};
-  const auto work = [&] {
-    for (size_t i = next++; i < refs_.size(); i = next++) {
-      Lent& lent = parts_[i % parts_.size()].planes[i / parts_.size()];
-      if (lent.segment.empty()) continue;
-      const absl::Status status = refs_[i].count > 0 ? CommitPlane(refs_[i], &lent)
-                                                     : absl::FailedPreconditionError("Commit needs a Copy before it");
-      std::lock_guard lock(mutex);
-      if (error.ok()) error = status;
-      if (!error.ok()) return;
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < std::min(kCommitThreads, refs_.size()); ++i) threads.emplace_back(work);
-  work();
-  threads.clear();
-  return error;
+  if (!copied_) return absl::FailedPreconditionError("Commit needs a Copy before it");
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return committed_ == refs_.size() || !error_.ok(); });
+  return error_;
 }
 
 }  // namespace
