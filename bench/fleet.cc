@@ -3,11 +3,11 @@
 //   rekindle-bench-fleet < request.json
 //
 // Request: {"trace": FILE or "constant": {ZONE: nodes} for "steps": n, "step_seconds": s, "merge": ticks, "nodes": n,
-//           "min": n, "on_demand": price, "carbon": {REGION: FILE}, "regions": {ZONE: REGION}, "runs": [{"policy": NAME,
-//           "first": step, "zone": index, "hours": W, "deadline": D, "start": h, "pause": h, "budget": b, "green": bool,
-//           "spot_only": bool, "margin": share, "factor": x, "refusal": h}, ...]}
-// A node on spot costs 1, and emits what its region does for a kWh. One line of JSON: {"granted": node-hours of all zones,
-// "runs": [{"cost", ...}, ...]}.
+//           "min": n, "on_demand": price, "carbon": {REGION: FILE}, "regions": {ZONE: REGION}, "runs": [{"policy":
+//           NAME, "first": step, "zone": index, "hours": W, "deadline": D, "start": h, "pause": h, "budget": b,
+//           "green": bool, "spot_only": bool, "margin": share, "factor": x, "refusal": h}, ...]}
+// A node on spot costs 1, and emits what its region does for a kWh. One line of JSON: {"granted": node-hours of all
+// zones, "runs": [{"cost", ...}, ...]}.
 #include <cstdio>
 #include <fstream>
 #include <iostream>
@@ -55,7 +55,8 @@ World MakeWorld(const json& request) {
   }
   if (request.value("merge", 1) > 1) trace = Merge(trace, request.at("merge"));
   World world{.step_hours = trace.step_seconds / 3600, .steps = static_cast<int>(trace.zones[0].nodes.size())};
-  for (const ZoneTrace& zone : trace.zones) world.pools.push_back({.name = zone.zone, .available = zone.nodes, .price = {1}});
+  for (const ZoneTrace& zone : trace.zones)
+    world.pools.push_back({.name = zone.zone, .available = zone.nodes, .price = {1}});
   world.pools.push_back({.name = "on-demand",
                          .capacity = Capacity::kOnDemand,
                          .available = {1 << 20},
@@ -91,16 +92,11 @@ SimulatedJob MakeJob(const json& request, const json& run) {
 }
 
 json Describe(const Outcome& out) {
-  return {{"cost", out.cost},
-          {"missed", out.missed},
-          {"finished", out.finished},
-          {"hours", out.finish_hours},
-          {"useful", out.useful_hours},
-          {"paid", out.spot_hours + out.on_demand_hours},
-          {"starts", out.starts},
-          {"interruptions", out.interruptions},
-          {"grams", out.grams},
-          {"over_budget", out.over_budget}};
+  return {{"cost", out.cost},           {"missed", out.missed},
+          {"finished", out.finished},   {"hours", out.finish_hours},
+          {"useful", out.useful_hours}, {"paid", out.spot_hours + out.on_demand_hours},
+          {"starts", out.starts},       {"interruptions", out.interruptions},
+          {"grams", out.grams},         {"over_budget", out.over_budget}};
 }
 
 double Granted(const World& world) {

@@ -60,7 +60,8 @@ json ToJson(const fleet::PolicyOutcome& of, bool timeline) {
               {"starts", o.starts},
               {"kg_co2", o.grams / 1000}});
   if (!timeline) return out;
-  for (const fleet::Moment& moment : o.timeline) out["timeline"].push_back({{"hours", moment.hours}, {"what", moment.text}});
+  for (const fleet::Moment& moment : o.timeline)
+    out["timeline"].push_back({{"hours", moment.hours}, {"what", moment.text}});
   return out;
 }
 
@@ -69,13 +70,15 @@ void PrintText(const std::vector<fleet::PolicyOutcome>& outcomes) {
       {"POLICY", "COST", "DONE AFTER", "USEFUL", "LOST", "INTERRUPTIONS", "KG CO2", ""}};
   for (const fleet::PolicyOutcome& of : outcomes) {
     const fleet::Outcome& o = of.outcome;
-    const std::string note = of.meaning + (o.finished ? (o.missed ? "; misses the deadline" : "") : "; does not finish");
+    const std::string note =
+        of.meaning + (o.finished ? (o.missed ? "; misses the deadline" : "") : "; does not finish");
     if (of.policy == "optimum") {
       rows.push_back({of.policy, Fixed(o.cost, 2), "-", "-", "-", "-", "-", note});
       continue;
     }
-    rows.push_back({of.policy, Fixed(o.cost, 2), o.finished ? Fixed(o.finish_hours, 1) + " h" : "-", Fixed(o.useful_hours, 1) + " h",
-                    Fixed(o.start_hours, 1) + " h", std::to_string(o.interruptions), Fixed(o.grams / 1000, 1), note});
+    rows.push_back({of.policy, Fixed(o.cost, 2), o.finished ? Fixed(o.finish_hours, 1) + " h" : "-",
+                    Fixed(o.useful_hours, 1) + " h", Fixed(o.start_hours, 1) + " h", std::to_string(o.interruptions),
+                    Fixed(o.grams / 1000, 1), note});
   }
   std::cout << Table(rows) << "\n";
   const fleet::PolicyOutcome& first = outcomes.front();
@@ -124,7 +127,8 @@ absl::Status Simulate(const Flags& flags, bool as_json) {
 
 void AddSimulateVerb(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("simulate", "What a job would cost on a fleet, over traces, before it is submitted");
+  CLI::App* verb =
+      app.add_subcommand("simulate", "What a job would cost on a fleet, over traces, before it is submitted");
   verb->add_option("--job", flags->job, "Job file with spec.goals and spec.estimate (docs/fleet.md)")->required();
   verb->add_option("--fleet", flags->fleet, "Fleet file: the pools")->required();
   verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon; may be repeated");
@@ -138,7 +142,9 @@ void AddSimulateVerb(CLI::App& app, Context& context) {
   make->add_option("--zones", options->zones)->check(CLI::Range(1, 100))->capture_default_str();
   make->add_option("--nodes", options->nodes, "The most of a zone")->check(CLI::Range(1, 10000))->capture_default_str();
   make->add_option("--hours", options->hours)->check(CLI::Range(1.0, 1e5))->capture_default_str();
-  make->add_option("--step", options->step_seconds, "Seconds of a tick")->check(CLI::Range(1.0, 3600.0))->capture_default_str();
+  make->add_option("--step", options->step_seconds, "Seconds of a tick")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->capture_default_str();
   make->add_option("--price", options->price)->check(CLI::NonNegativeNumber)->capture_default_str();
   context.OnRun(make, [options] {
     std::cout << fleet::TraceText(fleet::SyntheticTrace(*options));

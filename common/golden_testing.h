@@ -1,5 +1,5 @@
-// Golden scenarios for tests: text files of commands, each followed by what was decided, indented. Only tests include this.
-// REKINDLE_UPDATE_GOLDEN=1 writes the files anew: read the difference before you commit it.
+// Golden scenarios for tests: text files of commands, each followed by what was decided, indented. Only tests include
+// this. REKINDLE_UPDATE_GOLDEN=1 writes the files anew: read the difference before you commit it.
 #ifndef REKINDLE_COMMON_GOLDEN_TESTING_H_
 #define REKINDLE_COMMON_GOLDEN_TESTING_H_
 

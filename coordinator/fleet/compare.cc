@@ -21,12 +21,13 @@ struct Known {
   const char* name;
   const char* meaning;
 };
-constexpr Known kKnown[] = {{"planner", "what Rekindle does"},
-                            {"on_demand", "on-demand capacity only"},
-                            {"greedy_spot", "spot in one zone, on demand at the last safe moment"},
-                            {"next_zone", "spot, the next zone after an interruption, on demand at the last safe moment"},
-                            {"uniform_progress", "Uniform Progress (Can't Be Late, NSDI 2024) over all zones"},
-                            {"optimum", "perfect knowledge of the traces"}};
+constexpr Known kKnown[] = {
+    {"planner", "what Rekindle does"},
+    {"on_demand", "on-demand capacity only"},
+    {"greedy_spot", "spot in one zone, on demand at the last safe moment"},
+    {"next_zone", "spot, the next zone after an interruption, on demand at the last safe moment"},
+    {"uniform_progress", "Uniform Progress (Can't Be Late, NSDI 2024) over all zones"},
+    {"optimum", "perfect knowledge of the traces"}};
 
 double Supply(const WorldPool& pool, int steps) {
   if (pool.available.size() == 1) return static_cast<double>(pool.available[0]) * steps;
@@ -106,12 +107,14 @@ absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const Sim
                                                    const std::vector<std::string>& names) {
   std::vector<PolicyOutcome> out;
   for (const std::string& name : names.empty() ? Policies() : names) {
-    const Known* found = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
+    const Known* found =
+        std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& k) { return k.name == name; });
     if (found == std::end(kKnown)) {
       const std::string nearest = common::Nearest(name, Policies());
-      return absl::InvalidArgumentError(absl::StrCat("--policy: '", name, "' is not known; ",
-                                                     nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? "),
-                                                     "known: ", absl::StrJoin(Policies(), ", ")));
+      return absl::InvalidArgumentError(
+          absl::StrCat("--policy: '", name, "' is not known; ",
+                       nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? "),
+                       "known: ", absl::StrJoin(Policies(), ", ")));
     }
     out.push_back({name, found->meaning, Play(world, job, name)});
   }
@@ -133,17 +136,18 @@ absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
         world.steps * world.step_hours));
   }
   if (earliest.finish_hours > job.deadline) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish is after %.2f h, for %.2f; allow at "
-        "least that, or add pools or workers",
-        job.deadline, earliest.finish_hours, earliest.cost));
+    return absl::FailedPreconditionError(
+        absl::StrFormat("spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish is after "
+                        "%.2f h, for %.2f; allow at "
+                        "least that, or add pools or workers",
+                        job.deadline, earliest.finish_hours, earliest.cost));
   }
   const double least = LeastCost(world, job);
   if (least > job.budget) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("spec.goals.budget: %.2f is too small: even with perfect knowledge the job costs %.2f; allow at least "
-                        "that, or a later deadline",
-                        job.budget, least));
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "spec.goals.budget: %.2f is too small: even with perfect knowledge the job costs %.2f; allow at least "
+        "that, or a later deadline",
+        job.budget, least));
   }
   return absl::OkStatus();
 }

@@ -48,7 +48,8 @@ absl::StatusOr<Csv> Csv::Read(std::string_view text, const std::string& source) 
     csv.cells_.insert(csv.cells_.end(), cells.begin(), cells.end());
   }
   if (csv.header_.empty() || csv.cells_.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(source, ": has no rows: a header line and at least one row are needed"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, ": has no rows: a header line and at least one row are needed"));
   }
   return csv;
 }

@@ -15,7 +15,7 @@ constexpr int kDefaultMax = 1000;
 constexpr int kMaxNodes = 100'000;
 constexpr int kMaxPools = 1000;
 constexpr double kMaxPrice = 1e6;
-constexpr double kDefaultStep = 300;    // Seconds, where no trace says.
+constexpr double kDefaultStep = 300;       // Seconds, where no trace says.
 constexpr double kWithoutTrace = 31 * 24;  // Hours of a world without traces of capacity.
 
 absl::Status Wrong(const std::string& what, const std::string& why) {
@@ -35,7 +35,8 @@ absl::Status Range(const std::string& field, double value, double low, double hi
 }
 
 absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
-  if (absl::Status s = OneOf(path + ".provider", pool.provider(), {"local", "kubernetes", "aws", "gcp", "azure", "exec"});
+  if (absl::Status s =
+          OneOf(path + ".provider", pool.provider(), {"local", "kubernetes", "aws", "gcp", "azure", "exec"});
       !s.ok()) {
     return s;
   }
@@ -44,9 +45,9 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   if (pool.name().empty()) pool.set_name(absl::StrCat(pool.zone(), "/", pool.instance_type(), "/", pool.capacity()));
   if (pool.devices() == 0) pool.set_devices(1);
   if (pool.max() == 0) pool.set_max(kDefaultMax);
-  for (const absl::Status& s : {Range(path + ".price", pool.price(), 0, kMaxPrice),
-                                Range(path + ".devices", pool.devices(), 1, 64),
-                                Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
+  for (const absl::Status& s :
+       {Range(path + ".price", pool.price(), 0, kMaxPrice), Range(path + ".devices", pool.devices(), 1, 64),
+        Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
   return absl::OkStatus();
@@ -54,11 +55,14 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
 
 absl::Status AddZones(const Trace& trace, const v1::Fleet& fleet, std::map<std::string, const ZoneTrace*>* zones) {
   for (const ZoneTrace& zone : trace.zones) {
-    const auto names = [&](const v1::Fleet::Pool& pool) { return pool.zone() == zone.zone && pool.capacity() == "spot"; };
+    const auto names = [&](const v1::Fleet::Pool& pool) {
+      return pool.zone() == zone.zone && pool.capacity() == "spot";
+    };
     if (std::none_of(fleet.pools().begin(), fleet.pools().end(), names)) {
       return Wrong("trace of zone " + zone.zone, "no spot pool of the fleet is there: add one, or leave the trace out");
     }
-    if (!zones->emplace(zone.zone, &zone).second) return Wrong("trace of zone " + zone.zone, "is given twice: leave one out");
+    if (!zones->emplace(zone.zone, &zone).second)
+      return Wrong("trace of zone " + zone.zone, "is given twice: leave one out");
   }
   return absl::OkStatus();
 }
@@ -96,14 +100,18 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
     return Wrong("spec.estimate.step_seconds", "is missing: how long one step takes on spec.workers.max nodes");
   }
   for (const absl::Status& s :
-       {Range("spec.goals.deadline_hours", goals.deadline_hours(), 0, 1e5), Range("spec.goals.budget", goals.budget(), 0, 1e12),
+       {Range("spec.goals.deadline_hours", goals.deadline_hours(), 0, 1e5),
+        Range("spec.goals.budget", goals.budget(), 0, 1e12),
         Range("spec.estimate.step_seconds", estimate.step_seconds(), 0, 1e6),
         Range("spec.estimate.start_seconds", estimate.start_seconds(), 0, 86400),
         Range("spec.estimate.pause_seconds", estimate.pause_seconds(), 0, 3600),
         Range("spec.estimate.node_watts", estimate.node_watts(), 0, 1e6),
-        Range("spec.workers.max", spec.workers().max(), 0, 4096), Range("spec.workers.min", spec.workers().min(), 0, 4096),
-        OneOf("spec.goals.objective", goals.objective().empty() ? "cheapest" : goals.objective(), {"cheapest", "greenest"}),
-        OneOf("spec.goals.capacity", goals.capacity().empty() ? "mixed" : goals.capacity(), {"mixed", "spot", "on_demand"})}) {
+        Range("spec.workers.max", spec.workers().max(), 0, 4096),
+        Range("spec.workers.min", spec.workers().min(), 0, 4096),
+        OneOf("spec.goals.objective", goals.objective().empty() ? "cheapest" : goals.objective(),
+              {"cheapest", "greenest"}),
+        OneOf("spec.goals.capacity", goals.capacity().empty() ? "mixed" : goals.capacity(),
+              {"mixed", "spot", "on_demand"})}) {
     if (!s.ok()) return s;
   }
   SimulatedJob job;
@@ -131,7 +139,8 @@ absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>
       continue;
     }
     if (step > 0 && trace.step_seconds != step) {
-      return Wrong("--trace", absl::StrCat("steps of ", step, " s and of ", trace.step_seconds, " s: use traces of one step"));
+      return Wrong("--trace",
+                   absl::StrCat("steps of ", step, " s and of ", trace.step_seconds, " s: use traces of one step"));
     }
     step = trace.step_seconds;
     if (absl::Status status = AddZones(trace, fleet, &zones); !status.ok()) return status;
@@ -152,8 +161,9 @@ absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>
     if (!pool.carbon_region().empty() && !carbon.empty()) {
       const auto region = carbon.find(pool.carbon_region());
       if (region == carbon.end()) {
-        return Wrong("pool " + pool.name(), absl::StrCat("carbon_region '", pool.carbon_region(),
-                                                         "' has no trace: give it, as --trace ", pool.carbon_region(), "=FILE"));
+        return Wrong("pool " + pool.name(),
+                     absl::StrCat("carbon_region '", pool.carbon_region(), "' has no trace: give it, as --trace ",
+                                  pool.carbon_region(), "=FILE"));
       }
       out.grams = region->second->grams_per_kwh;
       for (double& grams : out.grams) grams *= node_watts / 1000;

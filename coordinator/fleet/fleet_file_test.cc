@@ -52,10 +52,13 @@ TEST(FleetFile, DefaultsAreFilledIn) {
 
 TEST(FleetFile, WhatIsWrongIsNamed) {
   const std::string pool = "pools: [{provider: aws, zone: a, instance_type: t, ";
-  EXPECT_THAT(Refused(pool + "capacty: spot}]"), HasSubstr("`pools[0].capacty` is not a field; did you mean `capacity`?"));
-  EXPECT_THAT(Refused(pool + "capacity: spott}]"), HasSubstr("pools[0].capacity: 'spott' is not known; did you mean 'spot'?"));
+  EXPECT_THAT(Refused(pool + "capacty: spot}]"),
+              HasSubstr("`pools[0].capacty` is not a field; did you mean `capacity`?"));
+  EXPECT_THAT(Refused(pool + "capacity: spott}]"),
+              HasSubstr("pools[0].capacity: 'spott' is not known; did you mean 'spot'?"));
   EXPECT_THAT(Refused(pool + "capacity: spot, price: -1}]"), HasSubstr("pools[0].price: -1 is out of range"));
-  EXPECT_THAT(Refused(pool + "capacity: spot, min: 5, max: 4}]"), HasSubstr("pools[0].min: 5 is out of range: use 0 to 4"));
+  EXPECT_THAT(Refused(pool + "capacity: spot, min: 5, max: 4}]"),
+              HasSubstr("pools[0].min: 5 is out of range: use 0 to 4"));
   EXPECT_THAT(Refused("pools: [{provider: awz, zone: a, capacity: spot}]"), HasSubstr("did you mean 'aws'?"));
   EXPECT_THAT(Refused("pools: [{provider: aws, capacity: spot}]"), HasSubstr("pools[0].zone: is missing"));
   EXPECT_THAT(Refused("pools: []"), HasSubstr("at least one pool"));
@@ -70,7 +73,8 @@ TEST(FleetFile, GoalsAreChecked) {
   spec.mutable_goals()->set_objective("greener");
   EXPECT_THAT(std::string(ResolveGoals(spec).status().message()), HasSubstr("did you mean 'greenest'?"));
   spec = Spec(-1, 0);
-  EXPECT_THAT(std::string(ResolveGoals(spec).status().message()), HasSubstr("spec.goals.deadline_hours: -1 is out of range"));
+  EXPECT_THAT(std::string(ResolveGoals(spec).status().message()),
+              HasSubstr("spec.goals.deadline_hours: -1 is out of range"));
 }
 
 TEST(FleetFile, TracesMustFitTheFleet) {

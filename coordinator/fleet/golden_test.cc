@@ -56,16 +56,26 @@ class Story {
     for (size_t i = 1; i < words.size(); ++i) {
       const std::pair<std::string, std::string> entry = absl::StrSplit(words[i], '=');
       const double value = Number(entry.second);
-      if (entry.first == "hours") job_.hours = value;
-      else if (entry.first == "min") job_.min = static_cast<int>(value);
-      else if (entry.first == "max") job_.max = static_cast<int>(value);
-      else if (entry.first == "deadline") job_.deadline = value;
-      else if (entry.first == "budget") job_.budget = value;
-      else if (entry.first == "start") job_.start_hours = value;
-      else if (entry.first == "pause") job_.pause_hours = value;
-      else if (entry.first == "refusal") surprises_.on_demand_refusal = value;
-      else if (entry.first == "green") job_.policy.objective = scheduler::Objective::kGreenest;
-      else return {"error: no " + entry.first};
+      if (entry.first == "hours")
+        job_.hours = value;
+      else if (entry.first == "min")
+        job_.min = static_cast<int>(value);
+      else if (entry.first == "max")
+        job_.max = static_cast<int>(value);
+      else if (entry.first == "deadline")
+        job_.deadline = value;
+      else if (entry.first == "budget")
+        job_.budget = value;
+      else if (entry.first == "start")
+        job_.start_hours = value;
+      else if (entry.first == "pause")
+        job_.pause_hours = value;
+      else if (entry.first == "refusal")
+        surprises_.on_demand_refusal = value;
+      else if (entry.first == "green")
+        job_.policy.objective = scheduler::Objective::kGreenest;
+      else
+        return {"error: no " + entry.first};
     }
     return {};
   }
@@ -76,8 +86,10 @@ class Story {
       for (const Spell& spell : spells_[pool.name]) {
         pool.available.insert(pool.available.end(), std::lround(spell.hours / step), static_cast<int>(spell.value));
       }
-      if (pool.available.empty()) pool.available = {1000};
-      else pool.available.resize(world.steps, pool.available.back());
+      if (pool.available.empty())
+        pool.available = {1000};
+      else
+        pool.available.resize(world.steps, pool.available.back());
       pool.grams = grams_[pool.name];
       pool.grams_begin = 24;
     }
@@ -86,8 +98,8 @@ class Story {
     std::vector<std::string> said;
     for (const Moment& moment : out.timeline) said.push_back(absl::StrFormat("%.2f h: %s", moment.hours, moment.text));
     said.push_back(absl::StrFormat("%s after %.2f h for %.2f: %.2f node-hours of work, %.2f lost, %d interruptions",
-                                   out.finished ? (out.missed ? "late" : "done") : "not done", out.finish_hours, out.cost,
-                                   out.useful_hours, out.start_hours, out.interruptions));
+                                   out.finished ? (out.missed ? "late" : "done") : "not done", out.finish_hours,
+                                   out.cost, out.useful_hours, out.start_hours, out.interruptions));
     return said;
   }
 

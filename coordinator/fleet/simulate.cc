@@ -73,9 +73,16 @@ class Play {
     for (size_t u = 0; u < view_.units.size(); ++u) {
       UnitView& unit = view_.units[u];
       changed_[u] = false;
+      if (unit.leaving != kNone && --room[unit.leaving] < 0) {
+        Note(absl::StrCat(pools_[unit.leaving].name, " takes back ", Name(static_cast<int>(u))));
+        unit.leaving = kNone;
+        ++out_.interruptions;
+        any_change_ = true;
+      }
       if (unit.pool == kNone || --room[unit.pool] >= 0) continue;
       Note(absl::StrCat(pools_[unit.pool].name, " takes back ", Name(static_cast<int>(u))));
-      unit = {.last_pool = unit.pool};
+      unit = {.pool = unit.leaving, .last_pool = unit.pool};
+      start_left_[u] = 0;
       ++out_.interruptions;
       any_change_ = true;
     }
@@ -86,12 +93,14 @@ class Play {
     if (action.pool != kNone && pools_[action.pool].capacity == Capacity::kOnDemand && Refused()) return;
     const std::string where = action.pool == kNone ? "stops" : absl::StrCat("starts in ", pools_[action.pool].name);
     Note(absl::StrCat(Name(action.unit), " ", where, ": ", action.reason));
-    unit = {.pool = action.pool, .starting_hours = 0, .last_pool = unit.last_pool};
+    const bool works_on = !job_.gang() && action.pool != kNone && unit.pool != kNone && unit.starting_hours <= 0;
+    unit = {.pool = action.pool, .last_pool = unit.last_pool, .leaving = works_on ? unit.pool : kNone};
+    start_left_[action.unit] = 0;
     any_change_ = true;
     if (action.pool == kNone) return;
     start_left_[action.unit] = job_.start_hours * surprises_.start_factor;
     unit.starting_hours = kRounding;
-    if (start_left_[action.unit] <= 0) unit.starting_hours = 0;
+    if (start_left_[action.unit] <= 0) unit = {.pool = unit.pool, .last_pool = unit.last_pool};
     changed_[action.unit] = true;
     ++out_.starts;
     ++view_.starts;
@@ -116,7 +125,8 @@ class Play {
     std::vector<double> begins;
     for (size_t u = 0; u < view_.units.size(); ++u) {
       if (view_.units[u].pool == kNone) continue;
-      begins.push_back(start_left_[u] > 0 ? start_left_[u] : any_change_ && !changed_[u] ? job_.pause_hours : 0);
+      const bool starts = start_left_[u] > 0 && view_.units[u].leaving == kNone;
+      begins.push_back(starts ? start_left_[u] : any_change_ && !changed_[u] ? job_.pause_hours : 0);
     }
     any_change_ = false;
     std::sort(begins.begin(), begins.end());
@@ -157,21 +167,28 @@ class Play {
     for (size_t u = 0; u < view_.units.size(); ++u) {
       UnitView& unit = view_.units[u];
       if (unit.pool == kNone) continue;
-      const double hours = took * view_.unit_nodes;
-      const PoolView& pool = pools_[unit.pool];
-      paid += hours;
-      out_.cost += hours * pool.price;
-      out_.grams += hours * pool.grams;
-      (pool.capacity == Capacity::kSpot ? out_.spot_hours : out_.on_demand_hours) += hours;
+      paid += PayPool(unit.pool, took);
+      if (unit.leaving != kNone) paid += PayPool(unit.leaving, std::min(took, start_left_[u]));
       if (start_left_[u] <= 0) continue;
       unit.starting_hours += std::min(start_left_[u], took);
       start_left_[u] -= took;
       if (start_left_[u] > kRounding) continue;
       view_.recovery.Started(unit.starting_hours);
       unit.starting_hours = start_left_[u] = 0;
+      unit.leaving = kNone;
     }
     out_.start_hours += paid - worked * view_.unit_nodes;
     view_.budget_left = job_.budget - out_.cost;
+  }
+
+  // The node-hours paid.
+  double PayPool(int p, double took) {
+    const PoolView& pool = pools_[p];
+    const double hours = took * view_.unit_nodes;
+    out_.cost += hours * pool.price;
+    out_.grams += hours * pool.grams;
+    (pool.capacity == Capacity::kSpot ? out_.spot_hours : out_.on_demand_hours) += hours;
+    return hours;
   }
 
   std::string Name(int unit) const { return job_.gang() ? "the job" : absl::StrCat("node ", unit + 1); }

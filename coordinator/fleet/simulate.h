@@ -1,7 +1,7 @@
 // A job on a fleet in virtual time: the planner's own code, over traces.
 //
-// Each step the clouds take back what they do not let run any more, the strategy plans, starts begin; then the step's time
-// passes. A start is paid and works nothing. Those who stay pause at each change of an elastic job.
+// Each step the clouds take back what they do not let run any more, the strategy plans, starts begin; then the step's
+// time passes. A start is paid and works nothing. Those who stay pause at each change of an elastic job.
 #ifndef REKINDLE_COORDINATOR_FLEET_SIMULATE_H_
 #define REKINDLE_COORDINATOR_FLEET_SIMULATE_H_
 
@@ -28,8 +28,8 @@ struct SimulatedJob {
 
 // What may go otherwise than the job file says.
 struct Surprises {
-  double start_factor = 1;        // Starts really take so many times what was stated.
-  double on_demand_refusal = 0;   // Each wish for on-demand capacity is refused for so many hours first.
+  double start_factor = 1;       // Starts really take so many times what was stated.
+  double on_demand_refusal = 0;  // Each wish for on-demand capacity is refused for so many hours first.
 };
 
 struct Moment {
@@ -42,11 +42,11 @@ struct Outcome {
   bool missed = false;  // Not finished by the deadline.
   double cost = 0;
   double finish_hours = 0;
-  double useful_hours = 0;   // Node-hours that worked.
-  double start_hours = 0;    // Paid node-hours of starts, pauses and waiting for the gang.
-  double spot_hours = 0;     // Paid node-hours.
+  double useful_hours = 0;  // Node-hours that worked.
+  double start_hours = 0;   // Paid node-hours of starts, pauses and waiting for the gang.
+  double spot_hours = 0;    // Paid node-hours.
   double on_demand_hours = 0;
-  int interruptions = 0;     // Of units.
+  int interruptions = 0;  // Of units.
   int starts = 0;
   double grams = 0;
   double over_budget = 0;

@@ -27,7 +27,8 @@ World MakeWorld(const SyntheticOptions& options) {
   for (const ZoneTrace& zone : trace.zones) {
     world.pools.push_back({.name = zone.zone, .available = zone.nodes, .price = zone.prices});
   }
-  world.pools.push_back({.name = "on-demand", .capacity = scheduler::Capacity::kOnDemand, .available = {1000}, .price = {kOnDemand}});
+  world.pools.push_back(
+      {.name = "on-demand", .capacity = scheduler::Capacity::kOnDemand, .available = {1000}, .price = {kOnDemand}});
   return world;
 }
 

@@ -10,7 +10,7 @@
 namespace rekindle::fleet {
 namespace {
 
-constexpr double kShare = 0.25;       // Of spells that are short: capacity flaps.
+constexpr double kShare = 0.25;  // Of spells that are short: capacity flaps.
 constexpr double kShortHours = 0.4;
 constexpr double kUpHours = 9;
 constexpr double kDownHours = 4;

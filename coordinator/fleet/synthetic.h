@@ -13,10 +13,10 @@ namespace rekindle::fleet {
 struct SyntheticOptions {
   uint64_t seed = 1;
   int zones = 3;
-  int nodes = 1;             // The most of a zone.
+  int nodes = 1;  // The most of a zone.
   double hours = 24 * 30;
   double step_seconds = 300;
-  double price = 1;          // Around it each zone's price moves.
+  double price = 1;  // Around it each zone's price moves.
 };
 
 Trace SyntheticTrace(const SyntheticOptions& options);

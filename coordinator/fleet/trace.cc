@@ -51,7 +51,8 @@ class Ticks {
       if (!tick.ok()) return tick.status();
       if (*tick < static_cast<double>(row)) return csv_.Error(row, "`tick` goes backwards or repeats: sort the rows");
       if (*tick > static_cast<double>(row)) {
-        return csv_.Error(row, absl::StrCat("ticks ", row, " to ", *tick - 1, " are missing: fill the gap or cut the file there"));
+        return csv_.Error(
+            row, absl::StrCat("ticks ", row, " to ", *tick - 1, " are missing: fill the gap or cut the file there"));
       }
       bool ended = false;
       if (absl::Status status = Row(row, &trace, &ended); !status.ok()) return status;
@@ -71,10 +72,11 @@ class Ticks {
         continue;
       }
       const std::string zone = name.substr(kPrice.size());
-      const auto of = std::find_if(trace->zones.begin(), trace->zones.end(), [&](const ZoneTrace& z) { return z.zone == zone; });
+      const auto of =
+          std::find_if(trace->zones.begin(), trace->zones.end(), [&](const ZoneTrace& z) { return z.zone == zone; });
       if (of == trace->zones.end()) {
-        return absl::InvalidArgumentError(
-            absl::StrCat(source_, ":1: `", name, "` is the price of no column before it: name it price_ZONE, after its zone"));
+        return absl::InvalidArgumentError(absl::StrCat(
+            source_, ":1: `", name, "` is the price of no column before it: name it price_ZONE, after its zone"));
       }
       price_columns_.emplace_back(c, of - trace->zones.begin());
     }
@@ -91,7 +93,8 @@ class Ticks {
         ended_.insert(c);
         continue;
       }
-      if (ended_.count(c) > 0) return csv_.Error(row, "has values after an empty cell: fill the gap or cut the file there");
+      if (ended_.count(c) > 0)
+        return csv_.Error(row, "has values after an empty cell: fill the gap or cut the file there");
       const auto nodes = Nodes(csv_, row, c);
       if (!nodes.ok()) return nodes.status();
       if (!*ended) trace->zones[z].nodes.push_back(*nodes);
@@ -153,7 +156,8 @@ absl::StatusOr<Trace> ReadEvents(const Csv& csv, const std::string& source, cons
     const auto time = csv.Number(row, 0, 0);
     if (!time.ok()) return time.status();
     const double seconds = *time / 1000;
-    if (!changes.empty() && seconds < changes.back().first) return csv.Error(row, "`time_ms` goes backwards: sort the rows");
+    if (!changes.empty() && seconds < changes.back().first)
+      return csv.Error(row, "`time_ms` goes backwards: sort the rows");
     const std::string_view event = csv.cell(row, 1);
     const std::string_view node = csv.cell(row, 2);
     if (event == "add") {
@@ -209,9 +213,10 @@ absl::StatusOr<Trace> ParseTrace(std::string_view text, const std::string& sourc
   if (header == std::vector<std::string>{"datetime_utc", "direct_gco2eq_per_kwh", "lca_gco2eq_per_kwh"}) {
     return ReadCarbon(*csv, source, options);
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      source, ":1: the columns ", absl::StrJoin(header, ","), " are of no known trace; known: tick,ZONE,...,price_ZONE,... ",
-      "or seconds,count or time_ms,event,node or datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(source, ":1: the columns ", absl::StrJoin(header, ","),
+                   " are of no known trace; known: tick,ZONE,...,price_ZONE,... ",
+                   "or seconds,count or time_ms,event,node or datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh"));
 }
 
 Trace Merge(const Trace& trace, int count) {

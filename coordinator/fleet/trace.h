@@ -1,5 +1,5 @@
-// Readers of trace files (docs/fleet.md has the formats). Text in, values out; strict: a column that is not known, a gap, a
-// clock that goes backwards or a value that cannot be is INVALID_ARGUMENT with file, line and what to do.
+// Readers of trace files (docs/fleet.md has the formats). Text in, values out; strict: a column that is not known, a
+// gap, a clock that goes backwards or a value that cannot be is INVALID_ARGUMENT with file, line and what to do.
 #ifndef REKINDLE_COORDINATOR_FLEET_TRACE_H_
 #define REKINDLE_COORDINATOR_FLEET_TRACE_H_
 
@@ -29,7 +29,8 @@ struct Trace {
 };
 
 struct TraceOptions {
-  // A file of ticks does not say how long one is. Events and counts, which have times, are sampled so often; 60 where 0.
+  // A file of ticks does not say how long one is. Events and counts, which have times, are sampled so often; 60 where
+  // 0.
   double step_seconds = 0;
   // What a file without names (events, counts, carbon) is called; empty: after the file.
   std::string name;

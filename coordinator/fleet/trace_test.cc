@@ -62,7 +62,8 @@ TEST(Trace, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(Refused("tick,a\n0,\n1,1\n"), HasSubstr("x.csv:3: has values after an empty cell"));
   EXPECT_THAT(Refused("tick,a,a\n0,1,1\n"), HasSubstr("x.csv:1: a column is named twice"));
   EXPECT_THAT(Refused("tick,a,price_b\n0,1,1\n"), HasSubstr("`price_b` is the price of no column"));
-  EXPECT_THAT(Refused("when,a\n0,1\n"), HasSubstr("x.csv:1: the columns when,a are of no known trace; known: tick,ZONE"));
+  EXPECT_THAT(Refused("when,a\n0,1\n"),
+              HasSubstr("x.csv:1: the columns when,a are of no known trace; known: tick,ZONE"));
   EXPECT_THAT(Refused("tick,a\n"), HasSubstr("x.csv: has no rows"));
   EXPECT_THAT(Refused("tick,a\n0,1\n", {}), HasSubstr("say how many seconds one is, with --step"));
   EXPECT_THAT(Refused("seconds,count\n5,1\n5,2\n"), HasSubstr("x.csv:3: `seconds` goes backwards or repeats"));

@@ -7,10 +7,10 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr int kDay = 24;
-constexpr int kDays = 7;             // Of history.
-constexpr double kOlderDay = 0.5;    // Weight of a day against that of the day after.
-constexpr int kRecentHours = 4;      // That tell today's level.
-constexpr double kLevelFades = 12;   // Hours until today's level says little of those to come.
+constexpr int kDays = 7;            // Of history.
+constexpr double kOlderDay = 0.5;   // Weight of a day against that of the day after.
+constexpr int kRecentHours = 4;     // That tell today's level.
+constexpr double kLevelFades = 12;  // Hours until today's level says little of those to come.
 
 int HourIndex(const WorldPool& pool, double hours) {
   const int index = pool.grams_begin + static_cast<int>(std::floor(hours + 1e-9));

@@ -40,14 +40,16 @@ bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& 
   // The hours that could be used: those before the deadline, less one start in reserve.
   const double need = job.hours_left + (running ? 0 : start);
   const double window = job.hours_left + slack - start;
-  const auto hours = std::min<size_t>(pool.expected_grams.size(), static_cast<size_t>(std::max(0.0, std::floor(window))));
+  const auto hours =
+      std::min<size_t>(pool.expected_grams.size(), static_cast<size_t>(std::max(0.0, std::floor(window))));
   if (static_cast<double>(hours) < need + 1) return false;
   std::vector<double> sorted(pool.expected_grams.begin(), pool.expected_grams.begin() + hours);
   std::sort(sorted.begin(), sorted.end());
   const double limit = sorted[std::min(hours - 1, static_cast<size_t>(std::ceil(need)) - 1)];
   if (pool.grams <= limit) return false;
-  *why = absl::StrFormat("%.0f h before the deadline are expected to be cleaner: %.0f g/h in %s now, at most %.0f g/h then",
-                         std::ceil(need), pool.grams, pool.name, limit);
+  *why = absl::StrFormat(
+      "%.0f h before the deadline are expected to be cleaner: %.0f g/h in %s now, at most %.0f g/h then",
+      std::ceil(need), pool.grams, pool.name, limit);
   return true;
 }
 

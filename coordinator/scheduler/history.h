@@ -1,9 +1,9 @@
 // How long spot capacity stays and how long it stays away, learned while the job runs.
 //
-// Capacity that has just come is likelier to go than capacity that has been there for long, and so for its absence. So there
-// are two classes of age, and a hazard (events an hour) of each, from what was seen and a prior that a few hours outweigh.
-// Capacity is counted in slots: slot k of a pool is there when the pool has room for k + 1 units. The first slots of many are
-// nearly always there and the last ones seldom, so each quarter of them has hazards of its own.
+// Capacity that has just come is likelier to go than capacity that has been there for long, and so for its absence. So
+// there are two classes of age, and a hazard (events an hour) of each, from what was seen and a prior that a few hours
+// outweigh. Capacity is counted in slots: slot k of a pool is there when the pool has room for k + 1 units. The first
+// slots of many are nearly always there and the last ones seldom, so each quarter of them has hazards of its own.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_HISTORY_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_HISTORY_H_
 
@@ -19,7 +19,8 @@ inline constexpr size_t kQuarters = 4;
 
 enum Age { kYoung = 0, kOld = 1 };
 
-// Of one slot: how often it is lost (up) and comes back (down), by age; and the share of losses with room in another pool.
+// Of one slot: how often it is lost (up) and comes back (down), by age; and the share of losses with room in another
+// pool.
 struct Hazards {
   std::array<double, 2> lost{};
   std::array<double, 2> back{};

@@ -16,7 +16,10 @@ std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {
 Offers::Offers(const JobView& job, const std::vector<PoolView>& pools)
     : job_(job), pools_(pools), used_(pools.size(), 0) {
   for (const PoolView& pool : pools) slots_.push_back(pool.available / job.unit_nodes);
-  for (const UnitView& unit : job.units) Move(kNone, unit.pool);
+  for (const UnitView& unit : job.units) {
+    Move(kNone, unit.pool);
+    Move(kNone, unit.leaving);
+  }
 }
 
 void Offers::Move(int from, int to) {

@@ -7,12 +7,12 @@
 namespace rekindle::scheduler {
 namespace {
 
-constexpr int kWorkCells = 96;
+constexpr int kWorkCells = 144;
 constexpr int kSlackCells = 80;
 constexpr float kForbidden = 1e9F;
-constexpr double kLate = 1000;      // Price of an hour too late, in hours on demand.
-constexpr size_t kCached = 64;      // Tables of 250 KB.
-constexpr double kSimilar = 0.1;    // Hazards are rounded to such steps of their logarithm.
+constexpr double kLate = 1000;    // Price of an hour too late, in hours on demand.
+constexpr size_t kCached = 64;    // Tables of 380 KB.
+constexpr double kSimilar = 0.1;  // Hazards are rounded to such steps of their logarithm.
 
 double Chance(double hazard, double hours) { return 1 - std::exp(-hazard * hours); }
 double Round(double value) { return std::exp(std::round(std::log(value) / kSimilar) * kSimilar); }
@@ -21,7 +21,7 @@ double Round(double value) { return std::exp(std::round(std::log(value) / kSimil
 
 bool operator==(const OutlookQuestion& a, const OutlookQuestion& b) {
   return a.work == b.work && a.slack == b.slack && a.start == b.start && a.spot_price == b.spot_price &&
-         a.on_demand_price == b.on_demand_price && a.hazards.lost == b.hazards.lost &&
+         a.on_demand_price == b.on_demand_price && a.overlap == b.overlap && a.hazards.lost == b.hazards.lost &&
          a.hazards.back == b.hazards.back && a.hazards.elsewhere == b.hazards.elsewhere;
 }
 
@@ -44,14 +44,15 @@ Outlook::Outlook(const OutlookQuestion& question)
 // Each value needs those of less work, or of the same work and less slack.
 void Outlook::FillRow(int i) {
   for (int j = 0; j <= kSlackCells; ++j) {
-    const bool may_start_spot = j * slack_step_ >= 2 * q_.start;  // One start now, and one in reserve.
+    const bool may_start_spot = j * slack_step_ >= ChangeUses() + q_.start;  // One start is kept in reserve.
     for (const Age age : {kOld, kYoung}) {
       value_[kSpot][age][i][j] = RunSpot(i, j, age);
       value_[kWait][age][i][j] = Wait(i, j, age);
       value_[kOnDemand][age][i][j] = std::min(RunOnDemand(i, j, age), value_[kWait][age][i][j]);
       float offered = RunOffered(i, j, age);
       if (may_start_spot) {
-        const auto spot = static_cast<float>(q_.start * q_.spot_price + At(kSpot, age, i, j - start_cells_));
+        const auto spot =
+            static_cast<float>(q_.start * q_.spot_price + At(kSpot, age, i, j - ChangeUses() / slack_step_));
         offered = std::min(offered, spot);
       }
       value_[kOffered][age][i][j] = offered;
@@ -127,19 +128,19 @@ bool Outlook::OnDemandBeatsWaiting(double work, double slack, Age away, bool run
   const double then = work - step;
   double still = Value(kOnDemand, away, then, slack);
   if (away == kYoung) still = (1 - grow_old_) * still + grow_old_ * Value(kOnDemand, kOld, then, slack);
-  const double run = q_.on_demand_price * step + (1 - back_[away]) * still +
-                     back_[away] * Value(kOffered, kYoung, then, slack);
+  const double run =
+      q_.on_demand_price * step + (1 - back_[away]) * still + back_[away] * Value(kOffered, kYoung, then, slack);
   return run <= wait;
 }
 
 bool Outlook::SpotBeatsOnDemand(double work, double slack, Age there) const {
-  const double spot = q_.start * q_.spot_price + Value(kSpot, there, work, slack - q_.start);
+  const double spot = q_.start * q_.spot_price + Value(kSpot, there, work, slack - ChangeUses());
   const double step = std::min(work, work_step_);
   const double then = work - step;
   double still = Value(kOffered, there, then, slack);
   if (there == kYoung) still = (1 - grow_old_) * still + grow_old_ * Value(kOffered, kOld, then, slack);
-  const double stay = q_.on_demand_price * step + (1 - lose_[there]) * still +
-                      lose_[there] * Value(kOnDemand, kYoung, then, slack);
+  const double stay =
+      q_.on_demand_price * step + (1 - lose_[there]) * still + lose_[there] * Value(kOnDemand, kYoung, then, slack);
   return spot < stay;
 }
 

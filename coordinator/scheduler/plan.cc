@@ -12,7 +12,7 @@ namespace rekindle::scheduler {
 namespace {
 
 constexpr double kMarginHours = 0.5;  // Clouds that refuse seldom do so for longer.
-constexpr double kMovePays = 2;   // A move must save so many times what it costs.
+constexpr double kMovePays = 2;       // A move must save so many times what it costs.
 constexpr double kRounding = 1e-9;
 
 std::string Hours(double hours) { return absl::StrFormat("%.1f h", hours); }
@@ -24,12 +24,12 @@ class Round {
       : job_(job), policy_(policy), cache_(cache), offers_(job, pools), start_(job.recovery.Start()) {
     share_ = 1.0 / static_cast<double>(job.units.size());
     const double total_slack = job.deadline - job.total_hours;
-    margin_ = std::max(job.recovery.OnDemandWait(),
-                       std::min(kMarginHours, policy.margin_share * std::max(0.0, total_slack)));
+    margin_ =
+        std::max(job.recovery.OnDemandWait(), std::min(kMarginHours, policy.margin_share * std::max(0.0, total_slack)));
     slack_ = job.deadline - now - job.hours_left - margin_;
     for (const UnitView& unit : job.units) {
-      if (unit.pool != kNone) slack_ -= share_ * StartLeft(unit);
-      if (!offers_.OnDemand(unit.pool)) ++at_risk_;
+      if (unit.pool != kNone && unit.leaving == kNone) slack_ -= share_ * StartLeft(unit);
+      if (AtRisk(unit)) ++at_risk_;
     }
     premium_ = policy.objective == Objective::kGreenest ? policy.green_premium : 0;
   }
@@ -46,6 +46,12 @@ class Round {
   }
 
  private:
+  // Could it be interrupted, or is it nowhere?
+  bool AtRisk(const UnitView& unit) const { return !offers_.OnDemand(unit.pool) || unit.leaving != kNone; }
+  // Will it go on working while it starts elsewhere?
+  bool Overlaps(const UnitView& unit) const {
+    return job_.units.size() > 1 && unit.pool != kNone && unit.starting_hours <= 0;
+  }
   double StartLeft(const UnitView& unit) const {
     if (unit.starting_hours <= 0) return 0;
     return job_.recovery.Expected(unit.starting_hours) - unit.starting_hours;
@@ -69,12 +75,14 @@ class Round {
   }
 
   void To(int pool, const std::string& reason) {
-    const int from = job_.units[unit_].pool;
+    const UnitView& unit = job_.units[unit_];
+    const int from = unit.pool;
     if (from == pool) return;
-    offers_.Move(from, pool);
-    if (offers_.OnDemand(from)) ++at_risk_;
-    if (offers_.OnDemand(pool)) --at_risk_;
-    if (pool != kNone) slack_ -= share_ * start_;
+    const bool overlaps = pool != kNone && Overlaps(unit);
+    offers_.Move(overlaps ? kNone : from, pool);
+    if (AtRisk(unit)) --at_risk_;
+    if (overlaps || !offers_.OnDemand(pool)) ++at_risk_;
+    if (pool != kNone && !overlaps) slack_ -= share_ * start_;
     actions_.push_back({unit_, pool, reason});
   }
 
@@ -94,6 +102,7 @@ class Round {
                        .start = start_,
                        .spot_price = offers_.LowestPrice(Capacity::kSpot),
                        .on_demand_price = offers_.LowestPrice(Capacity::kOnDemand),
+                       .overlap = job_.units.size() > 1,
                        .hazards = job_.history.Learned(slot)});
   }
 
@@ -105,13 +114,14 @@ class Round {
     } else if (offers_.Spot(unit.pool)) {
       OnSpot(unit, spot, on_demand);
     } else if (offers_.OnDemand(unit.pool)) {
-      OnDemand(spot);
+      OnDemand(unit, spot);
     } else {
       Waiting(unit, spot, on_demand);
     }
   }
 
   void OnSpot(const UnitView& unit, int spot, int on_demand) {
+    if (unit.leaving != kNone) return;
     // Were it interrupted, the rest of a start in progress would not matter any more.
     const double left = StartLeft(unit);
     const double reserve = std::min(left, policy_.period) - left;
@@ -133,15 +143,18 @@ class Round {
     return premium_ > 0 && MoveIsGreener(job_, offers_.pool(from), offers_.pool(to), policy_);
   }
 
-  void OnDemand(int spot) {
+  void OnDemand(const UnitView& unit, int spot) {
+    if (unit.leaving != kNone) return;  // It is not there yet.
     const int at_risk = at_risk_ + 1;
     if (spot != kNone) {
       const Age age = job_.history.PoolAge(spot, offers_.Used(spot));
-      if (!HasDeadline() || (Safe(start_, at_risk) && Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
+      if (!HasDeadline() || (Safe(Overlaps(unit) ? 0 : start_, at_risk) &&
+                             Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
         To(spot, absl::StrCat(offers_.pool(spot).name, " has spot capacity again, and ", Margin()));
       }
     } else if (Safe(policy_.period, at_risk) &&
-               !Ahead(NextSlot()).OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk), job_.history.AnyAge(NextSlot()), true)) {
+               !Ahead(NextSlot())
+                    .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk), job_.history.AnyAge(NextSlot()), true)) {
       To(kNone, absl::StrCat("waiting for spot capacity is expected to cost less: ", Margin()));
       slack_ -= share_ * policy_.period;
     }
@@ -150,13 +163,15 @@ class Round {
   void Waiting(const UnitView& unit, int spot, int on_demand) {
     if (spot != kNone && (on_demand == kNone || Safe(start_, at_risk_))) {
       To(spot, unit.last_pool == kNone ? absl::StrCat(offers_.pool(spot).name, " has spot capacity")
-                                       : absl::StrCat(offers_.pool(spot).name, " has spot capacity; ", offers_.pool(unit.last_pool).name, " was interrupted"));
+                                       : absl::StrCat(offers_.pool(spot).name, " has spot capacity; ",
+                                                      offers_.pool(unit.last_pool).name, " was interrupted"));
       return;
     }
     if (on_demand == kNone || !HasDeadline()) return;
     if (!Safe(policy_.period, at_risk_)) {
       To(on_demand, absl::StrCat("the last safe moment before the deadline: ", Margin()));
-    } else if (Ahead(NextSlot()).OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk_), job_.history.AnyAge(NextSlot()), false)) {
+    } else if (Ahead(NextSlot())
+                   .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk_), job_.history.AnyAge(NextSlot()), false)) {
       To(on_demand, absl::StrCat("waiting longer for spot capacity is expected to cost more: ", Margin()));
     } else {
       slack_ -= share_ * policy_.period;
