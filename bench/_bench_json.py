@@ -55,6 +55,11 @@ class Report:
         self.result["ok"] = self.result["ok"] and ok
         self.result["metrics"][name] = metric
 
+    def fail(self, why):
+        """A figure could not be had: the others are printed all the same."""
+        print(f"error: {why}", file=sys.stderr)
+        self.result["ok"] = False
+
     def finish(self, path=None):
         """Prints it; the exit code: 0 when every target was met."""
         text = json.dumps(self.result, indent=1)

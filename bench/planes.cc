@@ -10,17 +10,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <new>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "bench/training_state.h"
 #include "checkpoint/planes.h"
 
 namespace rekindle {
@@ -49,18 +48,6 @@ using Aligned = std::vector<T, LineAllocator<T>>;
 struct Arrays {
   explicit Arrays(int64_t n) {
     for (auto* tensor : {&weights, &first_moment, &second_moment}) tensor->resize(static_cast<size_t>(n));
-  }
-  // What training has, repeated: normal weights, moments that span many magnitudes.
-  void Fill() {
-    std::mt19937_64 random(1);
-    std::normal_distribution<float> normal;
-    const size_t n = weights.size(), period = std::min<size_t>(n, (1 << 20) + 1);
-    for (size_t i = 0; i < n; ++i) {
-      const bool again = i >= period;
-      weights[i] = again ? weights[i - period] : 0.02f * normal(random);
-      first_moment[i] = again ? first_moment[i - period] : 1e-4f * normal(random);
-      second_moment[i] = again ? second_moment[i - period] : std::exp2(-30 + 5 * normal(random));
-    }
   }
   int64_t size() const { return static_cast<int64_t>(weights.size()); }
   checkpoint::StateView view() const { return {weights.data(), first_moment.data(), second_moment.data(), size()}; }
@@ -171,7 +158,7 @@ int Main(int argc, char** argv) {
   app.add_option("--rounds", rounds)->check(CLI::Range(1, kMaxRounds));
   CLI11_PARSE(app, argc, argv);
   Arrays state(elements), target(elements);
-  state.Fill();
+  bench::FillAsTrained(state.weights, state.first_moment, state.second_moment);
   for (const std::string& name : precisions) {
     const auto precision = checkpoint::ParsePrecision(name);
     if (!precision.ok()) Die(precision.status().ToString());

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 
@@ -26,50 +28,57 @@ class Client : public CheckpointClient {
       : core_(std::move(options), self, std::move(channel)) {}
 
   absl::StatusOr<std::unique_ptr<StagedShards>> Stage(int generation, int step, int64_t total,
-                                                      const std::vector<ShardRange>& ranges) override {
-    return StageShards(core_, generation, step, total, ranges);
+                                                      const std::vector<ShardRange>& ranges,
+                                                      Precision precision) override {
+    return StageShards(core_, {generation, step, total, precision}, ranges);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) override;
-  absl::StatusOr<Newest> FindNewest() override;
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
+                                            double wait_seconds) override;
+  absl::StatusOr<Newest> FindNewest(bool verify) override;
   absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
   absl::StatusOr<ServiceInfo> GetInfo() override;
   void Cancel() override { core_.channel().Cancel(); }
 
  private:
+  // Asks for a shard, or with none for the manifest alone.
+  absl::StatusOr<v1::RestoreReply> AskFor(int generation, const std::string& name, std::optional<int> index);
   struct RestoredShard {
-    Manifest manifest;
     ShardRange range;
-    std::string tier;
-    int64_t bytes = 0;
+    std::map<std::string, int64_t> bytes_from;
   };
-  absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, int index,
-                                             const MutableState& state);
+  absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, const Manifest& manifest,
+                                             int index, const MutableState& state);
 
   ClientCore core_;
 };
 
-absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, int keep_last, double wait_seconds) {
+absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Retention& retention, double wait_seconds) {
   manifest.job_uid = core_.options().job_uid;
   manifest.writer = SafeName(core_.options().trainer);
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
   v1::WriteManifestRequest request;
   request.set_store(core_.options().store);
-  request.set_keep_last(keep_last);
+  ToProto(retention, request.mutable_retention());
   ToProto(manifest, request.mutable_manifest());
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
-    const absl::Status status = core_.Call(&CheckpointsStub::WriteManifest, request, &reply);
+    // A store that is tried again, and the collection that follows, may take longer than a mere call.
+    const absl::Status status =
+        core_.Call(&CheckpointsStub::WriteManifest, request, &reply, core_.options().commit_seconds);
     if (status.ok()) return reply.name();
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kPollSeconds)) return absl::CancelledError("cancelled");
   }
 }
 
-absl::StatusOr<Newest> Client::FindNewest() {
+absl::StatusOr<Newest> Client::FindNewest(bool verify) {
   v1::FindNewestRequest request;
   request.set_job_uid(core_.options().job_uid);
   request.set_store(core_.options().store);
+  request.set_archive_store(core_.options().archive_store);
+  request.set_verify(verify);
+  request.set_exact(core_.options().exact_only);
   v1::FindNewestReply reply;
   const absl::Status status = core_.Call(&CheckpointsStub::FindNewest, request, &reply, core_.options().commit_seconds);
   if (!status.ok()) return status;
@@ -85,70 +94,103 @@ absl::StatusOr<Newest> Client::FindNewest() {
   return newest;
 }
 
-absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const std::string& name, int index,
-                                                           const MutableState& state) {
+absl::StatusOr<v1::RestoreReply> Client::AskFor(int generation, const std::string& name, std::optional<int> index) {
   v1::RestoreRequest request;
   core_.FillOwner(generation, request.mutable_owner());
   request.set_store(core_.options().store);
   request.set_name(name);
-  request.add_shards(index);
+  if (index.has_value()) request.add_shards(*index);
+  v1::RestoreReply reply;
+  const absl::Status status = core_.Call(&CheckpointsStub::Restore, request, &reply, core_.options().commit_seconds);
+  if (!status.ok()) return status;
+  return reply;
+}
+
+// The planes of a shard as they lie in shared memory. NOT_FOUND: the service was restarted since it answered.
+absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreReply& reply,
+                                                            std::span<const ShardRef> refs) {
+  const auto planes = static_cast<int>(refs.size());
+  if (reply.segments_size() != planes || reply.paths_size() != planes || reply.tiers_size() != planes) {
+    return absl::InternalError("the checkpoint service answered with other shards than asked for");
+  }
+  std::vector<common::SharedMemory> mapped;
+  for (int plane = 0; plane < planes; ++plane) {
+    auto memory = common::SharedMemory::Map(reply.paths(plane), static_cast<size_t>(refs[plane].bytes),
+                                            common::SharedMemory::Access::kRead);
+    if (!memory.ok()) return memory.status();
+    mapped.push_back(*std::move(memory));
+  }
+  return mapped;
+}
+
+absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const std::string& name,
+                                                           const Manifest& manifest, int index,
+                                                           const MutableState& state) {
+  const auto planes = static_cast<size_t>(PlanesOf(manifest));
+  const auto refs = std::span(manifest.shards).subspan(planes * static_cast<size_t>(index), planes);
   const double until = common::SteadySeconds() + core_.options().patience_seconds;
   while (true) {
-    v1::RestoreReply reply;
-    const absl::Status status = core_.Call(&CheckpointsStub::Restore, request, &reply, core_.options().commit_seconds);
-    if (!status.ok()) return status;
-    auto manifest = FromProto(reply.manifest());
-    if (!manifest.ok()) return manifest.status();
-    if (reply.segments_size() != 1 || reply.paths_size() != 1 || index >= static_cast<int>(manifest->shards.size())) {
-      return absl::InternalError("the checkpoint service answered with other shards than asked for");
+    const auto reply = AskFor(generation, name, index);
+    if (!reply.ok()) return reply.status();
+    const auto again = FromProto(reply->manifest());
+    if (!again.ok()) return again.status();
+    if (*again != manifest) return absl::AbortedError(name + ": the manifest changed meanwhile");
+    const auto mapped = MapPlanes(*reply, refs);
+    if (absl::IsNotFound(mapped.status()) && common::SteadySeconds() < until) continue;
+    const absl::StatusOr<ReadState> read =
+        !mapped.ok()
+            ? mapped.status()
+            : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
+    core_.Release(generation, {reply->segments().begin(), reply->segments().end()});
+    if (!read.ok()) return read.status();
+    RestoredShard restored{.range = read->range};
+    for (size_t plane = 0; plane < planes; ++plane) {
+      restored.bytes_from[reply->tiers(static_cast<int>(plane))] += refs[plane].bytes;
     }
-    const auto bytes = static_cast<size_t>(manifest->shards[static_cast<size_t>(index)].bytes);
-    const auto memory = common::SharedMemory::Map(reply.paths(0), bytes, common::SharedMemory::Access::kRead);
-    // Not there: the service was restarted since it answered.
-    if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
-    const absl::StatusOr<ShardRange> range =
-        memory.ok() ? ReadShard(memory->span(), state) : absl::StatusOr<ShardRange>(memory.status());
-    if (!reply.segments(0).empty()) core_.Release(generation, {reply.segments(0)});
-    if (!range.ok()) return range.status();
-    return RestoredShard{.manifest = *std::move(manifest),
-                         .range = *range,
-                         .tier = reply.tiers_size() == 1 ? reply.tiers(0) : "",
-                         .bytes = static_cast<int64_t>(bytes)};
+    return restored;
   }
 }
 
-absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name, const MutableState& state) {
-  auto first = RestoreShard(generation, name, 0, state);
-  if (!first.ok()) return first.status();
-  const size_t count = first->manifest.shards.size();
-  std::vector<ShardRange> ranges(count);
-  ranges[0] = first->range;
-  Restored restored{.manifest = first->manifest, .bytes_from = {{first->tier, first->bytes}}};
-  std::mutex mutex;
-  absl::Status error;
-  std::atomic<size_t> next{1};
-  const auto work = [&] {
-    for (size_t i = next++; i < count; i = next++) {
-      auto one = RestoreShard(generation, name, static_cast<int>(i), state);
-      std::lock_guard lock(mutex);
-      if (one.ok() && one->manifest != first->manifest) one = absl::AbortedError("the manifest changed meanwhile");
-      if (error.ok()) error = one.status();
-      if (!error.ok()) return;
-      ranges[i] = one->range;
-      restored.bytes_from[one->tier] += one->bytes;
-    }
-  };
-  std::vector<std::jthread> threads;
-  for (size_t i = 1; i < std::min(kRestoreThreads, count); ++i) threads.emplace_back(work);
-  threads.clear();
-  if (!error.ok()) return error;
+// DATA_LOSS unless the ranges are the whole state, each element once.
+absl::Status CheckCoverage(const std::string& name, std::vector<ShardRange> ranges, int64_t total) {
   std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
   int64_t at = 0;
   for (const ShardRange& range : ranges) {
     if (range.begin != at) return absl::DataLossError(absl::StrCat(name, ": its shards overlap or leave a gap"));
     at = range.end;
   }
-  if (at != state.total) return absl::DataLossError(absl::StrCat(name, ": its shards do not cover the state"));
+  return at == total ? absl::OkStatus()
+                     : absl::DataLossError(absl::StrCat(name, ": its shards do not cover the state"));
+}
+
+absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name, const MutableState& state) {
+  const auto reply = AskFor(generation, name, std::nullopt);
+  if (!reply.ok()) return reply.status();
+  auto manifest = FromProto(reply->manifest());
+  if (!manifest.ok()) return manifest.status();
+  const auto count = static_cast<size_t>(manifest->shards[0].count);
+  std::vector<ShardRange> ranges(count);
+  Restored restored{.manifest = *std::move(manifest)};
+  restored.exact = PlanesOf(restored.manifest) == kMaxPlanes;
+  std::mutex mutex;
+  absl::Status error;
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < count; i = next++) {
+      const auto one = RestoreShard(generation, name, restored.manifest, static_cast<int>(i), state);
+      std::lock_guard lock(mutex);
+      if (error.ok()) error = one.status();
+      if (!error.ok()) return;
+      ranges[i] = one->range;
+      for (const auto& [tier, bytes] : one->bytes_from) restored.bytes_from[tier] += bytes;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < std::min(kRestoreThreads, count); ++i) threads.emplace_back(work);
+  work();
+  threads.clear();
+  if (error.ok()) error = CheckCoverage(name, std::move(ranges), state.total);
+  if (!error.ok()) return error;
   return restored;
 }
 

@@ -2,12 +2,12 @@
 //
 //   auto client = CheckpointClient::Create({.socket = dir + "/checkpoint.sock", .store = "file:///ckpt", ...});
 //   // Every rank, off the training path; may be done before the step to save:
-//   auto staged = client->Stage(generation, step, total, ShardsOf(CutShards(total, world_size), rank));
-//   (*staged)->Copy(state);     // The only part that reads the state: one pass of copy and hash, no RPC.
+//   auto staged = client->Stage(generation, step, total, ShardsOf(CutShards(total, world_size), rank), precision);
+//   (*staged)->Copy(state);     // The only part that reads the state: one pass of split, copy and hash.
 //   (*staged)->refs();          // To the committer (EncodeShardRef, AllGather).
 //   (*staged)->Commit();        // Durable in the store: slow.
 //   // The committer, with the refs of all ranks:
-//   client->WriteManifest(manifest, keep_last, /*wait_seconds=*/60);
+//   client->WriteManifest(manifest, retention, /*wait_seconds=*/60);
 //
 // Every call has a deadline and retries by itself while the service is away or being restarted, at most
 // `patience_seconds`; then it fails with UNAVAILABLE, naming the socket. Errors of the store come as the service saw
@@ -27,6 +27,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/planes.h"
+#include "checkpoint/retention.h"
 #include "checkpoint/state_shards.h"
 
 namespace rekindle::checkpoint {
@@ -34,10 +36,14 @@ namespace rekindle::checkpoint {
 struct ClientOptions {
   std::string socket;  // <node dir>/checkpoint.sock
   std::string store;   // A folder or bucket (common/object_uri.h).
+  // FindNewest fails rather than find nothing while this one has something; empty: there is none.
+  std::string archive_store;
   std::string job_uid;
   std::string trainer;           // Becomes the manifest's writer.
   double patience_seconds = 10;  // For the service to come back.
   double commit_seconds = 300;   // For one shard to become durable, or to be restored.
+  bool allow_nonfinite = false;  // Save states that have NaN or infinities.
+  bool exact_only = false;       // FindNewest passes over what does not bring every bit back.
 };
 
 // One rank's shards between Stage and Commit, in shared memory that the service bounds.
@@ -45,12 +51,14 @@ struct ClientOptions {
 class StagedShards {
  public:
   virtual ~StagedShards() = default;
-  // Copies and hashes. No RPC and no allocation of the state's size; on return the caller may change the state.
+  // Splits, copies and hashes. No allocation of the state's size; no RPC, but for once in a process when a state has
+  // more exceptions (planes.h) than room was reserved for. On return the caller may change the state.
+  // FAILED_PRECONDITION: it has NaN or infinities, and the options do not allow them.
   // May be called again before Commit (the last copy counts).
   virtual absl::Status Copy(const StateView& state) = 0;
-  // Valid after Copy.
+  // Valid after Copy: all of plane 0, then all of plane 1.
   virtual const std::vector<ShardRef>& refs() const = 0;
-  // Returns when all shards are durable. A service that was restarted in between gets them again.
+  // Returns when all shards are durable; plane 0 first. A service that was restarted in between gets them again.
   virtual absl::Status Commit() = 0;
 };
 
@@ -61,6 +69,7 @@ struct ServiceInfo {
 
 struct Restored {
   Manifest manifest;
+  bool exact = false;                         // Every bit is as it was saved.
   std::map<std::string, int64_t> bytes_from;  // "memory", "peer", "store".
 };
 
@@ -72,16 +81,19 @@ class CheckpointClient {
 
   // Reserves shared memory for `ranges` of a state of `total` elements (none: a rank without shards; that is fine).
   virtual absl::StatusOr<std::unique_ptr<StagedShards>> Stage(int generation, int step, int64_t total,
-                                                              const std::vector<ShardRange>& ranges) = 0;
+                                                              const std::vector<ShardRange>& ranges,
+                                                              Precision precision) = 0;
 
   // Commits the checkpoint and returns its name when it is durable. job_uid and writer are filled in here. Shards of
   // other ranks that are not in the store yet are waited for, at most `wait_seconds`, then NOT_FOUND names one.
   // FAILED_PRECONDITION: the store has a newer generation; this trainer has been left out.
-  // keep_last > 0: older checkpoints are collected afterwards.
-  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, int keep_last, double wait_seconds) = 0;
+  // Afterwards what `retention` does not keep is collected.
+  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
+                                                    double wait_seconds) = 0;
 
-  // The newest checkpoint of the job that is whole, verified byte for byte.
-  virtual absl::StatusOr<Newest> FindNewest() = 0;
+  // The newest checkpoint of the job that is there: every shard, with its size. `verify`: whole, byte for byte, as
+  // Restore would find out later.
+  virtual absl::StatusOr<Newest> FindNewest(bool verify) = 0;
 
   // Fills `state` (spare memory: its content is undefined after an error) from every shard of the manifest `name`,
   // verified again as it is read. INVALID_ARGUMENT when the state's total differs.

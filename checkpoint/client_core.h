@@ -2,7 +2,10 @@
 #ifndef REKINDLE_CHECKPOINT_CLIENT_CORE_H_
 #define REKINDLE_CHECKPOINT_CLIENT_CORE_H_
 
+#include <atomic>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "checkpoint/client.h"
 #include "checkpoint/client_channel.h"
 #include "common/process.h"
+#include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
 
@@ -50,14 +54,33 @@ class ClientCore {
   const ClientOptions& options() const { return options_; }
   ClientChannel& channel() { return channel_; }
 
+  // The segment at `path`, of `bytes`, to fill: mapped anew, or as it was when this process filled it before.
+  absl::StatusOr<common::SharedMemory> MapToFill(const std::string& path, size_t bytes);
+  // For the next MapToFill. The segment is not this process's to touch until then.
+  void KeepMapping(const std::string& path, common::SharedMemory memory);
+
+  // Whether a state had more exceptions than the usual room holds: from then on there is room for all.
+  bool full_room() const { return full_room_; }
+  void SetFullRoom() { full_room_ = true; }
+
  private:
   const ClientOptions options_;
   const common::ProcessIdentity self_;
   ClientChannel channel_;
+  std::atomic<bool> full_room_{false};
+  std::mutex mutex_;
+  std::map<std::string, common::SharedMemory> mappings_;  // By path.
 };
 
+// What a snapshot is of.
+struct SnapshotKey {
+  int generation = 0;
+  int step = 0;
+  int64_t total = 0;
+  Precision precision = Precision::kExact;
+};
 // Reserves segments for `ranges`. `core` must outlive the result.
-absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, int generation, int step, int64_t total,
+absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
                                                           const std::vector<ShardRange>& ranges);
 
 }  // namespace rekindle::checkpoint

@@ -4,7 +4,9 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/retention.h"
 #include "rekindle/v1/checkpoint.pb.h"
+#include "rekindle/v1/job.pb.h"
 
 namespace rekindle::checkpoint {
 
@@ -12,6 +14,12 @@ void ToProto(const ShardRef& ref, v1::ShardRef* out);
 void ToProto(const Manifest& manifest, v1::Manifest* out);
 // INVALID_ARGUMENT for what Validate refuses.
 absl::StatusOr<Manifest> FromProto(const v1::Manifest& manifest);
+
+void ToProto(const Retention& retention, v1::Retention* out);
+// INVALID_ARGUMENT for what CheckRetention refuses.
+absl::StatusOr<Retention> FromProto(const v1::Retention& retention);
+// Of a resolved job spec.
+absl::StatusOr<Retention> RetentionOf(const v1::JobSpec::Checkpoint& spec);
 
 // Sizes travel as doubles: false unless `value` is a whole number from `lowest` to `highest`.
 bool ToBytes(double value, int64_t lowest, int64_t highest, int64_t* bytes);

@@ -1,4 +1,5 @@
-// What a checkpoint is: a manifest that names shards, by content, which together are the state at one step.
+// What a checkpoint is: a manifest that names the plane files of its shards, by content, which together are the state
+// at one step. planes.h has what such a file holds.
 //
 // Plain structs, free of torch and protobuf. Values only; thread-compatible.
 #ifndef REKINDLE_CHECKPOINT_MANIFEST_H_
@@ -7,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,12 +17,16 @@
 
 namespace rekindle::checkpoint {
 
-inline constexpr int kManifestFormat = 1;
+inline constexpr int kManifestFormat = 2;
 inline constexpr size_t kMaxManifestBytes = 4 << 20;
-inline constexpr int kMaxShards = 16384;  // Of 64 MiB: 1 TiB of state.
+inline constexpr int kMaxShards = 16384;  // Of 4 Mi elements: 64 Gi elements.
+inline constexpr int kMaxPlanes = 2;
 inline constexpr int64_t kMaxShardBytes = 64 << 20;
+inline constexpr size_t kMaxTensors = 4096;
+inline constexpr size_t kMaxTensorName = 256;
+inline constexpr size_t kMaxDimensions = 8;
 
-// One shard file, named by its content.
+// One file, a plane of a shard, named by its content.
 struct ShardRef {
   std::string name;    // "<xxh3>.safetensors"
   int64_t bytes = 0;   // 1..kMaxShardBytes
@@ -28,8 +34,17 @@ struct ShardRef {
   int generation = 0;  // In which it was staged.
   int index = 0;       // 0..count-1
   int count = 0;       // Shards that together are the state.
+  int plane = 0;       // 0..kMaxPlanes-1
 
   bool operator==(const ShardRef&) const = default;
+};
+
+// A parameter: where it lies follows from those before it, as they are packed without gaps.
+struct TensorInfo {
+  std::string name;  // Printable ASCII.
+  std::vector<int64_t> shape;
+
+  bool operator==(const TensorInfo&) const = default;
 };
 
 struct Manifest {
@@ -37,8 +52,11 @@ struct Manifest {
   std::string job_uid;
   int generation = 0;
   int step = 0;
-  std::string writer;            // Of the trainer that commits: a safe name, see IsSafeName.
-  std::vector<ShardRef> shards;  // In index order, all of `generation`.
+  std::string writer;                     // Of the trainer that commits: a safe name, see IsSafeName.
+  std::vector<ShardRef> shards;           // By (index, plane), all of `generation`; plane 1 of every index or of none.
+  std::vector<TensorInfo> tensors;        // The parameters, in the order of the flat state.
+  std::optional<double> loss;             // Of the step that led to it; nats a token.
+  std::optional<double> validation_loss;  // Newest at that step.
   std::string state_digest;
   std::string scalars;  // JSON: what is not a tensor.
   std::string spec_digest;
@@ -46,7 +64,19 @@ struct Manifest {
   bool operator==(const Manifest&) const = default;
 };
 
-// What a search of the store for the newest whole checkpoint gave.
+// What makes a checkpoint good enough to be found.
+struct Look {
+  bool verify = false;  // In the store: every byte read and hashed. Else every shard there, with its size.
+  bool exact = false;   // Both planes of every shard.
+};
+
+// Planes of each shard; 0 for a manifest without shards. With two, every bit of the state comes back.
+// Precondition: Validate(manifest) is OK, or it has no shards.
+int PlanesOf(const Manifest& manifest);
+// INVALID_ARGUMENT when it has plane 0 alone and `look` is for exact ones.
+absl::Status CheckPlanes(const Manifest& manifest, const Look& look);
+
+// What a search for the newest good checkpoint gave.
 struct Newest {
   bool found = false;
   std::string name;
@@ -77,8 +107,8 @@ std::string FormatName(const ManifestName& name);
 absl::StatusOr<ManifestName> ParseName(const std::string& text);
 ManifestName NameOf(const Manifest& manifest);
 
-// INVALID_ARGUMENT names the field: counts and sizes in bounds, safe names, index 0..count-1 all there and in
-// order, every shard of the manifest's generation and named by its hash.
+// INVALID_ARGUMENT names the field: counts and sizes in bounds, safe names, index 0..count-1 all there, with the same
+// planes and in order, every shard of the manifest's generation and named by its hash.
 absl::Status Validate(const Manifest& manifest);
 
 // One JSON document {"xxh3": ..., "manifest": {...}} and a newline; the checksum is that of the inner text.

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <iterator>
+#include <limits>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "checkpoint/fuzz_testing.h"
 #include "common/hash.h"
@@ -21,13 +21,20 @@ Manifest SomeManifest() {
                     .generation = 7,
                     .step = 1200,
                     .writer = "node-a_0",
+                    .tensors = {{"token_embedding", {256, 8}}, {"bias", {}}},
+                    .loss = 2.25,
                     .state_digest = "0123456789abcdef",
                     .scalars = R"({"cursor":4800,"exponents":[1,-2]})",
                     .spec_digest = "feed"};
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 6; ++i) {
     const std::string hash = common::Xxh3_128Hex(std::string(1, static_cast<char>('a' + i)));
-    manifest.shards.push_back(
-        {.name = hash + ".safetensors", .bytes = 1000 + i, .xxh3 = hash, .generation = 7, .index = i, .count = 3});
+    manifest.shards.push_back({.name = hash + ".safetensors",
+                               .bytes = 1000 + i,
+                               .xxh3 = hash,
+                               .generation = 7,
+                               .index = i / 2,
+                               .count = 3,
+                               .plane = i % 2});
   }
   return manifest;
 }
@@ -52,6 +59,28 @@ TEST(ManifestTest, RoundTrip) {
   EXPECT_EQ(nlohmann::json::parse(EncodeManifest(manifest))["manifest"]["step"], 1200);  // Any JSON reader can.
 }
 
+TEST(ManifestTest, TheLargestFits) {
+  Manifest manifest = SomeManifest();
+  const ShardRef ref{.name = manifest.shards[0].name,
+                     .bytes = kMaxShardBytes,
+                     .xxh3 = manifest.shards[0].xxh3,
+                     .generation = 7,
+                     .count = kMaxShards};
+  manifest.shards.assign(size_t{kMaxShards} * kMaxPlanes, ref);
+  for (size_t i = 0; i < manifest.shards.size(); ++i) {
+    manifest.shards[i].index = static_cast<int>(i / kMaxPlanes);
+    manifest.shards[i].plane = static_cast<int>(i % kMaxPlanes);
+  }
+  manifest.tensors.clear();
+  for (size_t i = 0; i < kMaxTensors; ++i) {
+    manifest.tensors.push_back({"transformer.layers." + std::to_string(i) + ".attention.weight", {4096, 1024}});
+  }
+  ASSERT_TRUE(Validate(manifest).ok()) << Validate(manifest);
+  const auto decoded = DecodeManifest(EncodeManifest(manifest));
+  ASSERT_TRUE(decoded.ok()) << decoded.status();
+  EXPECT_EQ(*decoded, manifest);
+}
+
 TEST(ManifestTest, EveryFlippedBitAndEveryTruncationIsFound) {
   const std::string text = EncodeManifest(SomeManifest());
   for (size_t at = 0; at < text.size(); ++at) {
@@ -74,16 +103,28 @@ TEST(ManifestTest, RefusesWhatDoesNotHoldTogether) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << why;
     EXPECT_THAT(std::string(status.message()), HasSubstr(why));
   };
-  refused([](Manifest& m) { m.format = 2; }, "format 2");
+  refused([](Manifest& m) { m.format = 1; }, "format 1");
   refused([](Manifest& m) { m.job_uid = "../x"; }, "job_uid");
   refused([](Manifest& m) { m.writer = ".hidden"; }, "writer");
   refused([](Manifest& m) { m.writer = std::string(129, 'a'); }, "writer");
   refused([](Manifest& m) { m.generation = -1; }, "generation");
   refused([](Manifest& m) { m.step = -1; }, "step");
   refused([](Manifest& m) { m.shards.clear(); }, "no shard");
-  refused([](Manifest& m) { m.shards.pop_back(); }, "one of 3, but 2");
-  refused([](Manifest& m) { std::swap(m.shards[0], m.shards[1]); }, "shard 0: its index is 1");
-  refused([](Manifest& m) { m.shards[1] = m.shards[0]; }, "shard 1: its index is 0");
+  refused([](Manifest& m) { m.shards.pop_back(); }, "5 files of 3 shards");
+  refused([](Manifest& m) { m.shards.resize(4); }, "4 files of 3 shards");
+  refused([](Manifest& m) { m.shards.resize(3); }, "shard 1: it is plane 1 of index 0");
+  refused([](Manifest& m) { std::swap(m.shards[0], m.shards[2]); }, "shard 0: it is plane 0 of index 1");
+  refused([](Manifest& m) { m.shards[1] = m.shards[0]; }, "shard 1: it is plane 0 of index 0");
+  refused([](Manifest& m) { m.shards[1].count = 2; }, "shard 1: one of 2");
+  refused([](Manifest& m) { m.shards[0].count = 0; }, "0 shards");
+  refused([](Manifest& m) { m.tensors[1].name = m.tensors[0].name; }, "twice");
+  refused([](Manifest& m) { m.tensors[1].name = "a b"; }, "printable");
+  refused([](Manifest& m) { m.tensors[1].name = std::string(257, 'x'); }, "printable");
+  refused([](Manifest& m) { m.tensors[1].shape = {0}; }, "impossible shape");
+  refused([](Manifest& m) { m.tensors[1].shape = {int64_t{1} << 40, int64_t{1} << 40}; }, "impossible shape");
+  refused([](Manifest& m) { m.tensors[1].shape = std::vector<int64_t>(9, 1); }, "impossible shape");
+  refused([](Manifest& m) { m.tensors.resize(kMaxTensors + 1); }, "tensors");
+  refused([](Manifest& m) { m.loss = std::numeric_limits<double>::quiet_NaN(); }, "finite");
   refused([](Manifest& m) { m.shards[2].generation = 6; }, "shard 2: staged in generation 6");
   refused([](Manifest& m) { m.shards[2].name = "../../x.safetensors"; }, "named by its hash");
   refused([](Manifest& m) { m.shards[2].xxh3[0] = 'A'; }, "hex");
@@ -102,8 +143,8 @@ TEST(ManifestTest, RefusesUnknownMissingRepeatedAndMistypedFields) {
     changed.replace(changed.find(from), from.size(), to);
     return DecodeManifest(Framed(changed)).status();
   };
-  EXPECT_THAT(std::string(with(R"("format":1)", R"("format":1,"extra":2)").message()), HasSubstr("unknown field"));
-  EXPECT_THAT(std::string(with(R"("format":1)", R"("format":1,"format":1)").message()), HasSubstr("twice"));
+  EXPECT_THAT(std::string(with(R"("format":2)", R"("format":2,"extra":2)").message()), HasSubstr("unknown field"));
+  EXPECT_THAT(std::string(with(R"("format":2)", R"("format":2,"format":2)").message()), HasSubstr("twice"));
   EXPECT_THAT(std::string(with(R"("step":1200,)", "").message()), HasSubstr("manifest.step is missing"));
   EXPECT_THAT(std::string(with(R"("step":1200)", R"("step":"1200")").message()),
               HasSubstr("manifest.step is no number"));
@@ -111,21 +152,6 @@ TEST(ManifestTest, RefusesUnknownMissingRepeatedAndMistypedFields) {
   EXPECT_FALSE(with(R"("step":1200)", R"("step":2147483648)").ok());
   EXPECT_FALSE(with(R"("step":1200)", R"("step":-1)").ok());
   EXPECT_FALSE(with(R"("index":0)", R"("index":[[[[[[[[[[0]]]]]]]]]])").ok());
-}
-
-TEST(ManifestTest, MutatedBodiesNeverHarm) {
-  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
-  std::mt19937_64 random(kFuzzSeed);
-  const std::string body = BodyOf(SomeManifest());
-  for (int i = 0; i < kFuzzIterations; ++i) {
-    const std::string text = Framed(Mutate(body, random));
-    const size_t before = AllocatedBytes();
-    const auto decoded = DecodeManifest(text);
-    ASSERT_LT(AllocatedBytes() - before, 64 * text.size() + 65536) << text;
-    if (!decoded.ok()) continue;
-    ASSERT_TRUE(Validate(*decoded).ok());
-    ASSERT_EQ(DecodeManifest(EncodeManifest(*decoded)).value(), *decoded) << text;
-  }
 }
 
 TEST(ManifestTest, DeepAndWideTextIsBounded) {
@@ -159,19 +185,11 @@ TEST(ManifestNameTest, OnlyOneSpelling) {
   EXPECT_TRUE(IsSafeName(SafeName(std::string(300, '/') + std::string(300, 'x'))));
 }
 
-TEST(ShardRecordTest, RoundTripAndBounds) {
+TEST(ShardRecordTest, RoundTrip) {
   const ShardRef ref = SomeManifest().shards[1];
   const auto record = EncodeShardRef(ref);
   EXPECT_EQ(DecodeShardRef(record.data()).value(), ref);
   EXPECT_EQ(DecodeShardRef(std::array<uint8_t, kShardRecordBytes>{}.data())->count, 0);
-  std::mt19937_64 random(kFuzzSeed);
-  for (int i = 0; i < kFuzzIterations; ++i) {
-    auto changed = record;
-    for (int n = 0; n < 3; ++n) changed[random() % changed.size()] = static_cast<uint8_t>(random());
-    const auto decoded = DecodeShardRef(changed.data());
-    if (!decoded.ok()) continue;
-    ASSERT_EQ(EncodeShardRef(*decoded), changed);
-  }
 }
 
 }  // namespace

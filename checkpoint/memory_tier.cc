@@ -142,7 +142,7 @@ int64_t MemoryTier::bytes() const {
   for (const auto& [uid, job] : jobs_) {
     for (const auto& [key, checkpoint] : job) {
       for (const auto& [xxh3, segment] : checkpoint.shards) {
-        if (seen.insert(segment.get()).second) bytes += segment->bytes;
+        if (seen.insert(segment.get()).second) bytes += segment->bytes();
       }
     }
   }
@@ -162,7 +162,7 @@ std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, co
   for (MemoryTier* tier : tiers) {
     MemoryTier::SegmentPtr segment = tier->Find(job_uid, xxh3);
     if (segment == nullptr) continue;
-    auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes),
+    auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes()),
                                             common::SharedMemory::Access::kRead);
     if (memory.ok() && common::Xxh3_128Hex(memory->data(), memory->size()) == xxh3) {
       return WholeShard{std::move(segment), *std::move(memory)};

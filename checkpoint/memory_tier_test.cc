@@ -11,7 +11,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 MemoryTier::SegmentPtr Segment(int64_t bytes = 10) {
-  return std::make_shared<const Staging::Segment>("s", "/nowhere", bytes, SegmentOwner{}, [] {});
+  return std::make_shared<const Staging::Segment>("s", "/nowhere", bytes, SegmentOwner{}, [](int64_t) {});
 }
 
 Manifest ManifestAt(int generation, int step) {

@@ -26,7 +26,7 @@ PeerService::PeerService(Staging& room, MemoryTier& copies, MemoryTier& own)
 
 absl::Status PeerService::Receive(grpc::ServerReader<v1::HoldRequest>& reader, const Staging::Segment& segment,
                                   const std::string& xxh3) {
-  const auto size = static_cast<size_t>(segment.bytes);
+  const auto size = static_cast<size_t>(segment.bytes());
   auto memory = common::SharedMemory::Map(segment.path, size, common::SharedMemory::Access::kReadWrite);
   if (!memory.ok()) return memory.status();
   common::Hasher hasher;

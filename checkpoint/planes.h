@@ -1,10 +1,13 @@
-// A shard of the flat state as one or two plane files, format 2. Each is a valid safetensors file of at most 64 MiB,
+// A shard of the flat state as one or two plane files. Each is a valid safetensors file of at most 64 MiB,
 // named by its XXH3-128, with the metadata format, begin, end, total, plane and precision. For n elements:
 //   plane 0   weights F16 [n] (bf16: BF16), first_moment BF16 [n], second_moment BF16 [n],
 //             weights_exponent I8 [ceil(n / 1024)] (not with bf16): weight = weights * 2^exponent of its 1024
 //   plane 1   weights_residual I16 [n], first_moment_low U16 [n], second_moment_low U16 [n],
 //             exception_index U32 [k], exception_weight F32 [k], in increasing order: whole weights
 // Plane 0 is usable alone; plane 1, which only `exact` has, makes FP32 of it again bit for bit (kernels/plane_split.h).
+//
+// A file holds neither step nor generation: equal content has an equal name, so a repeated upload finds it there (the
+// manifest says to which step it belongs).
 //
 // Pure functions, torch-free; thread-safe.
 #ifndef REKINDLE_CHECKPOINT_PLANES_H_
@@ -14,6 +17,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -59,15 +63,19 @@ absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRan
 
 struct ReadState {
   ShardRange range;    // index, count and owner are 0.
-  bool exact = false;  // Every bit is as it was: both planes of `exact`, or format 1.
+  bool exact = false;  // Every bit is as it was: both planes of `exact`.
 };
 
-// Copies a shard's elements to their range in `state`: from both planes, from plane 0 alone (`plane1` empty), or from
-// a format-1 shard (state_shards.h) as `plane0`. The memory begins at a multiple of 4.
+// Copies a shard's elements to their range in `state`: from both planes, or from plane 0 alone (`plane1` empty). The
+// memory begins at a multiple of 4.
 // Nothing is written unless both are well-formed, of one range, and of a state of the same total: INVALID_ARGUMENT
 // otherwise. That they are the bytes that a manifest names, and named together, is the caller's to know.
 absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
                                      const MutableState& state);
+
+// As ReadPlanes, of a state of `total` elements, but the weights of that range alone, and into memory of their own.
+absl::StatusOr<ReadState> ReadWeights(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total,
+                                      std::vector<float>* weights);
 
 }  // namespace rekindle::checkpoint
 

@@ -1,12 +1,9 @@
-// Plane files that are malformed, mismatched or mutated: refused, and the state untouched.
+// Plane files that are malformed or mismatched: refused, and the state untouched.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <functional>
-#include <random>
 #include <string>
 
-#include "checkpoint/fuzz_testing.h"
 #include "checkpoint/planes.h"
 #include "checkpoint/planes_testing.h"
 #include "checkpoint/safetensors.h"
@@ -88,7 +85,7 @@ TEST(PlanesDamageTest, RefusesImpossibleContent) {
 
 TEST(PlanesDamageTest, RefusesOtherHeaders) {
   const PlaneFiles& exact = Exact();
-  EXPECT_THAT(Why(Replaced(exact.plane0, "rekindle-shard-2", "rekindle-shard-3"), {}), HasSubstr("rekindle.state.1"));
+  EXPECT_THAT(Why(Replaced(exact.plane0, "rekindle-shard-2", "rekindle-shard-3"), {}), HasSubstr("metadata"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"exact\"", "\"EXACT\""), {}), HasSubstr("no checkpoint precision"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"10\"", "\"1 \""), {}), HasSubstr("no number 'begin'"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"10\"", "\"+9\""), {}), HasSubstr("no number 'begin'"));
@@ -96,59 +93,12 @@ TEST(PlanesDamageTest, RefusesOtherHeaders) {
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"2611\"", "\"3001\""), {}), HasSubstr("this state has"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"first_moment\"", "\"first_momemt\""), {}), HasSubstr("other tensors"));
   EXPECT_THAT(Why(Replaced(exact.plane0, "\"F16\"", "\"I16\""), {}), HasSubstr("other tensors"));
-  EXPECT_THAT(Why(Replaced(exact.plane0, "\"format\"", "\"former\""), {}), HasSubstr("rekindle.state.1"));
+  EXPECT_THAT(Why(Replaced(exact.plane0, "\"format\"", "\"former\""), {}), HasSubstr("metadata"));
   // One space less before the data: it is not where it can be read.
   std::vector<uint8_t> shifted = exact.plane0;
   shifted.erase(shifted.begin() + kData - 1);
   shifted[0] -= 1;
   EXPECT_THAT(Why(shifted, {}), HasSubstr("aligned"));
-}
-
-TEST(PlanesDamageTest, MutatedFilesNeverHarm) {
-  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
-  std::mt19937_64 random(kFuzzSeed);
-  const TestState untouched(kTotal);
-  const auto mutated = [&](const std::vector<uint8_t>& file) {
-    const std::string text(file.begin(), file.end());
-    std::string out;
-    switch (random() % 3) {
-      case 0: {  // The JSON, with the length that belongs to it.
-        out = text.substr(0, 8) + Mutate(text.substr(8, 700), random);
-        out.resize((out.size() + 63) / 64 * 64, ' ');
-        const size_t json = out.size() - 8;
-        out[0] = static_cast<char>(json & 0xff), out[1] = static_cast<char>(json >> 8);
-        out += text.substr(kData);
-        break;
-      }
-      case 1:  // The data.
-        out = text.substr(0, kData) + Mutate(text.substr(kData), random);
-        break;
-      default:
-        out = Mutate(text, random);
-    }
-    return std::vector<uint8_t>(out.begin(), out.end());
-  };
-  int refused = 0;
-  for (int i = 0; i < (kThinned ? kFuzzIterations / 10 : kFuzzIterations); ++i) {
-    const auto plane0 = random() % 3 == 0 ? Exact().plane0 : mutated(Exact().plane0);
-    const auto plane1 = random() % 4 == 0 ? std::vector<uint8_t>() : mutated(Exact().plane1);
-    TestState state(kTotal);
-    const size_t before = AllocatedBytes();
-    const auto got = ReadPlanes(plane0, plane1, state.writable());
-    ASSERT_LT(AllocatedBytes() - before, 64 * (plane0.size() + plane1.size()) + 65536);
-    if (!got.ok()) {
-      ++refused;
-      ASSERT_TRUE(state == untouched) << i;
-      continue;
-    }
-    for (int64_t e = 0; e < kTotal; ++e) {
-      if (e >= got->range.begin && e < got->range.end) continue;
-      ASSERT_EQ(state.weights[static_cast<size_t>(e)], 0) << i;
-      ASSERT_EQ(state.first_moment[static_cast<size_t>(e)], 0) << i;
-      ASSERT_EQ(state.second_moment[static_cast<size_t>(e)], 0) << i;
-    }
-  }
-  EXPECT_GT(refused, 1000);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -107,58 +108,80 @@ absl::Status CheckExceptions(const Plane& plane) {
   return absl::OkStatus();
 }
 
-void Merge(const Plane& plane0, const Plane* plane1, const MutableState& state) {
-  const int64_t n = plane0.head.elements(), begin = plane0.head.range.begin;
-  const uint16_t* const high = plane0.At<uint16_t>(0);
-  const uint16_t* const low = plane1 == nullptr ? nullptr : plane1->At<uint16_t>(0);
-  if (plane0.head.precision == Precision::kBf16) {
-    kernels::MergeBf16(high, nullptr, n, state.weights + begin);
-  } else {
-    kernels::MergeHalf(high, plane0.At<int8_t>(BytesOfHalves(n)), plane1 == nullptr ? nullptr : plane1->At<int16_t>(0),
-                       n, state.weights + begin);
-  }
-  for (int64_t k = 0; plane1 != nullptr && k < plane1->head.exceptions; ++k) {
-    const uint32_t bits = ExceptionAt(*plane1, 1, k);
-    std::memcpy(state.weights + begin + ExceptionAt(*plane1, 0, k), &bits, sizeof(bits));
-  }
-  kernels::MergeBf16(high + n, low == nullptr ? nullptr : low + n, n, state.first_moment + begin);
-  kernels::MergeBf16(high + 2 * n, low == nullptr ? nullptr : low + 2 * n, n, state.second_moment + begin);
-}
+// The planes of one range, proven to belong together.
+struct Planes {
+  Plane first;
+  std::optional<Plane> second;
 
-}  // namespace
+  ReadState state() const { return {.range = first.head.range, .exact = second.has_value()}; }
+};
 
-absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
-                                     const MutableState& state) {
+absl::StatusOr<Planes> ParsePlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total) {
   const auto header = ParseSafetensorsHeader(plane0, plane0.size());
   if (!header.ok()) return header.status();
-  const auto format = header->metadata.find("format");
-  if (format == header->metadata.end() || format->second != kPlaneFormat) {
-    if (!plane1.empty()) return Bad(absl::StrCat("only ", kPlaneFormat, " has a second one"));
-    const auto range = ReadShard(plane0, state);  // Refuses what is not of format 1.
-    if (!range.ok()) return range.status();
-    return ReadState{.range = *range, .exact = true};
-  }
-  const auto first = ParsePlane(plane0, *header, 0, state.total);
+  const auto first = ParsePlane(plane0, *header, 0, total);
   if (!first.ok()) return first.status();
   const PlaneHead& head = first->head;
   if (head.precision != Precision::kBf16) {
     if (absl::Status status = CheckExponents(*first); !status.ok()) return status;
   }
-  if (plane1.empty()) {
-    Merge(*first, nullptr, state);
-    return ReadState{.range = head.range};
-  }
+  if (plane1.empty()) return Planes{*first, std::nullopt};
   const auto header1 = ParseSafetensorsHeader(plane1, plane1.size());
   if (!header1.ok()) return header1.status();
-  const auto second = ParsePlane(plane1, *header1, 1, state.total);
+  const auto second = ParsePlane(plane1, *header1, 1, total);
   if (!second.ok()) return second.status();
   if (second->head.range != head.range || head.precision != Precision::kExact ||
       second->head.precision != Precision::kExact) {
     return Bad("plane 0 and plane 1 are not of one range in the precision exact");
   }
   if (absl::Status status = CheckExceptions(*second); !status.ok()) return status;
-  Merge(*first, &*second, state);
-  return ReadState{.range = head.range, .exact = true};
+  return Planes{*first, *second};
+}
+
+// Both write the whole range, from its first element on.
+void MergeWeights(const Planes& planes, float* weights) {
+  const Plane& plane0 = planes.first;
+  const Plane* const plane1 = planes.second ? &*planes.second : nullptr;
+  const int64_t n = plane0.head.elements();
+  if (plane0.head.precision == Precision::kBf16) {
+    kernels::MergeBf16(plane0.At<uint16_t>(0), nullptr, n, weights);
+  } else {
+    kernels::MergeHalf(plane0.At<uint16_t>(0), plane0.At<int8_t>(BytesOfHalves(n)),
+                       plane1 == nullptr ? nullptr : plane1->At<int16_t>(0), n, weights);
+  }
+  for (int64_t k = 0; plane1 != nullptr && k < plane1->head.exceptions; ++k) {
+    const uint32_t bits = ExceptionAt(*plane1, 1, k);
+    std::memcpy(weights + ExceptionAt(*plane1, 0, k), &bits, sizeof(bits));
+  }
+}
+
+void MergeMoments(const Planes& planes, float* first, float* second) {
+  const int64_t n = planes.first.head.elements();
+  const uint16_t* const high = planes.first.At<uint16_t>(0);
+  const uint16_t* const low = planes.second ? planes.second->At<uint16_t>(0) : nullptr;
+  kernels::MergeBf16(high + n, low == nullptr ? nullptr : low + n, n, first);
+  kernels::MergeBf16(high + 2 * n, low == nullptr ? nullptr : low + 2 * n, n, second);
+}
+
+}  // namespace
+
+absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
+                                     const MutableState& state) {
+  const auto planes = ParsePlanes(plane0, plane1, state.total);
+  if (!planes.ok()) return planes.status();
+  const int64_t begin = planes->first.head.range.begin;
+  MergeWeights(*planes, state.weights + begin);
+  MergeMoments(*planes, state.first_moment + begin, state.second_moment + begin);
+  return planes->state();
+}
+
+absl::StatusOr<ReadState> ReadWeights(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total,
+                                      std::vector<float>* weights) {
+  const auto planes = ParsePlanes(plane0, plane1, total);
+  if (!planes.ok()) return planes.status();
+  weights->resize(static_cast<size_t>(planes->first.head.elements()));
+  MergeWeights(*planes, weights->data());
+  return planes->state();
 }
 
 }  // namespace rekindle::checkpoint

@@ -153,6 +153,19 @@ TEST(PlanesTest, CountsNanAndInfinityEverywhere) {
   }
 }
 
+TEST(PlanesTest, AnyNumberOfWritersGivesTheSameState) {
+  const int64_t total = 9 * kBlockElements + 4321;
+  const TestState state = TestState::Random(total, 3);
+  for (int ranks = 1; ranks <= 5; ++ranks) {
+    TestState read(total);
+    for (const ShardRange& range : CutShards(total, ranks)) {
+      const PlaneFiles files = WriteFiles(state, range, Precision::kExact);
+      ASSERT_TRUE(ReadPlanes(files.plane0, files.plane1, read.writable()).ok());
+    }
+    EXPECT_TRUE(read == state) << ranks;
+  }
+}
+
 TEST(PlanesTest, ThreadsShareNothing) {
   const int64_t total = 40000;
   const TestState state = TestState::Random(total, 7);
@@ -168,19 +181,6 @@ TEST(PlanesTest, ThreadsShareNothing) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_TRUE(read == state);
-}
-
-TEST(PlanesTest, ReadsFormatOne) {
-  const TestState state = TestState::Random(100, 8);
-  const ShardRange range{.begin = 20, .end = 70};
-  std::vector<uint8_t> shard(static_cast<size_t>(ShardBytes(100, range)));
-  ASSERT_TRUE(WriteShard(state.view(), range, shard).ok());
-  TestState read(100);
-  const auto got = ReadPlanes(shard, {}, read.writable());
-  ASSERT_TRUE(got.ok()) << got.status();
-  EXPECT_TRUE(got->exact);
-  ExpectRange(read, state, range);
-  EXPECT_FALSE(ReadPlanes(shard, shard, read.writable()).ok());
 }
 
 TEST(PlanesTest, PrecisionsHaveNames) {

@@ -3,11 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <random>
-
 #include "checkpoint/fuzz_testing.h"
-#include "checkpoint/python_testing.h"
-#include "checkpoint/testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -72,48 +68,6 @@ TEST(SafetensorsTest, RefusesWhatIsMalformed) {
   EXPECT_FALSE(EncodeSafetensorsHeader(
                    {}, {{.name = "a", .dtype = "F32", .shape = {1}}, {.name = "a", .dtype = "F32", .shape = {1}}})
                    .ok());
-}
-
-TEST(SafetensorsTest, MutatedFilesNeverHarm) {
-  SCOPED_TRACE(testing::Message() << "seed " << kFuzzSeed);
-  std::mt19937_64 random(kFuzzSeed);
-  const TestState state = TestState::Random(40, 1);
-  const ShardRange range{.begin = 10, .end = 30, .index = 0, .count = 1};
-  std::vector<uint8_t> shard(static_cast<size_t>(ShardBytes(40, range)));
-  ASSERT_TRUE(WriteShard(state.view(), range, shard).ok());
-  const auto header = ParseSafetensorsHeader(shard, shard.size());
-  const std::string json(reinterpret_cast<const char*>(shard.data()) + 8, header->data_offset - 8);
-  const std::string data(reinterpret_cast<const char*>(shard.data()) + header->data_offset, 240);
-  for (int i = 0; i < kFuzzIterations; ++i) {
-    std::string file = WithHeader(Mutate(json, random)) + data;
-    if (random() % 4 == 0) file[random() % 8] = static_cast<char>(random());
-    if (random() % 4 == 0) file.resize(random() % (file.size() + 1));
-    TestState target(40);
-    const size_t before = AllocatedBytes();
-    const auto read = ReadShard(AsBytes(file), target.writable());
-    ASSERT_LT(AllocatedBytes() - before, 64 * file.size() + 65536) << file;
-    // Outside of what it says it holds nothing may change (inside of the arrays: the sanitizers).
-    const int64_t begin = read.ok() ? read->begin : 0, end = read.ok() ? read->end : 0;
-    for (int64_t e = 0; e < 40; ++e) {
-      if (e >= begin && e < end) continue;
-      ASSERT_EQ(target.weights[static_cast<size_t>(e)], 0) << file;
-    }
-  }
-}
-
-TEST(SafetensorsTest, PythonReadsAShard) {
-  TestState state(100);
-  for (int i = 0; i < 100; ++i) state.second_moment[static_cast<size_t>(i)] = static_cast<float>(i) / 4;
-  const ShardRange range{.begin = 0, .end = 100, .index = 0, .count = 1};
-  std::string shard(static_cast<size_t>(ShardBytes(100, range)), '\0');
-  ASSERT_TRUE(WriteShard(state.view(), range, {reinterpret_cast<uint8_t*>(shard.data()), shard.size()}).ok());
-  const auto out = ReadInPython(shard, R"(
-t = head["second_moment"]
-assert t["dtype"] == "F32" and t["shape"] == [100]
-print(sum(struct.unpack("<100f", data[slice(*t["data_offsets"])])))
-)");
-  if (!out.has_value()) GTEST_SKIP() << "python3 is not installed";
-  EXPECT_EQ(*out, "1237.5\n");
 }
 
 }  // namespace

@@ -39,7 +39,10 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
 }  // namespace
 
 CheckpointService::CheckpointService(Parts parts)
-    : parts_(std::move(parts)), stores_(parts_.fs, parts_.objects), incarnation_(RandomId()) {}
+    : parts_(std::move(parts)),
+      stores_(parts_.fs, parts_.objects),
+      housekeeper_(stores_, parts_.metrics),
+      incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
   const double start = common::SteadySeconds();
@@ -83,10 +86,15 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   const auto segment = parts_.staging.Find(*owner, request.segment());
   if (!segment.ok()) return segment.status();
   if (!IsXxh3(request.xxh3())) return absl::InvalidArgumentError("xxh3: not 32 lower-case hex digits");
+  int64_t bytes = 0;
+  if (!ToBytes(request.bytes(), 1, (*segment)->bytes(), &bytes)) {
+    return absl::InvalidArgumentError("bytes: not 1 to the size of the segment");
+  }
+  if (absl::Status status = parts_.staging.Shrink(**segment, bytes); !status.ok()) return status;
   parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
   const auto source = common::PosixFileSystem()->Open((*segment)->path);
   if (!source.ok()) return source.status();
-  auto ref = store->PutShard(owner->job_uid, **source, (*segment)->bytes, request.xxh3());
+  auto ref = store->PutShard(owner->job_uid, **source, bytes, request.xxh3());
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
@@ -98,28 +106,19 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   return absl::OkStatus();
 }
 
-void CheckpointService::CollectGarbage(Store& store, const Manifest& manifest, int keep_last) {
-  const auto collected = store.Collect(manifest.job_uid, keep_last, common::WallSeconds());
-  if (collected.ok()) return;
-  // The checkpoint is durable; what is left over is tried again after the next one.
-  parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", "collect"}})
-      .Increment();
-  log::Warning("garbage collection failed",
-               {{"job", manifest.job_uid}, {"error", std::string(collected.status().message())}});
-}
-
 absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& request,
                                                 v1::WriteManifestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
-  if (request.keep_last() < 0) return absl::InvalidArgumentError("keep_last is negative");
+  const auto retention = FromProto(request.retention());
+  if (!retention.ok()) return retention.status();
   const auto manifest = FromProto(request.manifest());
   if (!manifest.ok()) return manifest.status();
   parts_.tiers.Announce(*manifest);
   const auto name = store->PutManifest(*manifest);
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
-  if (request.keep_last() > 0) CollectGarbage(*store, *manifest, request.keep_last());
+  housekeeper_.Due(request.store(), manifest->job_uid, *retention);
   reply->set_name(*name);
   return absl::OkStatus();
 }
@@ -127,8 +126,15 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
-  const auto newest = parts_.tiers.FindNewest(*store, request.job_uid());
+  const auto newest =
+      parts_.tiers.FindNewest(*store, request.job_uid(), {.verify = request.verify(), .exact = request.exact()});
   if (!newest.ok()) return newest.status();
+  if (!newest->found && !request.archive_store().empty()) {
+    auto archive = stores_.Open(request.archive_store());
+    if (!archive.ok()) return archive.status();
+    const absl::Status status = CheckNotInArchive(*archive, request.archive_store(), request.job_uid());
+    if (!status.ok()) return status;
+  }
   reply->set_found(newest->found);
   reply->set_name(newest->name);
   if (newest->found) ToProto(newest->manifest, reply->mutable_manifest());
@@ -148,23 +154,22 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
-  std::vector<int> wanted(request.shards().begin(), request.shards().end());
-  for (int i = 0; request.shards().empty() && i < static_cast<int>(manifest->shards.size()); ++i) wanted.push_back(i);
-  const auto outside = [&](int i) { return i < 0 || i >= static_cast<int>(manifest->shards.size()); };
-  if (wanted.size() > manifest->shards.size() || std::any_of(wanted.begin(), wanted.end(), outside)) {
-    return absl::InvalidArgumentError(absl::StrCat("shards: indices below ", manifest->shards.size(), ", each once"));
+  const int count = manifest->shards[0].count, planes = PlanesOf(*manifest);
+  const auto outside = [&](int i) { return i < 0 || i >= count; };
+  if (request.shards_size() > count || std::any_of(request.shards().begin(), request.shards().end(), outside)) {
+    return absl::InvalidArgumentError(absl::StrCat("shards: indices below ", count, ", each once"));
   }
   std::vector<std::string> laid;
-  for (int i : wanted) {
-    const ShardRef& ref = manifest->shards[static_cast<size_t>(i)];
+  for (int i = 0; i < request.shards_size() * planes; ++i) {
+    const ShardRef& ref = manifest->shards[static_cast<size_t>(request.shards(i / planes) * planes + i % planes)];
     const auto one = parts_.tiers.Lay(*store, *owner, ref, [&] { return context.IsCancelled(); });
     if (!one.ok()) {
       parts_.staging.Release(*owner, laid);
       return one.status();
     }
     const std::string tier = NameOf(one->tier);
-    if (one->tier != Tier::kMemory) laid.push_back(one->segment->name);
-    reply->add_segments(one->tier == Tier::kMemory ? "" : one->segment->name);
+    laid.push_back(one->name);
+    reply->add_segments(one->name);
     reply->add_paths(one->segment->path);
     reply->add_tiers(tier);
     parts_.metrics.Counter("rekindle_checkpoint_restored_bytes_total", "Bytes handed to trainers.", {{"from", tier}})
@@ -217,7 +222,8 @@ grpc::Status CheckpointService::GetInfo(grpc::ServerContext*, const v1::GetInfoR
 
 void CheckpointService::FillInfo(v1::GetInfoReply* reply) const {
   reply->set_incarnation(incarnation_);
-  reply->set_staged_bytes(static_cast<double>(std::max<int64_t>(0, parts_.staging.bytes() - parts_.own.bytes())));
+  reply->set_staged_bytes(static_cast<double>(
+      std::max<int64_t>(0, parts_.staging.bytes() - parts_.staging.idle_bytes() - parts_.own.bytes())));
   reply->set_address(parts_.address);
   reply->set_held_bytes(static_cast<double>(parts_.own.bytes() + parts_.copies.bytes()));
 }

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/housekeeper.h"
 #include "checkpoint/memory_tier.h"
 #include "checkpoint/peers.h"
 #include "checkpoint/staging.h"
@@ -53,7 +54,6 @@ class CheckpointService final : public v1::Checkpoints::Service {
   absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);
   absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
                          v1::RestoreReply* reply);
-  void CollectGarbage(Store& store, const Manifest& manifest, int keep_last);
 
   // Runs one call: its time, its failure in metrics and log, its status for gRPC.
   grpc::Status Run(const char* operation, const std::function<absl::Status()>& call);
@@ -62,6 +62,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
 
   const Parts parts_;
   StoreOpener stores_;
+  Housekeeper housekeeper_;
   const std::string incarnation_;
 };
 

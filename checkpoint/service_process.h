@@ -13,10 +13,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/client.h"
 #include "checkpoint/testing.h"
+#include "common/clock.h"
 #include "common/process.h"
 
 namespace rekindle::checkpoint {
@@ -66,7 +69,8 @@ class ServiceProcess {
                                      .store = store.empty() ? this->store() : store,
                                      .job_uid = "job-1",
                                      .trainer = trainer,
-                                     .patience_seconds = patience})
+                                     .patience_seconds = patience,
+                                     .allow_nonfinite = true})
         .value();
   }
   std::vector<std::string> Segments() const {
@@ -77,6 +81,8 @@ class ServiceProcess {
   std::string dir() const { return dir_; }
   std::string shm() const { return shm_; }
   std::string socket() const { return dir_ + "/node/checkpoint.sock"; }
+  // As nobody's service sees it.
+  Store OpenStore() const { return Store(*common::PosixFileSystem(), dir_ + "/store"); }
   std::string store() const { return "file://" + dir_ + "/store"; }
 
  private:
@@ -86,22 +92,34 @@ class ServiceProcess {
   pid_t pid_ = 0;
 };
 
+// Polls the service, which has no event for it, until `done`; false after 30 s.
+template <typename Done>
+bool Eventually(Done done) {
+  const double until = common::SteadySeconds() + 30;
+  while (!done()) {
+    if (common::SteadySeconds() > until) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 inline constexpr int64_t kServiceTotal = 5 * kBlockElements + 77;  // Two shards for two ranks and more.
 
 inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs) {
-  std::sort(refs.begin(), refs.end(), [](const auto& a, const auto& b) { return a.index < b.index; });
+  std::sort(refs.begin(), refs.end(),
+            [](const auto& a, const auto& b) { return std::pair(a.index, a.plane) < std::pair(b.index, b.plane); });
   return {.generation = generation, .step = step, .shards = std::move(refs), .scalars = R"({"cursor":128})"};
 }
 
 // As one trainer that writes all shards.
 inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
                                            int keep_last = 0) {
-  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1));
+  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1), Precision::kExact);
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(state.view());
   if (status.ok()) status = (*staged)->Commit();
   if (!status.ok()) return status;
-  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), keep_last, 0);
+  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), {.keep_last = keep_last}, 0);
 }
 
 // A test with such a process.

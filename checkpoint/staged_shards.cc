@@ -1,6 +1,11 @@
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,10 +17,13 @@
 namespace rekindle::checkpoint {
 namespace {
 
+// Usual room: one exception among so many elements. Trained weights rarely have any.
+constexpr int64_t kElementsPerException = 1024;
+constexpr size_t kCommitThreads = 4;  // Shards on their way to the store at once.
+
 class Staged : public StagedShards {
  public:
-  Staged(ClientCore& core, int generation, int step, int64_t total)
-      : core_(core), generation_(generation), step_(step), total_(total) {}
+  Staged(ClientCore& core, const SnapshotKey& snapshot) : core_(core), snapshot_(snapshot) {}
   ~Staged() override;
 
   absl::Status Reserve(const std::vector<ShardRange>& ranges);
@@ -24,33 +32,43 @@ class Staged : public StagedShards {
   absl::Status Commit() override;
 
  private:
-  struct Part {
-    ShardRange range;
+  // A plane of a shard, in shared memory.
+  struct Lent {
     std::string segment;  // Empty once committed.
+    std::string path;
     common::SharedMemory memory;
   };
-  absl::Status Open(int64_t bytes, Part* part);
-  absl::Status CommitPart(const ShardRef& ref, Part* part);
+  struct Part {
+    ShardRange range;
+    std::array<Lent, kMaxPlanes> planes;
+  };
+  int planes() const { return snapshot_.precision == Precision::kExact ? 2 : 1; }
+  absl::Status Open(int64_t bytes, Lent* lent);
+  absl::StatusOr<WrittenPlanes> CopyPart(const StateView& state, Part* part);
+  absl::Status CommitPlane(const ShardRef& ref, Lent* lent);
 
   ClientCore& core_;
-  const int generation_;
-  const int step_;
-  const int64_t total_;
+  const SnapshotKey snapshot_;
   std::vector<Part> parts_;
-  std::vector<ShardRef> refs_;
+  std::vector<ShardRef> refs_;  // All of plane 0, then all of plane 1.
+  bool committing_ = false;     // Then the segments are the service's.
 };
 
 Staged::~Staged() {
   std::vector<std::string> segments;
-  for (const Part& part : parts_) {
-    if (!part.segment.empty()) segments.push_back(part.segment);
+  for (Part& part : parts_) {
+    for (Lent& lent : part.planes) {
+      if (lent.segment.empty()) continue;
+      segments.push_back(lent.segment);
+      core_.KeepMapping(lent.path, std::move(lent.memory));
+    }
   }
-  core_.Release(generation_, segments);
+  core_.Release(snapshot_.generation, segments);
 }
 
-absl::Status Staged::Open(int64_t bytes, Part* part) {
+absl::Status Staged::Open(int64_t bytes, Lent* lent) {
   v1::OpenStagingRequest request;
-  core_.FillOwner(generation_, request.mutable_owner());
+  core_.FillOwner(snapshot_.generation, request.mutable_owner());
   request.set_store(core_.options().store);
   request.set_bytes(static_cast<double>(bytes));
   const double until = common::SteadySeconds() + core_.options().patience_seconds;
@@ -58,13 +76,13 @@ absl::Status Staged::Open(int64_t bytes, Part* part) {
     v1::OpenStagingReply reply;
     const absl::Status opened = core_.Call(&CheckpointsStub::OpenStaging, request, &reply);
     if (!opened.ok()) return opened;
-    part->segment = reply.segment();
-    auto memory =
-        common::SharedMemory::Map(reply.path(), static_cast<size_t>(bytes), common::SharedMemory::Access::kReadWrite);
+    lent->segment = reply.segment();
+    lent->path = reply.path();
+    auto memory = core_.MapToFill(lent->path, static_cast<size_t>(bytes));
     // Not there: the service was restarted since it answered.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
-    part->memory = *std::move(memory);
+    lent->memory = *std::move(memory);
     return absl::OkStatus();
   }
 }
@@ -73,72 +91,118 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
   for (const ShardRange& range : ranges) {
     Part& part = parts_.emplace_back();
     part.range = range;
-    if (absl::Status status = Open(ShardBytes(total_, range), &part); !status.ok()) return status;
+    const int64_t n = range.end - range.begin;
+    const int64_t exceptions = core_.full_room() ? n : n / kElementsPerException;
+    const PlaneBytes bytes = SizeOfPlanes(snapshot_.total, range, snapshot_.precision, exceptions);
+    absl::Status status = Open(bytes.plane0, &part.planes[0]);
+    if (status.ok() && planes() == 2) status = Open(bytes.plane1, &part.planes[1]);
+    if (!status.ok()) return status;
   }
-  refs_.resize(parts_.size());
+  refs_.resize(parts_.size() * static_cast<size_t>(planes()));
   return absl::OkStatus();
+}
+
+absl::StatusOr<WrittenPlanes> Staged::CopyPart(const StateView& state, Part* part) {
+  const auto write = [&] {
+    return WritePlanes(state, part->range, snapshot_.precision, part->planes[0].memory.span(),
+                       part->planes[1].memory.span());
+  };
+  auto written = write();
+  if (!absl::IsResourceExhausted(written.status())) return written;
+  core_.SetFullRoom();
+  core_.Release(snapshot_.generation, {std::exchange(part->planes[1], {}).segment});
+  const int64_t n = part->range.end - part->range.begin;
+  const PlaneBytes bytes = SizeOfPlanes(snapshot_.total, part->range, snapshot_.precision, n);
+  if (absl::Status status = Open(bytes.plane1, &part->planes[1]); !status.ok()) return status;
+  return write();
 }
 
 absl::Status Staged::Copy(const StateView& state) {
-  if (state.total != total_) {
-    return absl::InvalidArgumentError(absl::StrCat("staged for ", total_, " elements, the state has ", state.total));
+  if (state.total != snapshot_.total) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("staged for ", snapshot_.total, " elements, the state has ", state.total));
   }
+  if (committing_) return absl::FailedPreconditionError("these shards are committed");
+  int64_t nonfinite = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
-    const Part& part = parts_[i];
-    if (part.memory.size() == 0) return absl::FailedPreconditionError("these shards are committed");
-    auto hash = WriteShard(state, part.range, part.memory.span());
-    if (!hash.ok()) return hash.status();
-    refs_[i] = {.name = *hash + ".safetensors",
-                .bytes = static_cast<int64_t>(part.memory.size()),
-                .xxh3 = *hash,
-                .generation = generation_,
-                .index = part.range.index,
-                .count = part.range.count};
+    Part& part = parts_[i];
+    const auto written = CopyPart(state, &part);
+    if (!written.ok()) return written.status();
+    nonfinite += written->nonfinite;
+    for (int plane = 0; plane < planes(); ++plane) {
+      const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+      refs_[static_cast<size_t>(plane) * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
+                                                               .bytes = one.bytes,
+                                                               .xxh3 = one.xxh3,
+                                                               .generation = snapshot_.generation,
+                                                               .index = part.range.index,
+                                                               .count = part.range.count,
+                                                               .plane = plane};
+    }
   }
-  return absl::OkStatus();
+  if (nonfinite == 0 || core_.options().allow_nonfinite) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the state at step ", snapshot_.step, " has ", nonfinite,
+                   " values that are NaN or infinite: it is not saved, so that the checkpoint before it stays the "
+                   "newest (checkpoint.allow_nonfinite saves it nevertheless)"));
 }
 
-absl::Status Staged::CommitPart(const ShardRef& ref, Part* part) {
+absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
   const double until = common::SteadySeconds() + core_.options().commit_seconds;
   while (true) {
     v1::CommitShardRequest request;
-    core_.FillOwner(generation_, request.mutable_owner());
+    core_.FillOwner(snapshot_.generation, request.mutable_owner());
     request.set_store(core_.options().store);
-    request.set_segment(part->segment);
-    request.set_step(step_);
+    request.set_segment(lent->segment);
+    request.set_step(snapshot_.step);
     request.set_xxh3(ref.xxh3);
+    request.set_bytes(static_cast<double>(ref.bytes));
     v1::ShardRef reply;
     const absl::Status status =
         core_.Call(&CheckpointsStub::CommitShard, request, &reply, core_.options().commit_seconds);
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     // The service was restarted and has dropped the segment; its memory is still mapped here.
-    common::SharedMemory kept = std::move(part->memory);
-    if (absl::Status opened = Open(ref.bytes, part); !opened.ok()) {
-      part->memory = std::move(kept);
+    common::SharedMemory kept = std::move(lent->memory);
+    if (absl::Status opened = Open(ref.bytes, lent); !opened.ok()) {
+      lent->memory = std::move(kept);
       return opened;
     }
-    std::memcpy(part->memory.data(), kept.data(), kept.size());
+    std::memcpy(lent->memory.data(), kept.data(), static_cast<size_t>(ref.bytes));
   }
-  part->segment.clear();
-  part->memory = {};
+  core_.KeepMapping(lent->path, std::move(lent->memory));
+  *lent = {};
   return absl::OkStatus();
 }
 
 absl::Status Staged::Commit() {
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    if (parts_[i].segment.empty()) continue;
-    if (refs_[i].count == 0) return absl::FailedPreconditionError("Commit needs a Copy before it");
-    if (absl::Status status = CommitPart(refs_[i], &parts_[i]); !status.ok()) return status;
-  }
-  return absl::OkStatus();
+  committing_ = true;
+  std::mutex mutex;
+  absl::Status error;
+  std::atomic<size_t> next{0};
+  const auto work = [&] {
+    for (size_t i = next++; i < refs_.size(); i = next++) {
+      Lent& lent = parts_[i % parts_.size()].planes[i / parts_.size()];
+      if (lent.segment.empty()) continue;
+      const absl::Status status = refs_[i].count > 0 ? CommitPlane(refs_[i], &lent)
+                                                     : absl::FailedPreconditionError("Commit needs a Copy before it");
+      std::lock_guard lock(mutex);
+      if (error.ok()) error = status;
+      if (!error.ok()) return;
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (size_t i = 1; i < std::min(kCommitThreads, refs_.size()); ++i) threads.emplace_back(work);
+  work();
+  threads.clear();
+  return error;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, int generation, int step, int64_t total,
+absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
                                                           const std::vector<ShardRange>& ranges) {
-  auto staged = std::make_unique<Staged>(core, generation, step, total);
+  auto staged = std::make_unique<Staged>(core, snapshot);
   if (absl::Status status = staged->Reserve(ranges); !status.ok()) return status;
   return staged;
 }

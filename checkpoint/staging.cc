@@ -1,5 +1,8 @@
 #include "checkpoint/staging.h"
 
+#include <cstdlib>
+#include <iterator>
+#include <random>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -8,14 +11,44 @@
 #include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
+namespace {
+
+// Sizes that differ by less than one part in so many count as equal: plane 1 is shrunk to what it needed.
+constexpr int64_t kSizeTolerance = 16;
+
+std::string RandomToken() {
+  std::random_device random;
+  return absl::StrCat(absl::Hex(random(), absl::kZeroPad8));
+}
+
+// One look at a process, however many segments it has.
+class Living {
+ public:
+  bool Has(const common::ProcessIdentity& process) {
+    auto [seen, is_new] = alive_.try_emplace({process.pid, process.start_time_ticks}, false);
+    if (is_new) seen->second = process.Alive();
+    return seen->second;
+  }
+
+ private:
+  std::map<std::pair<pid_t, uint64_t>, bool> alive_;
+};
+
+}  // namespace
 
 Staging::Staging(std::string folder, std::string prefix, int64_t limit)
-    : folder_(std::move(folder)), prefix_(std::move(prefix)), limit_(limit) {}
+    : folder_(std::move(folder)), prefix_(std::move(prefix)), limit_(limit), incarnation_(RandomToken()) {}
 
 Staging::~Staging() {
-  std::map<std::string, std::shared_ptr<const Segment>> last;
-  std::lock_guard lock(mutex_);
-  last.swap(segments_);
+  std::map<std::string, Held> last;
+  Retired retired;
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+    last.swap(segments_);
+    while (!idle_.empty()) Retire(idle_.begin(), &retired);
+  }
+  Remove(retired);
 }
 
 absl::StatusOr<int> Staging::RemoveLeftovers() {
@@ -30,10 +63,49 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
   return removed;
 }
 
-void Staging::Forget(const std::string& path, int64_t bytes) {
-  common::RemoveSharedMemory(path).IgnoreError();
-  std::lock_guard lock(mutex_);
-  bytes_ -= bytes;
+// The last pointer to a segment has gone.
+void Staging::Return(const std::string& name, const std::string& path, int64_t bytes, const SegmentOwner& owner) {
+  const bool alive = owner.process.Alive();
+  Retired retired;
+  {
+    std::lock_guard lock(mutex_);
+    idle_.push_back({name, path, bytes, owner});
+    if (!alive || ending_) Retire(std::prev(idle_.end()), &retired);
+  }
+  Remove(retired);
+}
+
+void Staging::Retire(std::list<Idle>::iterator idle, Retired* retired) {
+  bytes_ -= idle->bytes;
+  retired->push_back(std::move(*idle));
+  idle_.erase(idle);
+}
+
+void Staging::Remove(const Retired& retired) {
+  for (const Idle& idle : retired) common::RemoveSharedMemory(idle.path).IgnoreError();
+}
+
+// One of the owner's that has about that size. Where there is none, those of its earlier generations are of no use.
+std::optional<Staging::Idle> Staging::TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired) {
+  for (auto at = idle_.begin(); at != idle_.end(); ++at) {
+    if (at->owner.process != owner.process || std::abs(at->bytes - bytes) > bytes / kSizeTolerance) continue;
+    if (bytes - at->bytes > limit_ - bytes_) continue;
+    Idle idle = std::move(*at);
+    idle_.erase(at);
+    bytes_ += bytes - idle.bytes;
+    return idle;
+  }
+  for (auto at = idle_.begin(); at != idle_.end();) {
+    const auto next = std::next(at);
+    if (at->owner.process == owner.process && at->owner.generation < owner.generation) Retire(at, retired);
+    at = next;
+  }
+  return std::nullopt;
+}
+
+bool Staging::MakeRoom(int64_t bytes, Retired* retired) {
+  while (bytes > limit_ - bytes_ && !idle_.empty()) Retire(idle_.begin(), retired);
+  return bytes <= limit_ - bytes_;
 }
 
 absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const SegmentOwner& owner, int64_t bytes) {
@@ -44,21 +116,36 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
                      " does not run here: trainer and checkpoint service must share one process namespace"));
   }
   RemoveOfDead();
+  std::optional<Idle> idle;
   std::string name;
+  Retired retired;
   {
     std::lock_guard lock(mutex_);
-    if (bytes > limit_ - bytes_) {
-      return absl::ResourceExhaustedError(absl::StrCat("staging memory: ", bytes, " bytes asked for, ", bytes_, " of ",
-                                                       limit_, " in use: raise --memory-limit"));
+    idle = TakeIdle(owner, bytes, &retired);
+    if (idle.has_value()) {
+      name = idle->name;
+    } else if (MakeRoom(bytes, &retired)) {
+      bytes_ += bytes;  // Reserved before the slow part, which runs without the lock.
+      name = absl::StrCat(prefix_, incarnation_, "-", next_++);
     }
-    bytes_ += bytes;  // Reserved before the slow part, which runs without the lock.
-    name = absl::StrCat(prefix_, next_++);
+  }
+  Remove(retired);
+  if (name.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat("staging memory: ", bytes, " bytes asked for, ", this->bytes(),
+                                                     " of ", limit_, " in use: raise --memory-limit"));
   }
   const std::string path = folder_ + "/" + name;
-  auto segment = std::make_shared<const Segment>(name, path, bytes, owner, [=, this] { Forget(path, bytes); });
-  if (absl::Status status = common::CreateSharedMemory(path, static_cast<size_t>(bytes)); !status.ok()) return status;
+  const absl::Status status = idle.has_value() ? common::ResizeSharedMemory(path, static_cast<size_t>(bytes))
+                                               : common::CreateSharedMemory(path, static_cast<size_t>(bytes));
+  if (!status.ok() && idle.has_value()) Remove({*idle});
   std::lock_guard lock(mutex_);
-  segments_[name] = segment;
+  if (!status.ok()) {
+    bytes_ -= bytes;
+    return status;
+  }
+  auto segment = std::make_shared<const Segment>(name, path, bytes, owner,
+                                                 [=, this](int64_t left) { Return(name, path, left, owner); });
+  segments_[name] = {segment, owner.process};
   return segment;
 }
 
@@ -69,45 +156,82 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Find(const Segm
   if (found == segments_.end()) {
     return absl::NotFoundError("the segment is not known: it was released, or the service was restarted");
   }
-  const SegmentOwner& its = found->second->owner;
+  const SegmentOwner& its = found->second.segment->owner;
   if (its.process != owner.process || its.job_uid != owner.job_uid || its.generation != owner.generation) {
     return absl::PermissionDeniedError("the segment belongs to another process, job or generation");
   }
-  return found->second;
+  return found->second.segment;
+}
+
+absl::Status Staging::Shrink(const Segment& segment, int64_t bytes) {
+  std::lock_guard lock(mutex_);
+  const int64_t surplus = segment.bytes() - bytes;
+  if (bytes < 1 || surplus < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a segment of ", segment.bytes(), " bytes cannot be shrunk to ", bytes));
+  }
+  if (surplus == 0) return absl::OkStatus();
+  absl::Status status = common::ResizeSharedMemory(segment.path, static_cast<size_t>(bytes));
+  if (!status.ok()) return status;
+  segment.bytes_ = bytes;
+  bytes_ -= surplus;
+  return absl::OkStatus();
+}
+
+std::string Staging::Share(const SegmentOwner& reader, std::shared_ptr<const Segment> segment) {
+  std::lock_guard lock(mutex_);
+  const std::string name = absl::StrCat("shared-", incarnation_, "-", next_++);
+  segments_[name] = {std::move(segment), reader.process};
+  return name;
 }
 
 void Staging::Release(const SegmentOwner& owner, const std::vector<std::string>& names) {
-  std::vector<std::shared_ptr<const Segment>> released;  // Destroyed without the lock.
+  std::vector<Held> released;  // Destroyed without the lock.
   std::lock_guard lock(mutex_);
   for (const std::string& name : names) {
     const auto found = segments_.find(name);
-    if (found == segments_.end() || found->second->owner.process != owner.process) continue;
+    if (found == segments_.end() || found->second.holder != owner.process) continue;
     released.push_back(std::move(found->second));
     segments_.erase(found);
   }
 }
 
 int Staging::RemoveOfDead() {
-  std::vector<std::shared_ptr<const Segment>> dead;
-  std::map<std::pair<pid_t, uint64_t>, bool> alive;  // One look a process.
-  std::lock_guard lock(mutex_);
-  for (auto at = segments_.begin(); at != segments_.end();) {
-    const common::ProcessIdentity& process = at->second->owner.process;
-    auto [seen, is_new] = alive.try_emplace({process.pid, process.start_time_ticks}, false);
-    if (is_new) seen->second = process.Alive();
-    if (seen->second) {
-      ++at;
-      continue;
+  std::vector<Held> dead;
+  Retired retired;
+  Living living;
+  int removed = 0;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto at = segments_.begin(); at != segments_.end();) {
+      if (living.Has(at->second.holder)) {
+        ++at;
+        continue;
+      }
+      dead.push_back(std::move(at->second));
+      at = segments_.erase(at);
     }
-    dead.push_back(std::move(at->second));
-    at = segments_.erase(at);
+    for (auto at = idle_.begin(); at != idle_.end();) {
+      const auto next = std::next(at);
+      if (!living.Has(at->owner.process)) Retire(at, &retired);
+      at = next;
+    }
+    removed = static_cast<int>(dead.size() + retired.size());
   }
-  return static_cast<int>(dead.size());
+  Remove(retired);
+  return removed;
 }
 
 int64_t Staging::bytes() const {
   std::lock_guard lock(mutex_);
   return bytes_;
+}
+
+int64_t Staging::idle_bytes() const {
+  std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const Idle& idle : idle_) bytes += idle.bytes;
+  return bytes;
 }
 
 }  // namespace rekindle::checkpoint

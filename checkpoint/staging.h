@@ -1,15 +1,20 @@
 // Segments of shared memory lent to trainers: bounded in all, pre-faulted, each of one owner.
 //
-// A segment goes when it is released, when its owner is known dead, or with this object. Memory that is still in use
-// by a call (a held pointer) is counted and kept until that call ends. Thread-safe.
+// A segment is given back when it is released, when its owner is known dead, or with this object; memory that is still
+// in use (a held pointer: a call, a tier, a reader) is counted and kept until then. What a living process gave back
+// lies idle for it, and for it alone: new pages cost several times what filling them does. Idle memory gives way to
+// whatever needs room. Thread-safe.
 #ifndef REKINDLE_CHECKPOINT_STAGING_H_
 #define REKINDLE_CHECKPOINT_STAGING_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,19 +34,24 @@ struct SegmentOwner {
 class Staging {
  public:
   // Removes its file and gives the bytes back when the last pointer to it goes.
-  struct Segment {
-    Segment(std::string name, std::string path, int64_t bytes, SegmentOwner owner, std::function<void()> on_gone)
-        : name(std::move(name)), path(std::move(path)), bytes(bytes), owner(std::move(owner)), gone(on_gone) {}
+  class Segment {
+   public:
+    Segment(std::string name, std::string path, int64_t bytes, SegmentOwner owner,
+            std::function<void(int64_t bytes)> on_gone)
+        : name(std::move(name)), path(std::move(path)), owner(std::move(owner)), bytes_(bytes), gone_(on_gone) {}
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
-    ~Segment() { gone(); }
+    ~Segment() { gone_(bytes_); }
+
     const std::string name;
     const std::string path;
-    const int64_t bytes;
     const SegmentOwner owner;
+    int64_t bytes() const { return bytes_; }  // Of its file.
 
    private:
-    const std::function<void()> gone;
+    friend class Staging;
+    mutable std::atomic<int64_t> bytes_;
+    const std::function<void(int64_t bytes)> gone_;
   };
 
   // Segments are `folder`/`prefix`..., at most `limit` bytes in all.
@@ -52,27 +62,53 @@ class Staging {
   // Removes what an earlier process with this prefix left; nothing else. Before the first Open. Returns how many.
   absl::StatusOr<int> RemoveLeftovers();
 
-  // RESOURCE_EXHAUSTED when the limit or the folder has no room, FAILED_PRECONDITION when the owner does not run.
+  // Its bytes are undefined. RESOURCE_EXHAUSTED when the limit or the folder has no room, FAILED_PRECONDITION when the
+  // owner does not run.
   absl::StatusOr<std::shared_ptr<const Segment>> Open(const SegmentOwner& owner, int64_t bytes);
   // NOT_FOUND (it was released, or an earlier service's), PERMISSION_DENIED when another process owns it.
   absl::StatusOr<std::shared_ptr<const Segment>> Find(const SegmentOwner& owner, const std::string& name) const;
+  // Gives back what lies behind the segment's first `bytes` (1 to its size).
+  absl::Status Shrink(const Segment& segment, int64_t bytes);
+  // Holds `segment` for `reader` until it releases the name that is returned, or is known dead.
+  std::string Share(const SegmentOwner& reader, std::shared_ptr<const Segment> segment);
   // Unknown and foreign ones are ignored.
   void Release(const SegmentOwner& owner, const std::vector<std::string>& names);
-  // Removes segments whose owner has ended. Returns how many.
+  // Takes back what processes that have ended held. Returns how many segments.
   int RemoveOfDead();
 
-  int64_t bytes() const;
+  int64_t bytes() const;  // All there is, idle memory included.
+  int64_t idle_bytes() const;
 
  private:
-  void Forget(const std::string& path, int64_t bytes);
+  struct Held {
+    std::shared_ptr<const Segment> segment;
+    common::ProcessIdentity holder;
+  };
+  struct Idle {
+    std::string name;
+    std::string path;
+    int64_t bytes = 0;
+    SegmentOwner owner;
+  };
+  using Retired = std::vector<Idle>;  // To be removed without the lock.
+
+  void Return(const std::string& name, const std::string& path, int64_t bytes, const SegmentOwner& owner);
+  // All three REQUIRE: mutex_ held.
+  std::optional<Idle> TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired);
+  bool MakeRoom(int64_t bytes, Retired* retired);
+  void Retire(std::list<Idle>::iterator idle, Retired* retired);
+  static void Remove(const Retired& retired);
 
   const std::string folder_;
   const std::string prefix_;
   const int64_t limit_;
+  const std::string incarnation_;  // In every name: one of an earlier service means nothing to this one.
   mutable std::mutex mutex_;
   int64_t bytes_ = 0;
   int64_t next_ = 0;
-  std::map<std::string, std::shared_ptr<const Segment>> segments_;
+  bool ending_ = false;
+  std::map<std::string, Held> segments_;
+  std::list<Idle> idle_;  // Longest idle first.
 };
 
 }  // namespace rekindle::checkpoint

@@ -1,19 +1,10 @@
-// How the flat training state is cut into shards, and a shard's bytes in format 1: a safetensors file with the F32
-// tensors "weights", "first_moment" and "second_moment" of one range of elements. planes.h has format 2.
-//
-// A shard holds neither step nor generation: equal content has an equal name, so a repeated upload finds it there
-// (the manifest says to which step it belongs). Pure functions, torch-free; thread-safe.
+// How the flat training state is cut into shards; planes.h has a shard's bytes. Pure functions, torch-free;
+// thread-safe.
 #ifndef REKINDLE_CHECKPOINT_STATE_SHARDS_H_
 #define REKINDLE_CHECKPOINT_STATE_SHARDS_H_
 
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <string>
 #include <vector>
-
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace rekindle::checkpoint {
 
@@ -56,16 +47,6 @@ std::vector<ShardRange> CutShards(int64_t total, int ranks);
 bool IsInside(const ShardRange& range, int64_t total);
 // Those of `rank`.
 std::vector<ShardRange> ShardsOf(const std::vector<ShardRange>& shards, int rank);
-
-// Size of the file that WriteShard makes.
-int64_t ShardBytes(int64_t total, const ShardRange& range);
-// Fills `out`, which has exactly ShardBytes, in one pass of copy and hash. Returns the XXH3-128 of it, in hex.
-// INVALID_ARGUMENT for a range outside of the state or a wrong size.
-absl::StatusOr<std::string> WriteShard(const StateView& state, const ShardRange& range, std::span<uint8_t> out);
-// Copies a shard's elements to their range in `state` and returns that range (index, count and owner are 0).
-// Any number of writers: a reader reads all shards. Nothing is written unless the whole shard is well-formed and of
-// a state of the same total: INVALID_ARGUMENT otherwise.
-absl::StatusOr<ShardRange> ReadShard(std::span<const uint8_t> shard, const MutableState& state);
 
 }  // namespace rekindle::checkpoint
 

@@ -1,10 +1,12 @@
 #include "checkpoint/store.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "checkpoint/store_files.h"
 #include "common/hash.h"
 
@@ -26,6 +28,10 @@ absl::Status CheckRef(const ShardRef& ref) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError("a shard must be named by its XXH3-128 in hex and have 1 byte to 64 MiB");
+}
+
+std::string Describe(const ShardRef& ref) {
+  return absl::StrCat("plane ", ref.plane, " of shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
 }
 
 absl::Status Annotate(const absl::Status& status, const std::string& what) {
@@ -64,8 +70,7 @@ absl::StatusOr<std::vector<ManifestName>> Store::Names(const std::string& job_ui
 bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
   const std::string path = Shards(job_uid) + "/" + ref.name;
   const auto info = backend_->Stat(path);
-  // Touched first: a collection that runs now takes it for new. Its folder is synced since the process that renamed it
-  // may have died before doing so.
+  // Touched first: a collection that runs now takes it for new.
   if (!info.ok() || info->size != ref.bytes || !backend_->Touch(path).ok()) return false;
   if (backend_->IsVerified(path)) return true;
   const bool whole = ReadShard(job_uid, ref, [](int64_t, const void*, size_t) { return absl::OkStatus(); }).ok();
@@ -84,7 +89,6 @@ absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const commo
       return status;
     }
   }
-  if (absl::Status status = backend_->Settle(folder); !status.ok()) return status;
   return ref;
 }
 
@@ -102,13 +106,33 @@ absl::Status Store::CheckPresent(const std::string& job_uid, const Manifest& man
   for (size_t i = 0; i < names.size(); ++i) {
     const ShardRef& ref = manifest.shards[i];
     const auto& info = (*infos)[i];
-    const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+    const std::string what = Describe(ref);
     if (!info.ok()) return absl::NotFoundError(what + " is not in the store");
     if (info->size != ref.bytes) {
       return absl::DataLossError(absl::StrCat(what, " has ", info->size, " bytes instead of ", ref.bytes));
     }
   }
   return absl::OkStatus();
+}
+
+// After the manifest is there, see RemoveOrphans.
+absl::Status Store::CheckSpared(const Manifest& manifest) {
+  const auto lists = backend_->List(Condemned(manifest.job_uid));
+  if (!lists.ok()) return lists.status();
+  for (const std::string& list : *lists) {
+    if (backend_->IsUnfinished(list)) continue;
+    const auto text = backend_->ReadAll(Condemned(manifest.job_uid) + "/" + list, kMaxManifestBytes);
+    if (absl::IsNotFound(text.status())) continue;  // Its collection is over.
+    if (!text.ok()) return text.status();
+    const std::vector<std::string> names = absl::StrSplit(*text, '\n');
+    const std::set<std::string> condemned(names.begin(), names.end());
+    for (const ShardRef& ref : manifest.shards) {
+      if (condemned.contains(ref.name)) {
+        return absl::AbortedError(Describe(ref) + " is being collected by another process");
+      }
+    }
+  }
+  return CheckPresent(manifest.job_uid, manifest);
 }
 
 absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
@@ -119,12 +143,36 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
     return absl::FailedPreconditionError(
         absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
   }
+  return WriteManifest(manifest);
+}
+
+absl::StatusOr<std::string> Store::PutCopiedManifest(const Manifest& manifest) {
+  if (absl::Status status = Validate(manifest); !status.ok()) return status;
+  return WriteManifest(manifest);
+}
+
+absl::StatusOr<bool> Store::HasCopy(const Manifest& manifest) {
+  const auto here = ReadManifest(manifest.job_uid, FormatName(NameOf(manifest)));
+  if (IsBroken(here.status())) return false;
+  if (!here.ok()) return here.status();
+  const absl::Status present = CheckPresent(manifest.job_uid, manifest);
+  if (!present.ok() && !IsBroken(present)) return present;
+  return present.ok() && *here == manifest;
+}
+
+absl::StatusOr<std::string> Store::WriteManifest(const Manifest& manifest) {
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
-  // Another process may have renamed a shard and not synced its name yet: a durable manifest must not precede it.
+  // Shards were renamed, by any process, and their names not synced: a durable manifest must not precede them.
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));
   const std::string path = absl::StrCat(Manifests(manifest.job_uid), "/", name, kManifestSuffix);
+  const bool is_new = absl::IsNotFound(backend_->Stat(path).status());
   if (absl::Status status = backend_->Put(path, EncodeManifest(manifest)); !status.ok()) return status;
+  if (absl::Status status = CheckSpared(manifest); !status.ok()) {
+    // One that was there before may be whole.
+    if (is_new && (absl::IsAborted(status) || absl::IsNotFound(status))) backend_->Remove(path).IgnoreError();
+    return status;
+  }
   return name;
 }
 
@@ -146,7 +194,7 @@ absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const s
 absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink) {
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
-  const std::string what = absl::StrCat("shard ", ref.index, " of ", ref.count, " (", ref.name, ")");
+  const std::string what = Describe(ref);
   common::Hasher hasher;
   const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, 0, ref.bytes,
                                            [&](int64_t offset, const void* data, size_t bytes) {
@@ -178,7 +226,7 @@ absl::Status Store::Verify(const std::string& job_uid, const std::string& name, 
   return VerifyShards(job_uid, *manifest, progress);
 }
 
-absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
+absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid, const Look& look) {
   Newest newest;
   std::vector<std::string> foreign;
   const auto names = Names(job_uid, &foreign);
@@ -188,7 +236,10 @@ absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid) {
   for (const ManifestName& parsed : *names) {
     const std::string name = FormatName(parsed);
     auto manifest = ReadManifest(job_uid, name);
-    const absl::Status status = manifest.ok() ? VerifyShards(job_uid, *manifest, nullptr) : manifest.status();
+    absl::Status status = manifest.ok() ? CheckPlanes(*manifest, look) : manifest.status();
+    if (status.ok()) {
+      status = look.verify ? VerifyShards(job_uid, *manifest, nullptr) : CheckPresent(job_uid, *manifest);
+    }
     if (status.ok()) {
       newest.found = true;
       newest.name = name;

@@ -3,8 +3,11 @@
 //
 //   <root>/<job uid>/shards/<xxh3-128>.safetensors
 //   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
+//   <root>/<job uid>/pins/<generation>-<step>-<writer>       pinned: never collected
+//   <root>/<job uid>/removed/<manifest's name>               its copy while a collection decides (store_collect.cc)
 //   <either>.tmp-...   unfinished, in a folder only; never read, collected after the grace
 //   <shard>.used       put again at the time of this object, in a bucket only
+//   <root>/<job uid>/condemned/<unique>     names of shards that a collection is removing
 //
 // Many processes may use one root at the same time; nothing here relies on locks. Job uids, shard and manifest names
 // are checked before they become paths (INVALID_ARGUMENT), so nothing outside of the root is ever touched.
@@ -16,12 +19,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/retention.h"
 #include "checkpoint/store_backend.h"
 #include "common/file.h"
 
@@ -35,8 +40,14 @@ struct StoredCheckpoint {
   std::string problem;  // Empty: the manifest is sound and every shard there, with its size. (Content: Verify.)
 };
 
+struct Pin {
+  std::string why;
+  double when = 0;  // Unix seconds.
+};
+
 struct Collected {
-  std::vector<std::string> manifests;
+  std::vector<Verdict> verdicts;       // Of every checkpoint, newest first.
+  std::vector<std::string> manifests;  // Of them, those that went.
   int shards = 0;
   int temporary = 0;
   int64_t bytes = 0;
@@ -53,19 +64,20 @@ class Store {
   // In a folder; `fs` must outlive it.
   Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
-  // Copies `bytes` of `source` to the shard named `xxh3` and returns when it is durable; at once when it is there and
-  // whole. Hashes what it writes, so a source that changes meanwhile is DATA_LOSS and never gets the name.
-  // The ref's generation, index and count are the caller's to fill in.
+  // Copies `bytes` of `source` to the shard named `xxh3` and returns when they are durable (their name is so with the
+  // manifest); at once when it is there and whole. Hashes what it writes, so a source that changes meanwhile is
+  // DATA_LOSS and never gets the name. The ref's generation, index and count are the caller's to fill in.
   absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
                                     const std::string& xxh3);
 
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
-  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation.
+  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation. ABORTED: another process
+  // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
-  // Every shard read and hashed, from the newest manifest down to the first that is whole. An error only when the
-  // store itself cannot be listed: "none" is never said of a store that could not be read.
-  absl::StatusOr<Newest> FindNewest(const std::string& job_uid);
+  // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
+  // be listed: "none" is never said of a store that could not be read.
+  absl::StatusOr<Newest> FindNewest(const std::string& job_uid, const Look& look = {.verify = true});
 
   // By size only.
   bool Contains(const std::string& job_uid, const ShardRef& ref);
@@ -87,24 +99,64 @@ class Store {
   using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;
   absl::Status Verify(const std::string& job_uid, const std::string& name, const Progress& progress = nullptr);
 
-  // Keeps the newest `keep_last` (>= 1) checkpoints that are there in full, and everything newer; removes older ones,
-  // the shards that only those named, and unnamed shards and temporary files older than the grace. Files with foreign
-  // names are left alone. `now` is Unix time. For the current committer only, after its PutManifest.
-  absl::StatusOr<Collected> Collect(const std::string& job_uid, int keep_last, double now);
+  // As PutManifest, of a checkpoint that has been complete elsewhere: it may be older than what is here.
+  absl::StatusOr<std::string> PutCopiedManifest(const Manifest& manifest);
+  // Whether this very manifest is here, and every shard of it with its size.
+  absl::StatusOr<bool> HasCopy(const Manifest& manifest);
+
+  // A pinned checkpoint is never collected, whoever else works on the store: NOT_FOUND or DATA_LOSS when it is not
+  // whole (by sizes) after the pin was written, which is then taken back. Pinning again replaces the reason.
+  absl::Status PutPin(const std::string& job_uid, const std::string& name, const Pin& pin);
+  // OK when there is none.
+  absl::Status RemovePin(const std::string& job_uid, const std::string& name);
+  // Names of pinned checkpoints, whether these are there or not.
+  absl::StatusOr<std::set<std::string>> Pinned(const std::string& job_uid);
+  // NOT_FOUND; a pin that cannot be read has no reason and is one all the same.
+  absl::StatusOr<Pin> ReadPin(const std::string& job_uid, const std::string& name);
+
+  // What `retention` and the pins keep stays, as do files with foreign names. The rest goes: manifests, the shards that
+  // only those named, and unnamed shards and temporary files older than the grace. `now` is Unix time. Safe beside a
+  // writer, beside who pins and beside another collection, as long as these take less than the grace.
+  // What is due to be archived goes when `archive` has it whole; without `archive` it stays.
+  struct CollectOptions {
+    Store* archive = nullptr;
+    bool dry_run = false;  // Only tell what would go.
+  };
+  absl::StatusOr<Collected> Collect(const std::string& job_uid, const Retention& retention, double now,
+                                    const CollectOptions& options);
+  absl::StatusOr<Collected> Collect(const std::string& job_uid, const Retention& retention, double now) {
+    return Collect(job_uid, retention, now, CollectOptions());
+  }
+  // The named checkpoints and the shards that only they name. FAILED_PRECONDITION, and nothing is done, for one that is
+  // pinned, or the newest that is whole, unless by `force`; NOT_FOUND.
+  absl::StatusOr<Collected> Remove(const std::string& job_uid, const std::vector<std::string>& names, bool force,
+                                   double now);
 
  private:
   static std::string Shards(const std::string& job_uid) { return job_uid + "/shards"; }
   static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
+  static std::string Pins(const std::string& job_uid) { return job_uid + "/pins"; }
+  static std::string Removed(const std::string& job_uid) { return job_uid + "/removed"; }
+  static std::string Condemned(const std::string& job_uid) { return job_uid + "/condemned"; }
 
   // Newest first; `foreign` gets what has no checkpoint's name.
   absl::StatusOr<std::vector<ManifestName>> Names(const std::string& job_uid, std::vector<std::string>* foreign);
   bool IsThere(const std::string& job_uid, const ShardRef& ref);
   absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
+  absl::Status CheckSpared(const Manifest& manifest);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
-  absl::Status RemoveManifests(const std::string& job_uid, const std::vector<StoredCheckpoint>& drop, Collected* done);
-  absl::Status RemoveOrphans(const std::string& job_uid, const std::vector<StoredCheckpoint>& keep,
-                             const std::vector<StoredCheckpoint>& drop, double now, Collected* done);
-  absl::Status RemoveUnfinished(const std::string& folder, double now, Collected* done);
+  absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
+
+  // A collection on its way (store_collect.cc).
+  struct Sweep;
+  absl::Status Recover(const std::string& job_uid);
+  absl::Status RemoveManifests(Sweep& sweep);
+  absl::Status PutBackPinned(Sweep& sweep);
+  absl::Status FindOrphans(Sweep& sweep);
+  absl::StatusOr<std::set<std::string>> NamedSince(const Sweep& sweep);
+  absl::Status RemoveOrphans(Sweep& sweep);
+  absl::Status RemoveOld(const std::string& folder, const std::function<bool(const std::string&)>& which, Sweep& sweep);
+  absl::Status Run(Sweep& sweep);
 
   std::shared_ptr<StoreBackend> backend_;
   double grace_seconds_;

@@ -24,7 +24,7 @@ class StoreDamageTest : public ::testing::Test {
     for (const std::string& file : fs_.Files()) {
       if (std::find(before.begin(), before.end(), file) == before.end()) files_.push_back(file);
     }
-    ASSERT_THAT(files_, SizeIs(3));  // Two shards and a manifest.
+    ASSERT_THAT(files_, SizeIs(5));  // Two planes of two shards, and a manifest.
   }
 
   void ExpectOlderIsFound(const std::string& what, const std::string& skipped_name = "1-20-w0") {
@@ -79,10 +79,13 @@ TEST_F(StoreDamageTest, EveryTruncationAndEveryExtension) {
 }
 
 TEST_F(StoreDamageTest, ShardsSwapped) {
-  const std::string first = fs_.Get(files_[1]), second = fs_.Get(files_[2]);
+  const Manifest manifest = store_.ReadManifest("job", "1-20-w0").value();
+  const std::string paths[] = {"/store/job/shards/" + manifest.shards[0].name,
+                               "/store/job/shards/" + manifest.shards[2].name};
+  const std::string first = fs_.Get(paths[0]), second = fs_.Get(paths[1]);
   ASSERT_EQ(first.size(), second.size());
-  fs_.Put(files_[1], second);
-  fs_.Put(files_[2], first);
+  fs_.Put(paths[0], second);
+  fs_.Put(paths[1], first);
   ExpectOlderIsFound("swapped");
 }
 

@@ -8,20 +8,20 @@
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr size_t kPiece = 1 << 20;
+constexpr int64_t kPiece = 1 << 20;
 
 }  // namespace
 
 absl::Status ForPieces(const common::ReadableFile& source, int64_t offset, int64_t bytes,
                        const StoreBackend::Sink& sink) {
-  std::vector<uint8_t> piece(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
+  const common::Blocks piece = common::NewBlocks(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
   const int64_t end = offset + bytes;
-  for (int64_t at = offset; at < end; at += static_cast<int64_t>(piece.size())) {
-    const size_t want = static_cast<size_t>(std::min<int64_t>(piece.size(), end - at));
-    const auto got = source.ReadAt(at, piece.data(), want);
+  for (int64_t at = offset; at < end; at += kPiece) {
+    const size_t want = static_cast<size_t>(std::min<int64_t>(kPiece, end - at));
+    const auto got = source.ReadAt(at, piece.get(), want);
     if (!got.ok()) return got.status();
     if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", end, " bytes"));
-    if (absl::Status status = sink(at, piece.data(), want); !status.ok()) return status;
+    if (absl::Status status = sink(at, piece.get(), want); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

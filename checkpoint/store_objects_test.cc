@@ -84,8 +84,8 @@ TEST_F(StoreObjectsTest, ShardsThatAreThereAreNotSentAgain) {
   const auto sent = [&] { return bucket_->objects.size(); };
   const size_t before = sent();
   ASSERT_TRUE(Save(store_, "job", 2, 10, State(10)).ok());
-  EXPECT_EQ(Count(".safetensors"), 2);
-  EXPECT_EQ(sent(), before + 3);  // A manifest, and two marks of use.
+  EXPECT_EQ(Count(".safetensors"), 4);
+  EXPECT_EQ(sent(), before + 5);  // A manifest, and four marks of use.
   // Another process reads them once before it trusts them, then no more.
   Store other = Reopen();
   const int first = CallsOf([&] { ASSERT_TRUE(Save(other, "job", 3, 10, State(10)).ok()); });
@@ -118,14 +118,14 @@ TEST_F(StoreObjectsTest, CollectsWithItsMarks) {
   bucket_->now += 10;
   SaveSteps({});
   ASSERT_TRUE(Save(store_, "job", 3, 20, State(20)).ok());
-  const auto collected = store_.Collect("job", 1, bucket_->now);
+  const auto collected = store_.Collect("job", {.keep_last = 1}, bucket_->now);
   ASSERT_TRUE(collected.ok()) << collected.status();
   // Marked in the second in which the last dropped manifest was written: kept until the grace is over.
   EXPECT_EQ(collected->manifests.size(), 2u);
   EXPECT_EQ(collected->shards, 0);
   bucket_->now += kGrace + 10;
-  ASSERT_TRUE(store_.Collect("job", 1, bucket_->now).ok());
-  EXPECT_EQ(Count(".safetensors"), 2);
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, bucket_->now).ok());
+  EXPECT_EQ(Count(".safetensors"), 4);
   EXPECT_EQ(Count(".used"), 0);
   EXPECT_EQ(store_.FindNewest("job")->name, "3-20-w0");
 }
@@ -133,7 +133,7 @@ TEST_F(StoreObjectsTest, CollectsWithItsMarks) {
 TEST_F(StoreObjectsTest, WhatIsPutAgainDuringACollectionStays) {
   SaveSteps({10, 20});
   const auto again = PutShards(store_, "job", 2, 30, State(10), 2);
-  ASSERT_TRUE(store_.Collect("job", 1, bucket_->now).ok());
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, bucket_->now).ok());
   ASSERT_TRUE(store_.PutManifest(*again).ok());
   EXPECT_EQ(store_.FindNewest("job")->name, "2-30-w0");
   EXPECT_THAT(store_.FindNewest("job")->skipped, IsEmpty());
@@ -143,7 +143,7 @@ TEST_F(StoreObjectsTest, AMarkThatLostItsShardIsCollected) {
   SaveSteps({10});
   bucket_->objects["root/job/shards/" + std::string(32, 'a') + ".safetensors.used"] = {"used\n", bucket_->now};
   bucket_->now += kGrace + 1;
-  const auto collected = store_.Collect("job", 1, bucket_->now);
+  const auto collected = store_.Collect("job", {.keep_last = 1}, bucket_->now);
   ASSERT_TRUE(collected.ok());
   EXPECT_EQ(collected->temporary, 1);
   EXPECT_EQ(Count(".used"), 0);
@@ -153,7 +153,7 @@ TEST_F(StoreObjectsTest, AStoreThatCannotBeReadIsAnErrorNotEmpty) {
   SaveSteps({10});
   bucket_->errors.assign(1000, absl::PermissionDeniedError("403"));
   EXPECT_TRUE(absl::IsPermissionDenied(store_.FindNewest("job").status()));
-  EXPECT_TRUE(absl::IsPermissionDenied(store_.Collect("job", 1, bucket_->now).status()));
+  EXPECT_TRUE(absl::IsPermissionDenied(store_.Collect("job", {.keep_last = 1}, bucket_->now).status()));
   bucket_->errors.clear();
   EXPECT_TRUE(store_.FindNewest("job")->found);
 }

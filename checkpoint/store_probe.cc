@@ -1,39 +1,30 @@
-// Drives a store by its URI, for tests against real servers: a JSON command a line on stdin, a JSON answer a line on
-// stdout. Not installed.
+// Drives a store by its URI, for tests against real servers (probe.h). Not installed.
 //
 //   {"do": "save", "step": 10, "elements": 4000000, "shards": 2}    {"do": "newest"}    {"do": "load"}
-//   {"do": "collect", "keep": 1, "now": 1e9}    {"do": "list"}    {"do": "jobs"}
-// Each answer has code, message, seconds.
-#include <cmath>
-#include <cstdio>
+//   {"do": "collect", "keep": 1, "now": 1e9}    {"do": "list"}
+// Each may name a "job".
 #include <cstdlib>
-#include <iostream>
-#include <nlohmann/json.hpp>
+#include <memory>
 #include <string>
 
+#include "checkpoint/probe.h"
 #include "checkpoint/store_uri.h"
-#include "checkpoint/testing.h"
-#include "common/clock.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr char kJob[] = "job";
-
-using Json = nlohmann::json;
-
-TestState StateOf(int step, int64_t elements) { return TestState::Random(elements, static_cast<uint64_t>(step)); }
+std::string JobOf(const Json& command) { return command.value("job", "job"); }
 
 absl::Status DoSave(Store& store, const Json& command, Json& answer) {
   const int step = command.at("step");
-  const auto name = Save(store, kJob, command.value("generation", 1), step, StateOf(step, command.at("elements")),
-                         command.at("shards"));
+  const auto name = Save(store, JobOf(command), command.value("generation", 1), step,
+                         StateOf(step, command.at("elements")), command.at("shards"));
   if (name.ok()) answer["name"] = *name;
   return name.status();
 }
 
 absl::Status DoNewest(Store& store, bool load, const Json& command, Json& answer) {
-  const auto newest = store.FindNewest(kJob);
+  const auto newest = store.FindNewest(JobOf(command));
   if (!newest.ok()) return newest.status();
   answer["found"] = newest->found;
   answer["name"] = newest->name;
@@ -46,8 +37,8 @@ absl::Status DoNewest(Store& store, bool load, const Json& command, Json& answer
   return absl::OkStatus();
 }
 
-absl::Status DoList(Store& store, Json& answer) {
-  const auto listed = store.List(kJob);
+absl::Status DoList(Store& store, const Json& command, Json& answer) {
+  const auto listed = store.List(JobOf(command));
   if (!listed.ok()) return listed.status();
   answer["checkpoints"] = Json::array();
   for (const StoredCheckpoint& c : *listed) {
@@ -60,7 +51,8 @@ absl::Status DoList(Store& store, Json& answer) {
 }
 
 absl::Status DoCollect(Store& store, const Json& command, Json& answer) {
-  const auto collected = store.Collect(kJob, command.at("keep"), command.value("now", common::WallSeconds()));
+  const auto collected =
+      store.Collect(JobOf(command), {.keep_last = command.at("keep")}, command.value("now", common::WallSeconds()));
   if (!collected.ok()) return collected.status();
   answer["manifests"] = collected->manifests;
   answer["shards"] = collected->shards;
@@ -73,24 +65,14 @@ absl::Status Do(StoreOpener& stores, const std::string& uri, const Json& command
   const std::string verb = command.at("do");
   if (verb == "save") return DoSave(*store, command, answer);
   if (verb == "newest" || verb == "load") return DoNewest(*store, verb == "load", command, answer);
-  if (verb == "list") return DoList(*store, answer);
+  if (verb == "list") return DoList(*store, command, answer);
   if (verb == "collect") return DoCollect(*store, command, answer);
   return absl::InvalidArgumentError("unknown command " + verb);
 }
 
 int Run(const std::string& uri, const common::ObjectStoreOptions& options) {
   StoreOpener stores(*common::PosixFileSystem(), options);
-  for (std::string line; std::getline(std::cin, line);) {
-    const Json command = Json::parse(line);
-    Json answer;
-    const double start = common::SteadySeconds();
-    const absl::Status status = Do(stores, uri, command, answer);
-    answer["seconds"] = common::SteadySeconds() - start;
-    answer["code"] = absl::StatusCodeToString(status.code());
-    answer["message"] = std::string(status.message());
-    std::cout << answer.dump() << std::endl;
-  }
-  return 0;
+  return RunProbe([&](const Json& command, Json& answer) { return Do(stores, uri, command, answer); });
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ TEST_F(StoreTest, EmptyStoreHasNothing) {
   EXPECT_EQ(newest->highest_generation, 0);
   EXPECT_THAT(*store_.List("job"), IsEmpty());
   EXPECT_THAT(*store_.ListJobs(), IsEmpty());
-  EXPECT_TRUE(store_.Collect("job", 1, fs_.now()).ok());
+  EXPECT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
 }
 
 TEST_F(StoreTest, SavesFindsAndReads) {
@@ -64,7 +64,7 @@ TEST_F(StoreTest, SavesFindsAndReads) {
   EXPECT_TRUE(
       store_.Verify("job", "1-10-w0", [&](int64_t done, int64_t total) { progress.push_back(100 * done / total); })
           .ok());
-  EXPECT_THAT(progress, ElementsAre(50, 100));
+  EXPECT_THAT(progress, ElementsAre(24, 50, 74, 100));
   EXPECT_TRUE(absl::IsNotFound(store_.Verify("job", "1-30-w0")));
 }
 
@@ -86,21 +86,21 @@ TEST_F(StoreTest, AnOlderGenerationCanNeitherHideNorUndoANewerOne) {
   fs_.Put("/data/store/job/manifests/3-110-w0.json", EncodeManifest(*zombie));
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
   // And what it would collect cannot take the newer one.
-  ASSERT_TRUE(store_.Collect("job", 1, fs_.now()).ok());
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_EQ(store_.FindNewest("job")->name, "4-50-w0");
 }
 
 TEST_F(StoreTest, ManifestNeedsEveryShard) {
   auto manifest = PutShards(store_, "job", 1, 10, State(10), 3);
   ASSERT_TRUE(manifest.ok());
-  const std::string path = "/data/store/job/shards/" + manifest->shards[1].name;
+  const std::string path = "/data/store/job/shards/" + manifest->shards[3].name;
   const std::string content = fs_.Get(path);
   fs_.Put(path, content + "x");
   EXPECT_TRUE(absl::IsDataLoss(store_.PutManifest(*manifest).status()));
   fs_.Erase(path);
   const auto missing = store_.PutManifest(*manifest).status();
   EXPECT_TRUE(absl::IsNotFound(missing));
-  EXPECT_THAT(std::string(missing.message()), HasSubstr("shard 1 of 3"));
+  EXPECT_THAT(std::string(missing.message()), HasSubstr("plane 1 of shard 1 of 3"));
   EXPECT_THAT(Names(), IsEmpty());
   fs_.Put(path, content);
   EXPECT_TRUE(store_.PutManifest(*manifest).ok());
@@ -127,7 +127,7 @@ TEST_F(StoreTest, NothingLeavesTheRoot) {
   for (const char* job : {"..", "a/b", "", ".x", "/etc"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(store_.PutShard(job, source, 3, hash).status())) << job;
     EXPECT_TRUE(absl::IsInvalidArgument(store_.FindNewest(job).status())) << job;
-    EXPECT_TRUE(absl::IsInvalidArgument(store_.Collect(job, 1, 0).status())) << job;
+    EXPECT_TRUE(absl::IsInvalidArgument(store_.Collect(job, {.keep_last = 1}, 0).status())) << job;
   }
   for (const std::string& bad : {std::string("../../etc/passwd"), std::string(32, 'A'), std::string(31, 'a')}) {
     EXPECT_TRUE(absl::IsInvalidArgument(store_.PutShard("job", source, 3, bad).status())) << bad;
@@ -148,7 +148,7 @@ TEST_F(StoreTest, AStoreThatCannotBeReadIsAnErrorNotEmpty) {
   SaveSteps(1, {10});
   fs_.FailAt(0, absl::InternalError("I/O error"), /*for_ever=*/true);
   EXPECT_TRUE(absl::IsInternal(store_.FindNewest("job").status()));
-  EXPECT_TRUE(absl::IsInternal(store_.Collect("job", 1, fs_.now()).status()));
+  EXPECT_TRUE(absl::IsInternal(store_.Collect("job", {.keep_last = 1}, fs_.now()).status()));
   fs_.Heal();
   EXPECT_TRUE(store_.FindNewest("job")->found);
 }
@@ -159,7 +159,7 @@ TEST_F(StoreTest, ForeignFilesAreNamedAndLeftAlone) {
   fs_.Put("/data/store/job/shards/README", "mine");
   EXPECT_THAT(store_.FindNewest("job")->skipped, ElementsAre("notes.txt: not named as a checkpoint"));
   fs_.Advance(10 * kGrace);
-  ASSERT_TRUE(store_.Collect("job", 1, fs_.now()).ok());
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_EQ(fs_.Get("/data/store/job/manifests/notes.txt"), "mine");
   EXPECT_EQ(fs_.Get("/data/store/job/shards/README"), "mine");
 }
@@ -167,22 +167,22 @@ TEST_F(StoreTest, ForeignFilesAreNamedAndLeftAlone) {
 TEST_F(StoreTest, CollectKeepsTheLast) {
   SaveSteps(1, {10, 20, 30, 40});
   ASSERT_TRUE(Save(store_, "job", 1, 50, State(20)).ok());  // Shares its shards with step 20.
-  const auto collected = store_.Collect("job", 2, fs_.now());
+  const auto collected = store_.Collect("job", {.keep_last = 2}, fs_.now());
   ASSERT_TRUE(collected.ok());
   EXPECT_THAT(collected->manifests, ElementsAre("1-30-w0", "1-20-w0", "1-10-w0"));
-  EXPECT_EQ(collected->shards, 4);
+  EXPECT_EQ(collected->shards, 8);
   EXPECT_THAT(Names(), ElementsAre("1-50-w0", "1-40-w0"));
-  EXPECT_EQ(CountShards(), 4);
+  EXPECT_EQ(CountShards(), 8);
   EXPECT_TRUE(store_.Verify("job", "1-50-w0").ok());
   EXPECT_TRUE(store_.Verify("job", "1-40-w0").ok());
-  EXPECT_TRUE(absl::IsInvalidArgument(store_.Collect("job", 0, fs_.now()).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(store_.Collect("job", {.keep_last = -1}, fs_.now()).status()));
 }
 
 TEST_F(StoreTest, BrokenOnesDoNotCountAsKept) {
   SaveSteps(1, {10, 20, 30});
   const std::string newest = "/data/store/job/manifests/1-30-w0.json";
   fs_.Put(newest, fs_.Get(newest).substr(1));
-  ASSERT_TRUE(store_.Collect("job", 1, fs_.now()).ok());
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_THAT(Names(), ElementsAre("1-30-w0", "1-20-w0"));
   EXPECT_EQ(store_.FindNewest("job")->name, "1-20-w0");
 }
@@ -191,7 +191,7 @@ TEST_F(StoreTest, WhatIsOnItsWayIsNotCollected) {
   SaveSteps(1, {10, 20});
   const auto coming = PutShards(store_, "job", 1, 30, State(30), 2);    // New shards.
   const auto repeated = PutShards(store_, "job", 2, 40, State(10), 2);  // Those of step 10, about to be dropped.
-  ASSERT_TRUE(store_.Collect("job", 1, fs_.now()).ok());
+  ASSERT_TRUE(store_.Collect("job", {.keep_last = 1}, fs_.now()).ok());
   EXPECT_THAT(Names(), ElementsAre("1-20-w0"));
   EXPECT_TRUE(store_.PutManifest(*coming).ok());
   EXPECT_TRUE(store_.PutManifest(*repeated).ok());
@@ -203,12 +203,12 @@ TEST_F(StoreTest, LeftoversGoAfterTheGrace) {
   ASSERT_TRUE(PutShards(store_, "job", 1, 20, State(20), 2).ok());  // Never committed.
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/shards/x")).ok());
   ASSERT_TRUE(fs_.Create(common::TemporaryName("/data/store/job/manifests/x")).ok());
-  auto collected = store_.Collect("job", 1, fs_.now() + kGrace / 2);
+  auto collected = store_.Collect("job", {.keep_last = 1}, fs_.now() + kGrace / 2);
   EXPECT_EQ(collected->shards + collected->temporary, 0);
-  collected = store_.Collect("job", 1, fs_.now() + 2 * kGrace);
-  EXPECT_EQ(collected->shards, 2);
+  collected = store_.Collect("job", {.keep_last = 1}, fs_.now() + 2 * kGrace);
+  EXPECT_EQ(collected->shards, 4);
   EXPECT_EQ(collected->temporary, 2);
-  EXPECT_THAT(fs_.Files(), SizeIs(3));
+  EXPECT_THAT(fs_.Files(), SizeIs(5));
   EXPECT_TRUE(store_.Verify("job", "1-10-w0").ok());
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/planes.h"
 #include "checkpoint/state_shards.h"
 #include "checkpoint/store.h"
 
@@ -80,19 +81,25 @@ inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
 
 // Writes all shards and returns the manifest that would commit them.
 inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, int generation, int step,
-                                          const TestState& state, int shards) {
+                                          const TestState& state, int shards, Precision precision = Precision::kExact) {
   Manifest manifest{.job_uid = job, .generation = generation, .step = step, .writer = "w0", .scalars = "{}"};
-  for (const ShardRange& range : SmallShards(state.view().total, shards)) {
-    std::vector<uint8_t> bytes(static_cast<size_t>(ShardBytes(state.view().total, range)));
-    const auto hash = WriteShard(state.view(), range, bytes);
-    if (!hash.ok()) return hash.status();
-    const auto size = static_cast<int64_t>(bytes.size());
-    auto ref = store.PutShard(job, MemorySource(std::move(bytes)), size, *hash);
-    if (!ref.ok()) return ref.status();
-    ref->generation = generation;
-    ref->index = range.index;
-    ref->count = range.count;
-    manifest.shards.push_back(*ref);
+  const int64_t total = state.view().total;
+  for (const ShardRange& range : SmallShards(total, shards)) {
+    const PlaneBytes room = SizeOfPlanes(total, range, precision, range.end - range.begin);
+    std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
+                                     std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
+    const auto written = WritePlanes(state.view(), range, precision, planes[0], planes[1]);
+    if (!written.ok()) return written.status();
+    for (int plane = 0; plane < (precision == Precision::kExact ? 2 : 1); ++plane) {
+      const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+      auto ref = store.PutShard(job, MemorySource(std::move(planes[plane])), one.bytes, one.xxh3);
+      if (!ref.ok()) return ref.status();
+      ref->generation = generation;
+      ref->index = range.index;
+      ref->count = range.count;
+      ref->plane = plane;
+      manifest.shards.push_back(*ref);
+    }
   }
   return manifest;
 }
@@ -106,13 +113,15 @@ inline absl::StatusOr<std::string> Save(Store& store, const std::string& job, in
 
 inline absl::StatusOr<TestState> Load(Store& store, const Manifest& manifest, int64_t total) {
   TestState state(total);
+  std::vector<uint8_t> planes[2];
   for (const ShardRef& ref : manifest.shards) {
-    std::vector<uint8_t> bytes(static_cast<size_t>(ref.bytes));
+    std::vector<uint8_t>& bytes = planes[ref.plane];
+    bytes.resize(static_cast<size_t>(ref.bytes));
     absl::Status status = store.ReadShard(manifest.job_uid, ref, [&](int64_t offset, const void* data, size_t n) {
       std::memcpy(bytes.data() + offset, data, n);
       return absl::OkStatus();
     });
-    if (status.ok()) status = ReadShard(bytes, state.writable()).status();
+    if (status.ok() && ref.plane == 1) status = ReadPlanes(planes[0], planes[1], state.writable()).status();
     if (!status.ok()) return status;
   }
   return state;

@@ -54,7 +54,7 @@ void Tiers::CopyLoop(std::stop_token stop) {
     queue_.pop_front();
     lock.unlock();
     if (const Peer peer = peers_.Replica(); !peer.address.empty()) {
-      const auto memory = common::SharedMemory::Map(copy.segment->path, static_cast<size_t>(copy.segment->bytes),
+      const auto memory = common::SharedMemory::Map(copy.segment->path, static_cast<size_t>(copy.segment->bytes()),
                                                     common::SharedMemory::Access::kRead);
       const absl::Status status =
           memory.ok() ? peers_.Hold(peer, copy.job_uid, copy.key, copy.xxh3, memory->span()) : memory.status();
@@ -85,21 +85,23 @@ bool Tiers::IsComplete(Store* store, const Manifest& manifest, const std::vector
     const auto holds = [&](const PeerHoldings& peer) { return peer.held.count(ref.xxh3) > 0; };
     if (std::any_of(peers.begin(), peers.end(), holds)) continue;
     if (store != nullptr && store->Contains(manifest.job_uid, ref)) continue;
-    *missing = absl::StrCat("was not durable yet, and shard ", ref.index, " of ", ref.count,
+    *missing = absl::StrCat("was not durable yet, and plane ", ref.plane, " of shard ", ref.index, " of ", ref.count,
                             " is in no memory that can be reached");
     return false;
   }
   return true;
 }
 
-absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_uid) {
+absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_uid, const Look& look) {
   const auto stored = store.ListNames(job_uid);
   if (!stored.ok()) return stored.status();
   const ManifestName newest_stored = stored->empty() ? ManifestName() : stored->front();
   const std::vector<PeerHoldings> peers = peers_.List(job_uid);
   std::map<CheckpointKey, Manifest> candidates;
   const auto add = [&](const std::vector<Manifest>& manifests) {
-    for (const Manifest& manifest : manifests) candidates.try_emplace(KeyOf(manifest), manifest);
+    for (const Manifest& manifest : manifests) {
+      if (CheckPlanes(manifest, look).ok()) candidates.try_emplace(KeyOf(manifest), manifest);
+    }
   };
   add(own_.Manifests(job_uid));
   for (const PeerHoldings& peer : peers) add(peer.manifests);
@@ -119,7 +121,7 @@ absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_ui
     }
     if (!in_store) newest.skipped.push_back(absl::StrCat(name, ": ", missing));
   }
-  auto from_store = store.FindNewest(job_uid);
+  auto from_store = store.FindNewest(job_uid, look);
   if (!from_store.ok()) return from_store.status();
   from_store->highest_generation = std::max(from_store->highest_generation, newest.highest_generation);
   from_store->skipped.insert(from_store->skipped.begin(), newest.skipped.begin(), newest.skipped.end());
@@ -160,7 +162,9 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, cons
 absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,
                                        const std::function<bool()>& cancelled) {
   auto held = FindWhole({&own_, &copies_}, owner.job_uid, ref.xxh3);
-  if (held && held->segment->bytes == ref.bytes) return Laid{std::move(held->segment), Tier::kMemory};
+  if (held && held->segment->bytes() == ref.bytes) {
+    return Laid{held->segment, staging_.Share(owner, held->segment), Tier::kMemory};
+  }
   for (const std::string& node : peers_.Holders(owner.job_uid, ref.xxh3)) {
     auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink) {
       common::Hasher hasher;
@@ -172,14 +176,14 @@ absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, 
       if (!fetched.ok()) return fetched;
       return hasher.Hex() == ref.xxh3 ? absl::OkStatus() : absl::DataLossError("the peer's copy is damaged");
     });
-    if (laid.ok()) return Laid{*std::move(laid), Tier::kPeer};
+    if (laid.ok()) return Laid{*laid, (*laid)->name, Tier::kPeer};
     log::Warning("not from this peer", {{"peer", node}, {"error", std::string(laid.status().message())}});
     if (cancelled()) return laid.status();
   }
   auto laid = LayFrom(owner, ref, cancelled,
                       [&](const Store::Sink& sink) { return store.ReadShard(owner.job_uid, ref, sink); });
   if (!laid.ok()) return laid.status();
-  return Laid{*std::move(laid), Tier::kStore};
+  return Laid{*laid, (*laid)->name, Tier::kStore};
 }
 
 }  // namespace rekindle::checkpoint

@@ -31,6 +31,7 @@ class Tiers {
   using SegmentPtr = MemoryTier::SegmentPtr;
   struct Laid {
     SegmentPtr segment;
+    std::string name;  // What the reader releases.
     Tier tier = Tier::kStore;
   };
 
@@ -51,7 +52,7 @@ class Tiers {
 
   // The newest of all: in memory when every shard of it is held by somebody who answers, or is in the store; else what
   // the store has whole. Errors as Store::FindNewest.
-  absl::StatusOr<Newest> FindNewest(Store& store, const std::string& job_uid);
+  absl::StatusOr<Newest> FindNewest(Store& store, const std::string& job_uid, const Look& look);
   absl::StatusOr<Manifest> ReadManifest(Store& store, const std::string& job_uid, const std::string& name);
   // One verified shard in memory that `owner` may read.
   absl::StatusOr<Laid> Lay(Store& store, const SegmentOwner& owner, const ShardRef& ref,

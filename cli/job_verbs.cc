@@ -1,59 +1,13 @@
 // submit, validate, jobs, get, cancel, pause, resume.
-#include <filesystem>
 #include <iostream>
 #include <memory>
 
 #include "cli/context.h"
+#include "cli/submit.h"
 #include "cli/text.h"
-#include "cli/watch.h"
-#include "common/file.h"
-#include "common/spec/yaml.h"
 
 namespace rekindle::cli {
 namespace {
-
-// Relative paths in a job file are relative to the file.
-void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
-  for (std::string& text : *spec->mutable_data()->mutable_text()) {
-    if (!text.empty() && std::filesystem::path(text).is_relative()) text = (folder / text).lexically_normal();
-  }
-}
-
-absl::StatusOr<v1::Job> ReadJobFile(const std::string& path) {
-  auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
-  if (!text.ok()) return text.status();
-  v1::Job job;
-  if (absl::Status status = common::ParseYaml(*text, path, &job); !status.ok()) return status;
-  ResolvePaths(std::filesystem::absolute(path).parent_path(), job.mutable_spec());
-  return job;
-}
-
-void PrintJob(const Context& context, const v1::Job& job) {
-  if (context.json()) {
-    std::cout << ToJson(job) << "\n";
-    return;
-  }
-  const v1::JobStatus& s = job.status();
-  std::cout << job.name() << "  " << StateName(s.state()) << "  (uid " << job.uid() << ")\n";
-  if (!s.reason().empty()) std::cout << "  reason       " << Printable(s.reason()) << "\n";
-  std::cout << "  step         " << s.step() << " of " << s.resolved_spec().training().steps() << ", generation "
-            << s.generation() << "\n";
-  if (s.step() > 0) {
-    std::cout << "  loss         " << Fixed(s.loss(), 4) << " nats a token, " << Short(s.tokens_per_second())
-              << " tokens/s\n";
-  }
-  if (s.validation_bits_per_byte() > 0) {
-    std::cout << "  validation   " << Fixed(s.validation_bits_per_byte(), 4) << " bits a byte (unigram baseline "
-              << Fixed(s.unigram_bits_per_byte(), 4) << ")\n";
-  }
-  for (const v1::MemberStatus& m : s.members()) {
-    std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", micro-batches " << m.micro_batch_begin() << "-"
-              << m.micro_batch_end() << "\n";
-  }
-  if (s.checkpoint_step() >= 0) std::cout << "  checkpoint   step " << s.checkpoint_step() << "\n";
-  if (!s.last_event().empty()) std::cout << "  last event   " << Printable(s.last_event()) << "\n";
-  if (!s.state_digest().empty()) std::cout << "  digest       " << s.state_digest() << "\n";
-}
 
 void AddSubmit(CLI::App& app, Context& context) {
   struct Flags {
@@ -67,23 +21,8 @@ void AddSubmit(CLI::App& app, Context& context) {
   context.OnRun(verb, [flags, &context]() -> absl::Status {
     auto job = ReadJobFile(flags->file);
     if (!job.ok()) return job.status();
-    v1::SubmitJobRequest request;
-    *request.mutable_job() = *std::move(job);
-    request.set_request_id(NewRequestId());
-    v1::Job submitted;
-    absl::Status status = context.Call(&v1::Coordinator::StubInterface::SubmitJob, request, &submitted);
-    if (!status.ok()) return status;
-    if (!flags->wait) {
-      PrintJob(context, submitted);
-      return absl::OkStatus();
-    }
-    v1::Job last;
-    status = WatchJob(context, submitted.uid(), &last);
-    if (!status.ok()) return status;
-    if (!context.json()) PrintJob(context, last);  // As JSON it was the last line already.
-    if (last.status().state() == v1::SUCCEEDED) return absl::OkStatus();
-    return absl::AbortedError("job " + last.name() + " ended as " + StateName(last.status().state()) + ": " +
-                              Printable(last.status().reason()));
+    if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
+    return SubmitJob(context, *job, flags->wait);
   });
 }
 
@@ -94,6 +33,7 @@ void AddValidate(CLI::App& app, Context& context) {
   context.OnRun(verb, [file, &context]() -> absl::Status {
     auto job = ReadJobFile(*file);
     if (!job.ok()) return job.status();
+    if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
     v1::ValidateJobRequest request;
     *request.mutable_job() = *std::move(job);
     v1::Job resolved;

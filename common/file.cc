@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -33,6 +34,8 @@ class Descriptor {
   int fd_;
 };
 
+bool IsBlocks(uint64_t value) { return value % kBlockBytes == 0; }
+
 class PosixWritableFile : public WritableFile {
  public:
   PosixWritableFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -40,10 +43,16 @@ class PosixWritableFile : public WritableFile {
   absl::Status Append(const void* data, size_t bytes) override {
     auto* at = static_cast<const char*>(data);
     while (bytes > 0) {
-      const ssize_t n = ::write(fd_.get(), at, bytes);
+      const bool direct = SetDirect(bytes >= kBlockBytes && IsBlocks(reinterpret_cast<uintptr_t>(at)));
+      const ssize_t n = ::write(fd_.get(), at, direct ? bytes - bytes % kBlockBytes : bytes);
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0 && errno == EINVAL && direct) {
+        can_direct_ = false;
+        continue;
+      }
       if (n < 0) return ErrnoStatus(errno, "cannot write", path_);
       at += n;
+      size_ += static_cast<uint64_t>(n);
       bytes -= static_cast<size_t>(n);
     }
     return absl::OkStatus();
@@ -60,8 +69,18 @@ class PosixWritableFile : public WritableFile {
   }
 
  private:
+  // Past the page cache or through it, from here on. Returns which.
+  bool SetDirect(bool wanted) {
+    wanted = wanted && can_direct_ && IsBlocks(size_);
+    if (wanted != direct_ && ::fcntl(fd_.get(), F_SETFL, wanted ? O_DIRECT : 0) == 0) direct_ = wanted;
+    return wanted && direct_;
+  }
+
   const std::string path_;
   Descriptor fd_;
+  uint64_t size_ = 0;
+  bool can_direct_ = true;  // Not every file system can.
+  bool direct_ = false;
 };
 
 class PosixReadableFile : public ReadableFile {
@@ -167,6 +186,12 @@ class PosixFiles : public FileSystem {
 };
 
 }  // namespace
+
+void FreeBlocks::operator()(uint8_t* memory) const { ::operator delete (memory, std::align_val_t{kBlockBytes}); }
+
+Blocks NewBlocks(size_t bytes) {
+  return Blocks(static_cast<uint8_t*>(::operator new (bytes, std::align_val_t{kBlockBytes})));
+}
 
 FileSystem* PosixFileSystem() {
   static PosixFiles* files = new PosixFiles();

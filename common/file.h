@@ -25,6 +25,16 @@ struct FileInfo {
   bool is_folder = false;
 };
 
+// Whole blocks of this size, at an address that is a multiple of it, go past the page cache where the file system can:
+// pages that are new to the machine cost more than the disk, and nobody reads them there.
+inline constexpr size_t kBlockBytes = 4096;
+struct FreeBlocks {
+  void operator()(uint8_t* memory) const;
+};
+using Blocks = std::unique_ptr<uint8_t, FreeBlocks>;
+// Memory at such an address.
+Blocks NewBlocks(size_t bytes);
+
 // A new file. Destroying it without Close closes it and ignores errors. Thread-compatible.
 class WritableFile {
  public:

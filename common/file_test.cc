@@ -54,6 +54,22 @@ TEST_P(FileSystemTest, WritesListsAndReads) {
   EXPECT_THAT(fs_->List(root_ + "/a/b").value(), IsEmpty());
 }
 
+// Whole blocks go another way than the rest, from the first write, behind another or behind a rest.
+TEST_P(FileSystemTest, BlocksAndRestsStayInOrder) {
+  const size_t sizes[] = {3 * kBlockBytes, kBlockBytes + 100, 2 * kBlockBytes, kBlockBytes - 100, kBlockBytes, 7};
+  const Blocks memory = NewBlocks(3 * kBlockBytes);
+  auto file = fs_->Create(root_ + "/file").value();
+  std::string expected;
+  for (size_t bytes : sizes) {
+    for (size_t i = 0; i < bytes; ++i) memory.get()[i] = static_cast<uint8_t>(expected.size() + i * 31 / 7);
+    ASSERT_TRUE(file->Append(memory.get(), bytes).ok());
+    expected.append(reinterpret_cast<const char*>(memory.get()), bytes);
+  }
+  ASSERT_TRUE(file->Sync().ok());
+  ASSERT_TRUE(file->Close().ok());
+  EXPECT_EQ(ReadFile(*fs_, root_ + "/file", 1 << 20).value(), expected);
+}
+
 TEST_P(FileSystemTest, ErrorsNameThePath) {
   const std::string gone = root_ + "/gone";
   EXPECT_TRUE(absl::IsNotFound(fs_->Open(gone).status()));

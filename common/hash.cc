@@ -47,17 +47,6 @@ std::string Hasher::Hex() const { return Hex128(XXH3_128bits_digest(state_.get()
 
 void Hasher::Reset() { XXH3_128bits_reset(state_.get()); }
 
-void CopyAndHash(void* to, const void* from, size_t bytes, Hasher& hasher) {
-  constexpr size_t kBlock = 128 * 1024;  // Still in the second-level cache when it is hashed.
-  auto* out = static_cast<uint8_t*>(to);
-  auto* in = static_cast<const uint8_t*>(from);
-  for (size_t done = 0; done < bytes; done += kBlock) {
-    const size_t n = std::min(kBlock, bytes - done);
-    std::memcpy(out + done, in + done, n);
-    hasher.Update(out + done, n);
-  }
-}
-
 std::string HexEncode(std::span<const uint8_t> bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;

@@ -34,10 +34,6 @@ class Hasher {
   std::unique_ptr<XXH3_state_s, Free> state_;
 };
 
-// memcpy that updates `hasher` with the bytes as it copies, block by block, so that memory is read once.
-// The ranges must not overlap.
-void CopyAndHash(void* to, const void* from, size_t bytes, Hasher& hasher);
-
 // Lower-case hex.
 std::string HexEncode(std::span<const uint8_t> bytes);
 // Exactly `out.size()` bytes of lower-case hex; false otherwise.

@@ -25,10 +25,8 @@ TEST(HashTest, PiecesGiveTheSameAsTheWhole) {
   }
   EXPECT_EQ(hasher.Hex(), whole);
   hasher.Reset();
-  std::vector<uint8_t> copy(data.size());
-  CopyAndHash(copy.data(), data.data(), data.size(), hasher);
+  hasher.Update(data.data(), data.size());
   EXPECT_EQ(hasher.Hex(), whole);
-  EXPECT_EQ(copy, data);
 }
 
 TEST(HashTest, Hex) {

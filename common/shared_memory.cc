@@ -14,18 +14,12 @@
 namespace rekindle::common {
 namespace {
 
-// The open descriptor of a new, filled segment.
-absl::StatusOr<int> CreateDescriptor(const std::string& path, size_t bytes) {
-  if (bytes == 0) return absl::InvalidArgumentError(absl::StrCat("shared memory of 0 bytes at ", path));
-  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-  if (fd < 0) return ErrnoStatus(errno, "cannot create shared memory", path);
+absl::Status Fill(int fd, const std::string& path, size_t bytes) {
   int error;
   do {
     error = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes));
   } while (error == EINTR);
-  if (error == 0) return fd;
-  ::close(fd);
-  ::unlink(path.c_str());
+  if (error == 0) return absl::OkStatus();
   if (error == ENOSPC) {
     return absl::ResourceExhaustedError(absl::StrCat(DirName(path), " has no room for ", bytes,
                                                      " bytes of shared memory: make it larger, or free some of it"));
@@ -33,14 +27,31 @@ absl::StatusOr<int> CreateDescriptor(const std::string& path, size_t bytes) {
   return ErrnoStatus(error, "cannot allocate shared memory", path);
 }
 
+// The open descriptor of a new, filled segment.
+absl::StatusOr<int> CreateDescriptor(const std::string& path, size_t bytes) {
+  if (bytes == 0) return absl::InvalidArgumentError(absl::StrCat("shared memory of 0 bytes at ", path));
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return ErrnoStatus(errno, "cannot create shared memory", path);
+  absl::Status filled = Fill(fd, path, bytes);
+  if (filled.ok()) return fd;
+  ::close(fd);
+  ::unlink(path.c_str());
+  return filled;
+}
+
 }  // namespace
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      device_(other.device_),
+      inode_(other.inode_) {}
 
 SharedMemory& SharedMemory::operator=(SharedMemory&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
   return *this;
 }
 
@@ -52,7 +63,17 @@ absl::StatusOr<SharedMemory> SharedMemory::MapDescriptor(int fd, const std::stri
   const int protection = access == Access::kRead ? PROT_READ : PROT_READ | PROT_WRITE;
   void* data = ::mmap(nullptr, bytes, protection, MAP_SHARED | MAP_POPULATE, fd, 0);
   if (data == MAP_FAILED) return ErrnoStatus(errno, "cannot map", path);
-  return SharedMemory(static_cast<uint8_t*>(data), bytes);
+  SharedMemory memory(static_cast<uint8_t*>(data), bytes);
+  struct stat info;
+  if (::fstat(fd, &info) != 0) return ErrnoStatus(errno, "cannot stat", path);
+  memory.device_ = info.st_dev;
+  memory.inode_ = info.st_ino;
+  return memory;
+}
+
+bool SharedMemory::IsOf(const std::string& path) const {
+  struct stat info;
+  return data_ != nullptr && ::lstat(path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
 }
 
 absl::StatusOr<SharedMemory> SharedMemory::Create(const std::string& path, size_t bytes) {
@@ -87,6 +108,22 @@ absl::Status CreateSharedMemory(const std::string& path, size_t bytes) {
   if (!fd.ok()) return fd.status();
   ::close(*fd);
   return absl::OkStatus();
+}
+
+absl::Status ResizeSharedMemory(const std::string& path, size_t bytes) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return ErrnoStatus(errno, "cannot open shared memory", path);
+  struct stat info;
+  absl::Status status;
+  if (::fstat(fd, &info) != 0) {
+    status = ErrnoStatus(errno, "cannot stat", path);
+  } else if (static_cast<size_t>(info.st_size) < bytes) {
+    status = Fill(fd, path, bytes);
+  } else if (::ftruncate(fd, static_cast<off_t>(bytes)) != 0) {
+    status = ErrnoStatus(errno, "cannot shrink", path);
+  }
+  ::close(fd);
+  return status;
 }
 
 absl::Status RemoveSharedMemory(const std::string& path) {

@@ -29,6 +29,9 @@ class SharedMemory {
   // Maps an existing one and its pages. INVALID_ARGUMENT when its size is not exactly `bytes`.
   static absl::StatusOr<SharedMemory> Map(const std::string& path, size_t bytes, Access access);
 
+  // Whether the file at `path` is the one that is mapped.
+  bool IsOf(const std::string& path) const;
+
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
   std::span<uint8_t> span() const { return {data_, size_}; }
@@ -39,12 +42,17 @@ class SharedMemory {
 
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  uint64_t device_ = 0;
+  uint64_t inode_ = 0;
 };
 
 // Creates a segment with all its pages there, without mapping it; readable and writable by this user only.
 // `bytes` >= 1. Errors: ALREADY_EXISTS; RESOURCE_EXHAUSTED, which names the folder, when it has no room (nothing
 // is left behind then).
 absl::Status CreateSharedMemory(const std::string& path, size_t bytes);
+// Gives it another size (>= 1). What it loses is given back, and mappings of that must not be touched any more; what it
+// gains is zero. Errors as CreateSharedMemory; it keeps its size then.
+absl::Status ResizeSharedMemory(const std::string& path, size_t bytes);
 // OK when it is gone, also when it was not there. Mappings stay valid.
 absl::Status RemoveSharedMemory(const std::string& path);
 

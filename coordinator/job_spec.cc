@@ -8,62 +8,22 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "common/nearest.h"
-#include "common/object_uri.h"
+#include "coordinator/spec_checker.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr int kMaxWorkers = 4096;
 constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
-constexpr int kMaxSteps = 100'000'000;
 constexpr double kMaxParameters = 1e11;
 constexpr double kMaxMicroBatchTokens = 1 << 26;
 constexpr int kMaxTexts = 1000;
 constexpr size_t kMaxPathBytes = 4096;
-constexpr double kMaxCheckpointSeconds = 7 * 24 * 3600;
-constexpr double kMaxInterruptionsPerHour = 3600;
 
 const std::vector<std::string>& Precisions() {
   static const auto* names = new std::vector<std::string>{"fp32"};
   return *names;
 }
-
-// Keeps the first error; later checks are then skipped.
-class Checker {
- public:
-  const absl::Status& status() const { return status_; }
-
-  void Refuse(const std::string& field, const std::string& why) {
-    if (status_.ok()) status_ = absl::InvalidArgumentError(absl::StrCat(field, ": ", why));
-  }
-  void Require(bool holds, const std::string& field, const std::string& why) {
-    if (!holds) Refuse(field, why);
-  }
-  void Range(const std::string& field, double value, double low, double high) {
-    if (value >= low && value <= high) return;  // False for NaN.
-    Refuse(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
-  }
-  void Above(const std::string& field, double value, double low, double high) {
-    if (value > low && value <= high) return;
-    Refuse(field, absl::StrCat(value, " is out of range: use a number above ", low, ", at most ", high));
-  }
-  // At least 0 and below 1.
-  void Share(const std::string& field, double value) {
-    if (value >= 0 && value < 1) return;
-    Refuse(field, absl::StrCat(value, " is out of range: use 0 or more, below 1"));
-  }
-  void OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known) {
-    if (std::find(known.begin(), known.end(), value) != known.end()) return;
-    const std::string nearest = common::Nearest(value, known);
-    const std::string hint = nearest.empty() ? ";" : absl::StrCat("; did you mean '", nearest, "'?");
-    Refuse(field, absl::StrCat("'", value, "' is not supported", hint, " supported: ", absl::StrJoin(known, ", ")));
-  }
-
- private:
-  absl::Status status_;
-};
 
 void FillModel(v1::JobSpec::Model& model) {
   if (model.kind().empty()) model.set_kind("gpt");
@@ -112,13 +72,7 @@ void Fill(v1::JobSpec& spec, const Defaults& defaults) {
   if (!schedule.has_warmup_steps()) schedule.set_warmup_steps(std::clamp(spec.training().steps() / 10, 0, 100));
   if (!schedule.has_final_ratio()) schedule.set_final_ratio(0.1);
 
-  auto& checkpoint = *spec.mutable_checkpoint();
-  if (checkpoint.store().empty()) checkpoint.set_store(defaults.store);
-  const bool says_when =
-      checkpoint.has_every_steps() || checkpoint.has_every_seconds() || !checkpoint.interval().empty();
-  if (!says_when) checkpoint.set_every_steps(50);
-  if (checkpoint.precision().empty()) checkpoint.set_precision("exact");
-  if (checkpoint.keep_last() == 0) checkpoint.set_keep_last(2);
+  FillCheckpoint(*spec.mutable_checkpoint(), defaults);
 
   auto& workers = *spec.mutable_workers();
   if (workers.min() == 0) workers.set_min(1);
@@ -155,6 +109,12 @@ void CheckModel(Checker& check, const v1::JobSpec::Model& model) {
   }
   check.Range("spec.model.context", model.context(), 1, 1 << 20);
   check.Share("spec.model.dropout", model.dropout());
+  check.Require(model.weights().empty() || absl::StartsWith(model.weights(), "/"), "spec.model.weights",
+                absl::StrCat("'", model.weights().substr(0, 200), "' is not absolute: begin it with '/'"));
+  check.Require(model.weights().size() <= kMaxPathBytes, "spec.model.weights", "is no path");
+  check.Require(model.weights().empty() == model.weights_digest().empty(), "spec.model.weights_digest",
+                model.weights().empty() ? "is of no spec.model.weights: remove it"
+                                        : "is missing: submit the job with `rekindle`, which fills it in");
   const double parameters =
       12.0 * model.layers() * model.width() * model.width() + (256.0 + model.context()) * model.width();
   check.Require(parameters <= kMaxParameters, "spec.model",
@@ -218,42 +178,6 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
   check.Range("spec.schedule.final_ratio", spec.schedule().final_ratio(), 0, 1);
 }
 
-void CheckStore(Checker& check, const std::string& field, const std::string& store) {
-  // Buckets by their syntax only: the coordinator has neither their credentials nor a library for them.
-  const absl::Status status = common::ParseObjectUri(store).status();
-  check.Require(status.ok(), field, std::string(status.message()));
-}
-
-void CheckWhen(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
-  check.Range("spec.checkpoint.every_steps", checkpoint.every_steps(), 0, kMaxSteps);
-  if (checkpoint.has_every_seconds()) {
-    check.Range("spec.checkpoint.every_seconds", checkpoint.every_seconds(), 1, kMaxCheckpointSeconds);
-  }
-  if (!checkpoint.interval().empty()) check.OneOf("spec.checkpoint.interval", checkpoint.interval(), {"auto"});
-  std::vector<std::string> given;
-  if (checkpoint.has_every_steps()) given.push_back("every_steps");
-  if (checkpoint.has_every_seconds()) given.push_back("every_seconds");
-  if (!checkpoint.interval().empty()) given.push_back("interval");
-  check.Require(given.size() <= 1, absl::StrCat("spec.checkpoint.", given.empty() ? "" : given.back()),
-                absl::StrCat("is one way too many to say when (", absl::StrJoin(given, " and "),
-                             "): keep one of every_steps, every_seconds and interval"));
-  if (!checkpoint.has_interruptions_per_hour()) return;
-  check.Range("spec.checkpoint.interruptions_per_hour", checkpoint.interruptions_per_hour(), 0,
-              kMaxInterruptionsPerHour);
-  check.Require(checkpoint.interval() == "auto", "spec.checkpoint.interruptions_per_hour",
-                "is used by spec.checkpoint.interval 'auto' alone: set that in place of every_steps or every_seconds, "
-                "or remove this");
-}
-
-void CheckCheckpoint(Checker& check, const v1::JobSpec::Checkpoint& checkpoint) {
-  CheckWhen(check, checkpoint);
-  check.OneOf("spec.checkpoint.precision", checkpoint.precision(), {"exact"});
-  if (TakesCheckpoints(checkpoint) || !checkpoint.store().empty()) {
-    CheckStore(check, "spec.checkpoint.store", checkpoint.store());
-  }
-  check.Range("spec.checkpoint.keep_last", checkpoint.keep_last(), 1, 1000);
-}
-
 bool IsUid(const std::string& name) {
   return name.size() == 32 && std::all_of(name.begin(), name.end(), [](char c) {
            return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
@@ -264,10 +188,6 @@ bool IsUid(const std::string& name) {
 
 int MicroBatches(const v1::JobSpec& spec) {
   return spec.training().micro_batch() > 0 ? spec.training().global_batch() / spec.training().micro_batch() : 0;
-}
-
-bool TakesCheckpoints(const v1::JobSpec::Checkpoint& checkpoint) {
-  return checkpoint.every_steps() > 0 || checkpoint.has_every_seconds() || !checkpoint.interval().empty();
 }
 
 absl::Status CheckDefaults(const Defaults& defaults) {
@@ -303,7 +223,7 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckWorkers(check, resolved);
   CheckOptimizer(check, resolved.optimizer());
   CheckSchedule(check, resolved);
-  CheckCheckpoint(check, resolved.checkpoint());
+  CheckCheckpoint(check, resolved);
   check.Require(!spec.has_goals(), "spec.goals",
                 "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");
   if (!check.status().ok()) return check.status();

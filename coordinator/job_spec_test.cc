@@ -226,12 +226,46 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        "spec.checkpoint.interruptions_per_hour: -1 is out of range"},
       {[](auto& s) { s.mutable_checkpoint()->set_precision("exakt"); },
        "spec.checkpoint.precision: 'exakt' is not supported; did you mean 'exact'?"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_precision("bf16");
+         s.mutable_checkpoint()->set_allow_nonfinite(true);
+       },
+       "spec.checkpoint.allow_nonfinite: needs spec.checkpoint.precision 'exact'"},
+      {[](auto& s) { s.mutable_checkpoint()->set_keep_every(-1); }, "spec.checkpoint.keep_every: -1 is out of range"},
+      {[](auto& s) { s.mutable_checkpoint()->set_keep_best(1001); }, "spec.checkpoint.keep_best: 1001 is out of range"},
+      {[](auto& s) { s.mutable_checkpoint()->set_keep_best(1); },
+       "spec.checkpoint.keep_best: needs evaluations to compare: set spec.training.evaluate_every"},
+      {[](auto& s) { s.mutable_checkpoint()->set_archive_after("90d"); },
+       "spec.checkpoint.archive_after: needs a place to archive to: set spec.checkpoint.archive_store"},
+      {[](auto& s) { s.mutable_checkpoint()->set_archive_store("ftp://cold"); },
+       "spec.checkpoint.archive_store: store 'ftp://cold' is not supported"},
+      {[](auto& s) { s.mutable_checkpoint()->set_archive_store(kDefaults.store); },
+       "spec.checkpoint.archive_store: is spec.checkpoint.store: name another one"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_archive_store("s3://cold");
+         s.mutable_checkpoint()->set_archive_after("90 days");
+       },
+       "spec.checkpoint.archive_after: '90 days' is no duration: use a number and one of d, h, m and s, as 90d"},
+      {[](auto& s) {
+         s.mutable_checkpoint()->set_archive_store("s3://cold");
+         s.mutable_checkpoint()->set_archive_after("59m");
+       },
+       "spec.checkpoint.archive_after: is too short"},
+      {[](auto& s) { s.mutable_model()->set_weights("set"); }, "spec.model.weights: 'set' is not absolute"},
+      {[](auto& s) { s.mutable_model()->set_weights("/set"); }, "spec.model.weights_digest: is missing"},
+      {[](auto& s) { s.mutable_model()->set_weights_digest("00"); }, "spec.model.weights_digest: is of no spec.model"},
   };
   for (const Case& c : cases) {
     v1::JobSpec spec = Small();
     c.change(spec);
     EXPECT_THAT(Message(spec), HasSubstr(c.message));
   }
+}
+
+TEST(JobSpec, AnArchiveHasADefaultAge) {
+  v1::JobSpec spec = Small();
+  spec.mutable_checkpoint()->set_archive_store("s3://cold");
+  EXPECT_EQ(ResolveSpec(spec, kDefaults)->checkpoint().archive_after(), "90d");
 }
 
 TEST(JobSpec, Names) {

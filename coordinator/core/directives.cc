@@ -29,6 +29,7 @@ v1::TrainerDirective ForMember(const Job& job) {
   v1::TrainerDirective directive = job.yielding ? Told(v1::TrainerDirective::YIELD, job.yield_reason)
                                                 : Told(v1::TrainerDirective::RUN, job.record.membership().reason());
   directive.set_checkpoint(job.yielding && job.yield_checkpoint);
+  if (directive.checkpoint()) directive.set_checkpoint_within_seconds(job.yield_within_seconds);
   *directive.mutable_membership() = job.record.membership();
   return directive;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/announce.h"
@@ -77,7 +78,15 @@ bool Settle(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   return settled;
 }
 
-// Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it.
+// A node may be noticed when the others have stopped for it already, without a checkpoint: then nobody has saved.
+bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
+  const Candidate* best = FindBest(pool);
+  return best == nullptr || SpecOf(job).checkpoint().store().empty() ||
+         job.record.job().status().checkpoint_step() >= best->step;
+}
+
+// Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
+// saved it, or tried to.
 void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, bool others_to_come) {
   const bool others_live = std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
     return candidate.live && !IsDraining(turn.state, candidate.node);
@@ -86,6 +95,8 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
                         return !IsDraining(turn.state, candidate.node);
                       });
   if (!others_live && others) return;  // First hand the state on; the next generation is without them.
+  if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return;
+  job.save_tried = false;
   std::erase_if(pool, [&](const Candidate& candidate) {
     if (!IsDraining(turn.state, candidate.node)) return false;
     RecordRelease(

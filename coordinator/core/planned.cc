@@ -41,6 +41,23 @@ std::optional<std::string> WantDrain(const State& state, const Job& job, bool& n
                       nodes.size() == 1 ? " drains: " : " drain: ", why);
 }
 
+// Until the first of the members' nodes must be empty; 0: none must.
+double SecondsToSave(const State& state, const Job& job, double now) {
+  double first = kNever;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const auto node = state.nodes.find(member.node());
+    if (node != state.nodes.end()) first = std::min(first, node->second.drain_deadline);
+  }
+  constexpr double kLeast = 0.001;  // Too late is not the same as no limit.
+  return first == kNever ? 0 : std::max(kLeast, first - now);
+}
+
+void SaveAtYield(Turn& turn, Job& job) {
+  if (job.yield_checkpoint) return;  // Told already: seconds count from then.
+  job.yield_checkpoint = true;
+  job.yield_within_seconds = SecondsToSave(turn.state, job, turn.now);
+}
+
 std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
   int room = MaxWorkers(job);
   for (const v1::Member& member : job.record.membership().members()) room -= !IsDraining(turn.state, member.node());
@@ -87,7 +104,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   const auto drain = WantDrain(turn.state, job, nobody_stays);
   const auto join = WantJoin(turn, job);
   if (job.yielding) {
-    if (drain && nobody_stays && !join) job.yield_checkpoint = true;
+    if (drain && nobody_stays && !join) SaveAtYield(turn, job);
     return;
   }
   if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
@@ -100,7 +117,8 @@ void ConsiderChange(Turn& turn, Job& job) {
   if (reasons.empty()) return;
   job.yielding = true;
   job.yield_reason = JoinWords(reasons);
-  job.yield_checkpoint = job.record.want_paused() || (drain && nobody_stays && !join);
+  job.yield_checkpoint = false;
+  if (job.record.want_paused() || (drain && nobody_stays && !join)) SaveAtYield(turn, job);
 }
 
 void EaseSuspicions(Turn& turn, Job& job) {

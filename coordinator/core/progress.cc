@@ -141,6 +141,10 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
     turn.Emit(&job, "checkpoint_restored", absl::StrCat(ShortName(report.trainer()), " ", Bounded(report.restored())),
               report.node());
   }
+  if (!report.flush().empty() &&
+      Tell(job, absl::StrCat("flush:", report.generation(), ":", Bounded(report.flush(), 200)))) {
+    turn.Emit(&job, "checkpoint_flush", Bounded(report.flush()), report.node());
+  }
   for (const std::string& skipped : report.skipped_checkpoints()) {
     if (Tell(job, "skipped:" + Bounded(skipped, 200))) {
       turn.Emit(&job, "checkpoint_skipped", absl::StrCat("checkpoint not used: ", Bounded(skipped)), report.node());

@@ -131,6 +131,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_micro_batch(1);
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce("exact");
+  spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
   uid_ = job->uid();
@@ -252,6 +253,8 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_checkpoint_interval_seconds(ToDouble(value));
     else if (key == "why")
       report.set_checkpoint_interval_reason(value);
+    else if (key == "flush")
+      report.set_flush(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));
     else if (key == "restorable")

@@ -32,6 +32,9 @@ std::string DescribeDirective(const v1::TrainerDirective& directive) {
     absl::StrAppend(&line, " generation ", directive.membership().generation());
   }
   if (directive.checkpoint()) absl::StrAppend(&line, " with a checkpoint");
+  if (directive.checkpoint_within_seconds() > 0) {
+    absl::StrAppend(&line, " within ", directive.checkpoint_within_seconds(), " s");
+  }
   if (directive.action() != v1::TrainerDirective::RUN) absl::StrAppend(&line, " (", directive.reason(), ")");
   if (!directive.error().empty()) absl::StrAppend(&line, " error: ", directive.error());
   return line;

@@ -56,7 +56,9 @@ struct Job {
   bool yielding = false;  // Members are told to stop at the next boundary.
   std::string yield_reason;
   bool yield_checkpoint = false;
-  double ready_since = kNever;  // First READY trainer of a cold start.
+  double yield_within_seconds = 0;  // For that checkpoint; 0: no limit.
+  bool save_tried = false;          // All members' nodes drain, and their last generation was to save the state.
+  double ready_since = kNever;      // First READY trainer of a cold start.
 
   double formed_at = -kNever;
   int formed_step = 0;

@@ -116,19 +116,6 @@ class BadInputTest(ClusterTest):
         self.assertGreater(metric(port, "rekindle_checkpoint_failures_total"), 0)
         return status
 
-    def test_a_disk_that_is_full_while_writing(self):
-        small = pathlib.Path(self.folder) / "small"
-        small.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", str(small)]).returncode != 0:
-            self.skipTest("cannot mount a tmpfs: not root")
-        self.addCleanup(subprocess.run, ["umount", "-l", str(small)], check=True)
-        port = free_port()
-        cluster = self.cluster(nodes=("n1", "n2"), name="full", coordinator_flags=["--metrics", f"127.0.0.1:{port}"])
-        spec = small_job("full", self.text, steps=60)
-        spec["spec"]["checkpoint"]["store"] = f"file://{small}"
-        status = self.assert_trains_on_without_checkpoints(cluster, port, spec, "No space left")
-        self.assertGreater(status["checkpoint_step"], 0)   # One fits, and stays.
-
     def test_shared_memory_that_is_full_while_staging(self):
         port = free_port()
         cluster = self.cluster(nodes=("n1", "n2"), name="tight", coordinator_flags=["--metrics", f"127.0.0.1:{port}"],

@@ -1,46 +1,24 @@
 """Checkpoints on real object stores, and what happens when the line to one of them is spoiled."""
-import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 import servers  # noqa: E402
-from cluster import program  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
+from probe import Probe  # noqa: E402
 
 PASSING = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "DATA_LOSS", "RESOURCE_EXHAUSTED")
 ELEMENTS, SHARDS = 2_500_000, 2     # 30 MB: two shards of two parts each.
 DEADLINE, ATTEMPT = 12, 4           # Seconds a call may take, with its retries, and one attempt.
 
 
-class Probe:
+class StoreProbe(Probe):
     """A process that uses the store at `uri` (checkpoint/store_probe.cc)."""
 
     def __init__(self, uri, env, deadline=60, attempt=15, bandwidth=0):
-        limits = [str(x) for x in (deadline, attempt, bandwidth) if x]
-        self.process = subprocess.Popen([program("checkpoint_store_probe"), uri, *limits], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, text=True, env={**os.environ, **env})
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-
-    def ask(self, do, **options):
-        self.process.stdin.write(json.dumps({"do": do, **options}) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"the probe died of {self.process.wait()} during {do}")
-        return json.loads(line)
+        super().__init__("checkpoint_store_probe", uri, *[x for x in (deadline, attempt, bandwidth) if x], env=env)
 
     def save(self, step, elements=ELEMENTS, **options):
         return self.ask("save", step=step, elements=elements, shards=SHARDS, **options)
@@ -62,7 +40,7 @@ class RealServer:
             raise unittest.SkipTest(str(why)) from why
 
     def probe(self, prefix, port=None, **limits):
-        return self.enterContext(Probe(self.server.uri(prefix, port), self.server.env, **limits))
+        return self.enterContext(StoreProbe(self.server.uri(prefix, port), self.server.env, **limits))
 
     def assert_ok(self, answer):
         self.assertEqual(answer["code"], "OK", answer["message"])
@@ -93,7 +71,7 @@ class LifeCycle(RealServer):
 
     def test_a_bucket_that_is_not_there_is_no_empty_store(self):
         uri = self.server.uri("x").replace(servers.BUCKET, "nowhere-at-all")
-        probe = self.enterContext(Probe(uri, self.server.env, deadline=DEADLINE, attempt=ATTEMPT))
+        probe = self.enterContext(StoreProbe(uri, self.server.env, deadline=DEADLINE, attempt=ATTEMPT))
         for answer in (probe.load(), probe.save(10), probe.ask("list"), probe.ask("collect", keep=1)):
             self.assertNotIn(answer["code"], ("OK", "NOT_FOUND"), answer)
             self.assertLess(answer["seconds"], 2 * DEADLINE)
@@ -119,11 +97,16 @@ class S3Test(LifeCycle, unittest.TestCase):
 
     def test_wrong_credentials_say_so_at_once_and_tell_no_secret(self):
         env = {**self.server.env, "AWS_SECRET_ACCESS_KEY": "hush-hush"}
-        answer = self.enterContext(Probe(self.server.uri("x"), env)).save(10)
+        answer = self.enterContext(StoreProbe(self.server.uri("x"), env)).save(10)
         self.assertEqual(answer["code"], "PERMISSION_DENIED", answer)
         self.assertLess(answer["seconds"], DEADLINE)
         for secret in ("hush", servers.SECRET, self.server.env["AWS_ACCESS_KEY_ID"] + "/"):
             self.assertNotIn(secret, answer["message"])
+
+
+class SecondS3Test(S3Test):
+    """The same on an S3 of other hands."""
+    SERVER = servers.VersityGw
 
 
 class FaultTest(RealServer, unittest.TestCase):

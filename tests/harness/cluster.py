@@ -102,7 +102,7 @@ class Node:
 
     def start_checkpoint(self):
         self.children.append(self.cluster.spawn(
-            ["rekindle-checkpoint", "--dir", str(self.dir), *self.peer_flags(), *self.cluster.checkpoint_flags],
+            [self.cluster.checkpoint_program, "--dir", str(self.dir), *self.peer_flags(), *self.cluster.checkpoint_flags],
             f"{self.name}-checkpoint", self.enter()))
 
     def pids(self, role):
@@ -111,7 +111,7 @@ class Node:
         for pid, argv in processes(str(self.dir)):
             name = os.path.basename(argv[0])
             is_worker = name == "rekindle-worker" or (argv[0] == "/proc/self/exe" and len(argv) > 1)
-            kind = {"rekindle-trainer": "trainer", "rekindle-checkpoint": "checkpoint"}.get(name)
+            kind = {"rekindle-trainer": "trainer", self.cluster.checkpoint_program: "checkpoint"}.get(name)
             if kind is None and is_worker:
                 kind = argv[1]
             if kind == role:
@@ -143,7 +143,7 @@ class Cluster:
     node's namespaces, and the address its trainers advertise."""
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
-                 host="127.0.0.1", enter=None, addresses=None):
+                 checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -152,6 +152,7 @@ class Cluster:
         self.timeline.mkdir(exist_ok=True)
         self.env = {**os.environ, "REKINDLE_TIMELINE": str(self.timeline), **(env or {})}
         self.coordinator_flags, self.checkpoint_flags = list(coordinator_flags), list(checkpoint_flags)
+        self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.port = 0
         self.endpoint = ""

@@ -16,6 +16,9 @@ match (None: until heal()):
     etag     an answer with another ETag
     lost     said to be stored, but not sent on
     flip     one bit of the request's body changed
+    call     `before()` is called, then the request is sent on, then `after()`; False of either: no (more) answer
+
+The first `skip` requests that match pass unspoiled.
 """
 import collections
 import http.client
@@ -29,7 +32,7 @@ HOP = {"connection", "keep-alive", "transfer-encoding", "te", "upgrade", "proxy-
 PIECE = 1 << 16
 ENDLESS_PIECES_A_SECOND = 200
 
-Fault = collections.namedtuple("Fault", "kind method path options left")
+Fault = collections.namedtuple("Fault", "kind method path options skip left")
 
 
 class FaultProxy:
@@ -51,10 +54,10 @@ class FaultProxy:
         self.server.shutdown()
         self.server.server_close()
 
-    def spoil(self, kind, times=1, method="", path="", **options):
+    def spoil(self, kind, times=1, method="", path="", skip=0, **options):
         with self.lock:
             self.healed.clear()
-            self.faults.append(Fault(kind, re.compile(method), re.compile(path), options, [times]))
+            self.faults.append(Fault(kind, re.compile(method), re.compile(path), options, [skip], [times]))
 
     def heal(self):
         with self.lock:
@@ -67,6 +70,9 @@ class FaultProxy:
             self.requests.append((method, path))
             for fault in self.faults:
                 if fault.left[0] != 0 and fault.method.search(method) and fault.path.search(path):
+                    if fault.skip[0] > 0:
+                        fault.skip[0] -= 1
+                        continue
                     if fault.left[0] is not None:
                         fault.left[0] -= 1
                     self.spoiled.append((fault.kind, method, path))
@@ -186,6 +192,14 @@ class FaultProxy:
 
             def spoil_lost(self, _):
                 self.answer(200, [("ETag", '"0123456789abcdef0123456789abcdef"')], b"", "0")
+
+            def spoil_call(self, body, before=None, after=None):
+                if before and before() is False:
+                    return self.reset()
+                answer = self.forward(body)
+                if after and after() is False:
+                    return self.reset()
+                return self.answer(*answer)
 
             def spoil_flip(self, body):
                 spoiled = bytearray(body)

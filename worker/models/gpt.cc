@@ -22,12 +22,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "worker/models/gelu.h"
+#include "worker/models/layout.h"
 #include "worker/models/random.h"
 
 namespace rekindle::models {
 namespace {
 
-constexpr int64_t kVocabulary = 256;
 constexpr double kEpsilon = 1e-5;
 constexpr double kDeviation = 0.02;
 
@@ -62,30 +62,9 @@ class Gelu : public torch::autograd::Function<Gelu> {
   }
 };
 
-absl::Status CheckRange(const char* field, int value, int most) {
-  if (value >= 1 && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("model.", field, " is ", value, "; it must be from 1 to ", most));
-}
-
-absl::Status CheckSpec(const ModelSpec& spec) {
-  for (absl::Status status : {CheckRange("layers", spec.layers, 1024), CheckRange("heads", spec.heads, 1024),
-                              CheckRange("width", spec.width, 1 << 16), CheckRange("context", spec.context, 1 << 20)}) {
-    if (!status.ok()) return status;
-  }
-  if (spec.width % spec.heads != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.width (", spec.width, ") must be a multiple of model.heads (", spec.heads, ")"));
-  }
-  if (!(spec.dropout >= 0 && spec.dropout < 1)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("model.dropout is ", spec.dropout, "; it must be at least 0 and below 1"));
-  }
-  return absl::OkStatus();
-}
-
 class Gpt : public train::Model {
  public:
-  explicit Gpt(const ModelSpec& spec);
+  explicit Gpt(const ModelSpec& spec) : spec_(spec), layout_(GptLayout(spec)) {}
   Gpt(const Gpt&) = delete;
   Gpt& operator=(const Gpt&) = delete;
 
@@ -97,7 +76,6 @@ class Gpt : public train::Model {
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) override;
 
  private:
-  void AddParameter(const std::string& name, std::vector<int64_t> shape);
   absl::Status CheckBatch(const train::MicroBatch& batch) const;
   void Deliver(int parameter, const at::Tensor& gradient) const;
   // The summed loss of a batch; dropout only where `key` is given.
@@ -108,40 +86,13 @@ class Gpt : public train::Model {
                   Site site) const;
 
   ModelSpec spec_;
-  train::ParameterLayout layout_;
+  const train::ParameterLayout layout_;
   std::vector<at::Tensor> parameters_;  // Leaves: views of the bound weights.
   at::Tensor tok_, pos_;
   std::vector<Block> blocks_;
   Norm ln_;
   const train::GradientSink* sink_ = nullptr;  // Of the running Backward.
 };
-
-Gpt::Gpt(const ModelSpec& spec) : spec_(spec) {
-  int64_t width = spec.width;
-  AddParameter("tok.weight", {kVocabulary, width});
-  AddParameter("pos.weight", {spec.context, width});
-  for (int layer = 0; layer < spec.layers; ++layer) {
-    std::string block = absl::StrCat("blocks.", layer, ".");
-    AddParameter(block + "ln1.weight", {width});
-    AddParameter(block + "ln1.bias", {width});
-    AddParameter(block + "qkv.weight", {3 * width, width});
-    AddParameter(block + "proj.weight", {width, width});
-    AddParameter(block + "ln2.weight", {width});
-    AddParameter(block + "ln2.bias", {width});
-    AddParameter(block + "up.weight", {4 * width, width});
-    AddParameter(block + "down.weight", {width, 4 * width});
-  }
-  AddParameter("ln.weight", {width});
-  AddParameter("ln.bias", {width});
-}
-
-void Gpt::AddParameter(const std::string& name, std::vector<int64_t> shape) {
-  int64_t size = 1;
-  for (int64_t extent : shape) size *= extent;
-  bool matrix = shape.size() > 1;
-  layout_.parameters.push_back({name, std::move(shape), layout_.total, size, matrix});
-  layout_.total += size;
-}
 
 void Gpt::BindWeights(float* weights) {
   parameters_.clear();
@@ -282,7 +233,7 @@ absl::StatusOr<train::LossSum> Gpt::Evaluate(const train::MicroBatch& batch) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<train::Model>> MakeGpt(const ModelSpec& spec) {
-  if (absl::Status status = CheckSpec(spec); !status.ok()) return status;
+  if (absl::Status status = CheckGptSpec(spec); !status.ok()) return status;
   return std::make_unique<Gpt>(spec);
 }
 

@@ -71,4 +71,5 @@ def main():
             file.write(p.grad.contiguous().numpy().tobytes())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "worker/models/layout.h"
+
 namespace rekindle::models {
 namespace {
 
@@ -41,6 +43,20 @@ TEST(RegistryTest, AFieldOutOfRangeIsNamed) {
   EXPECT_THAT(error([](ModelSpec& s) { s.width = 9; }), HasSubstr("model.width (9) must be a multiple of model.heads"));
   EXPECT_THAT(error([](ModelSpec& s) { s.context = 0; }), HasSubstr("model.context"));
   EXPECT_THAT(error([](ModelSpec& s) { s.dropout = 1; }), HasSubstr("model.dropout"));
+}
+
+TEST(RegistryTest, LayoutsAreKnownWithoutAModel) {
+  for (const std::string& kind : KnownModels()) {
+    ModelSpec spec = kSpec;
+    spec.kind = kind;
+    const auto model = MakeModel(spec);
+    const auto layout = LayoutOf(spec);
+    ASSERT_TRUE(model.ok() && layout.ok()) << kind;
+    EXPECT_EQ(TensorsOf(*layout), TensorsOf((*model)->layout()));
+    EXPECT_EQ(layout->total, (*model)->layout().total);
+  }
+  EXPECT_FALSE(LayoutOf({.kind = "gtp"}).ok());
+  EXPECT_FALSE(LayoutOf({.kind = "gpt"}).ok());
 }
 
 }  // namespace

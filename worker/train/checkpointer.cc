@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <utility>
 
 #include "common/clock.h"
@@ -12,41 +13,43 @@ namespace {
 
 constexpr double kShardsOfOthersSeconds = 60;  // How long the committer waits for the other ranks' shards.
 constexpr size_t kMaxGathering = 4;            // Snapshots of which notes are still missing.
+constexpr size_t kMaxLost = 16;
+constexpr int kBuffers = 2;
 
 }  // namespace
 
-Checkpointer::Checkpointer(checkpoint::CheckpointClient& client, std::string spec_digest, int keep_last,
-                           std::function<void()> changed)
-    : client_(client),
-      spec_digest_(std::move(spec_digest)),
-      keep_last_(keep_last),
-      changed_status_(std::move(changed)),
-      thread_([this](std::stop_token stop) { Loop(stop); }) {}
+Checkpointer::Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options)
+    : client_(client), options_(std::move(options)) {
+  for (Worker* worker : {&copier_, &writer_}) {
+    worker->thread = std::jthread([this, worker](std::stop_token stop) { Loop(stop, *worker); });
+  }
+}
 
 Checkpointer::~Checkpointer() {
   client_.Cancel();
-  thread_.request_stop();
+  for (Worker* worker : {&copier_, &writer_}) worker->thread.request_stop();
+  // What is left of the tasks holds memory of the client.
+  for (Worker* worker : {&copier_, &writer_}) worker->thread.join();
 }
 
-void Checkpointer::Begin(int generation, int rank, int world_size, const TrainState& state) {
-  Snapshot snapshot;
-  snapshot.generation = generation;
-  snapshot.step = state.scalars.step;
-  snapshot.scalars = ScalarsToJson(state.scalars);
+void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
+  Snapshot snapshot{.info = info, .step = state.scalars.step};
   snapshot.view = {state.weights.data(), state.first_moment.data(), state.second_moment.data(), state.weights.size()};
-  snapshot.ranges = checkpoint::ShardsOf(checkpoint::CutShards(snapshot.view.total, world_size), rank);
+  snapshot.ranges = checkpoint::ShardsOf(checkpoint::CutShards(snapshot.view.total, info.world_size), info.rank);
   std::unique_lock lock(mutex_);
-  gathering_[snapshot.step].scalars = snapshot.scalars;
+  gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
   if (snapshot.ranges.empty()) return;
-  if (busy_ || !tasks_.empty()) {
+  if (writing_ >= kBuffers) {
     lock.unlock();
-    Failed(absl::UnavailableError(
-        "the checkpoint before is still being written; take them less often (checkpoint.every_steps)"));
+    Lost(snapshot.step, absl::UnavailableError("the two checkpoints before are still being written; take them less "
+                                               "often (checkpoint.every_steps, or interval: auto)"));
     return;
   }
+  ++writing_;
   copy_ = Copy::kStaging;
-  Enqueue([this, snapshot] { Save(snapshot); });
+  snapshot.id = ++newest_;
+  Enqueue(copier_, [this, snapshot] { Save(snapshot); });
 }
 
 double Checkpointer::WaitCopied(double stall_seconds) {
@@ -60,25 +63,41 @@ double Checkpointer::WaitCopied(double stall_seconds) {
 }
 
 void Checkpointer::Save(const Snapshot& snapshot) {
-  auto staged =
-      client_.Stage(snapshot.generation, static_cast<int>(snapshot.step), snapshot.view.total, snapshot.ranges);
-  absl::Status status = staged.ok() ? CopyStaged(**staged, snapshot) : staged.status();
+  auto opened = client_.Stage(snapshot.info.generation, static_cast<int>(snapshot.step), snapshot.view.total,
+                              snapshot.ranges, snapshot.info.precision);
+  const absl::Status status = opened.ok() ? CopyStaged(**opened, snapshot) : opened.status();
   {
     std::lock_guard lock(mutex_);
-    if (status.ok()) notes_ = {snapshot.step, (*staged)->refs()};
-    copy_ = Copy::kIdle;
+    if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
+    if (status.ok()) {
+      const std::shared_ptr<checkpoint::StagedShards> staged = *std::move(opened);
+      notes_.push_back({snapshot.step, staged->refs()});
+      Enqueue(writer_, [this, staged, step = snapshot.step] { Write(*staged, step); });
+    } else {
+      --writing_;
+    }
   }
   changed_.notify_all();
-  if (status.ok()) status = (*staged)->Commit();
-  if (status.ok()) return;
-  lost_step_ = snapshot.step;
-  Failed(status);
+  if (!status.ok()) Lost(snapshot.step, status);
+}
+
+void Checkpointer::Write(checkpoint::StagedShards& staged, int64_t step) {
+  const double start = common::SteadySeconds();
+  const absl::Status status = staged.Commit();
+  {
+    std::lock_guard lock(mutex_);
+    --writing_;
+    double bytes = 0;
+    for (const checkpoint::ShardRef& ref : staged.refs()) bytes += static_cast<double>(ref.bytes);
+    if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start, 1e-6);
+  }
+  if (!status.ok()) Lost(step, status);
 }
 
 absl::Status Checkpointer::CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
   {
     std::lock_guard lock(mutex_);
-    if (copy_ != Copy::kStaging) {
+    if (!IsAwaited(snapshot)) {
       return absl::DeadlineExceededError("the checkpoint service gave no memory in time; training did not wait");
     }
     copy_ = Copy::kCopying;
@@ -88,34 +107,45 @@ absl::Status Checkpointer::CopyStaged(checkpoint::StagedShards& staged, const Sn
 
 ShardNotes Checkpointer::TakeNotes() {
   std::lock_guard lock(mutex_);
-  return std::exchange(notes_, {});
+  if (notes_.empty()) return {};
+  ShardNotes notes = std::move(notes_.front());
+  notes_.pop_front();
+  return notes;
 }
 
 void Checkpointer::Collect(int generation, const ShardNotes& notes) {
   std::lock_guard lock(mutex_);
-  const auto gathering = gathering_.find(notes.step);
-  if (gathering == gathering_.end()) return;
+  const auto found = gathering_.find(notes.step);
+  if (found == gathering_.end()) return;
+  Gathering& gathering = found->second;
   for (const checkpoint::ShardRef& ref : notes.refs) {
-    if (ref.generation == generation) gathering->second.refs[ref.index] = ref;
+    if (ref.generation == generation) gathering.refs[{ref.index, ref.plane}] = ref;
   }
-  auto& refs = gathering->second.refs;
-  if (refs.empty() || static_cast<int>(refs.size()) != refs.begin()->second.count) return;
+  const int planes = gathering.info.precision == checkpoint::Precision::kExact ? 2 : 1;
+  auto& refs = gathering.refs;
+  if (refs.empty() || static_cast<int>(refs.size()) != refs.begin()->second.count * planes) return;
   checkpoint::Manifest manifest;
   manifest.generation = generation;
   manifest.step = static_cast<int>(notes.step);
-  manifest.scalars = gathering->second.scalars;
-  manifest.spec_digest = spec_digest_;
-  for (const auto& [index, ref] : refs) manifest.shards.push_back(ref);
-  gathering_.erase(gathering_.begin(), std::next(gathering));
-  Enqueue([this, manifest] { Commit(manifest); });
+  manifest.tensors = options_.tensors;
+  manifest.loss = gathering.info.loss;
+  manifest.validation_loss = gathering.info.validation_loss;
+  manifest.scalars = gathering.scalars;
+  manifest.spec_digest = options_.spec_digest;
+  for (const auto& [key, ref] : refs) manifest.shards.push_back(ref);
+  gathering_.erase(gathering_.begin(), std::next(found));
+  Enqueue(writer_, [this, manifest] { Commit(manifest); });
 }
 
 void Checkpointer::Commit(checkpoint::Manifest manifest) {
-  if (manifest.step == lost_step_) return;  // Our own shard is not in the store: said already, nothing to wait for.
+  {
+    std::lock_guard lock(mutex_);
+    if (lost_.contains(manifest.step)) return;  // Said already, and nothing to wait for.
+  }
   const double start = common::SteadySeconds();
   const int generation = manifest.generation;
   const int step = manifest.step;
-  const auto name = client_.WriteManifest(std::move(manifest), keep_last_, kShardsOfOthersSeconds);
+  const auto name = client_.WriteManifest(std::move(manifest), options_.retention, kShardsOfOthersSeconds);
   if (!name.ok()) return Failed(name.status());
   log::Info("checkpoint committed", {{"checkpoint", *name}, {"seconds", common::SteadySeconds() - start}});
   {
@@ -123,7 +153,16 @@ void Checkpointer::Commit(checkpoint::Manifest manifest) {
     status_.committed = {*name, generation, step};
     status_.error.clear();
   }
-  changed_status_();
+  options_.changed();
+}
+
+void Checkpointer::Lost(int64_t step, const absl::Status& status) {
+  {
+    std::lock_guard lock(mutex_);
+    lost_.insert(step);
+    if (lost_.size() > kMaxLost) lost_.erase(lost_.begin());
+  }
+  Failed(status);
 }
 
 void Checkpointer::Failed(const absl::Status& status) {
@@ -133,18 +172,19 @@ void Checkpointer::Failed(const absl::Status& status) {
     ++status_.failed;
     status_.error = std::string(status.message());
   }
-  changed_status_();
+  options_.changed();
 }
 
 void Checkpointer::ForgetNotes() {
   std::lock_guard lock(mutex_);
-  notes_ = {};
+  notes_.clear();
   gathering_.clear();
 }
 
 bool Checkpointer::Drain(double seconds) {
   std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return !busy_ && tasks_.empty(); });
+  return changed_.wait_for(lock, std::chrono::duration<double>(seconds),
+                           [&] { return Idle(copier_) && Idle(writer_); });
 }
 
 CheckpointStatus Checkpointer::Status() const {
@@ -152,21 +192,27 @@ CheckpointStatus Checkpointer::Status() const {
   return status_;
 }
 
-void Checkpointer::Enqueue(std::function<void()> task) {
-  tasks_.push_back(std::move(task));
+double Checkpointer::write_rate() const {
+  std::lock_guard lock(mutex_);
+  return write_rate_;
+}
+
+void Checkpointer::Enqueue(Worker& worker, Task task) {
+  worker.tasks.push_back(std::move(task));
   changed_.notify_all();
 }
 
-void Checkpointer::Loop(std::stop_token stop) {
+void Checkpointer::Loop(std::stop_token stop, Worker& worker) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !tasks_.empty(); })) {
-    std::function<void()> task = std::move(tasks_.front());
-    tasks_.pop_front();
-    busy_ = true;
+  while (changed_.wait(lock, stop, [&] { return !worker.tasks.empty(); })) {
+    Task task = std::move(worker.tasks.front());
+    worker.tasks.pop_front();
+    worker.busy = true;
     lock.unlock();
     task();
+    task = nullptr;  // Gives memory back: not under the lock.
     lock.lock();
-    busy_ = false;
+    worker.busy = false;
     changed_.notify_all();
   }
 }

@@ -1,6 +1,7 @@
 // Checkpoints off the training thread. A snapshot is copied to shared memory while the next step's forward and
-// backward run; only the optimizer must wait for the copy. Everything slow (commit, manifest) happens behind.
-// Nothing here ever fails training: errors are counted and told.
+// backward run; only the optimizer must wait for the copy. Everything slow (commit, manifest) happens behind, while the
+// next snapshot may be copied already: there are two buffers. Nothing here ever fails training: errors are counted and
+// told.
 #ifndef REKINDLE_WORKER_TRAIN_CHECKPOINTER_H_
 #define REKINDLE_WORKER_TRAIN_CHECKPOINTER_H_
 
@@ -10,8 +11,11 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "checkpoint/client.h"
@@ -26,6 +30,23 @@ struct CheckpointStatus {
   std::string error;  // Of the newest attempt; empty after a success.
 };
 
+struct CheckpointerOptions {
+  std::string spec_digest;
+  checkpoint::Retention retention;
+  std::vector<checkpoint::TensorInfo> tensors;  // For the manifest.
+  std::function<void()> changed;                // Called from background threads when Status() changed.
+};
+
+// What a snapshot is of, beside the state. The losses are the committer's to know.
+struct SnapshotInfo {
+  int generation = 0;
+  int rank = 0;
+  int world_size = 1;
+  checkpoint::Precision precision = checkpoint::Precision::kExact;
+  std::optional<double> loss;
+  std::optional<double> validation_loss;
+};
+
 // A rank's shards of one snapshot, to be told to the committer.
 struct ShardNotes {
   int64_t step = 0;
@@ -35,21 +56,19 @@ struct ShardNotes {
 // One thread (the training one) calls it, except Status().
 class Checkpointer {
  public:
-  // `changed` is called from the background thread when Status() changed.
-  Checkpointer(checkpoint::CheckpointClient& client, std::string spec_digest, int keep_last,
-               std::function<void()> changed);
-  // Ends pending calls and joins the thread.
+  Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options);
+  // Ends pending calls and joins the threads.
   ~Checkpointer();
 
   // Starts a snapshot of this rank's shards of `state`, which must stay as it is until WaitCopied has returned.
-  // Skipped, and counted as a failure, while the one before is still being written.
-  void Begin(int generation, int rank, int world_size, const TrainState& state);
+  // Skipped, and counted as a failure, while two before it are still being written.
+  void Begin(const SnapshotInfo& info, const TrainState& state);
 
   // Returns when nothing reads the live state any more. A service that has not even given memory within
   // `stall_seconds` costs the snapshot, not the step. Returns the seconds waited.
   double WaitCopied(double stall_seconds = 0.1);
 
-  // Shards copied since the last call.
+  // Shards of the oldest snapshot that was copied and not taken yet.
   ShardNotes TakeNotes();
 
   // The committer (rank 0) gathers everybody's notes; when a snapshot is complete its manifest is written.
@@ -63,42 +82,58 @@ class Checkpointer {
 
   CheckpointStatus Status() const;
 
+  // Bytes a second at which this rank's newest shards became durable; 0: none have.
+  double write_rate() const;
+
  private:
   enum class Copy { kIdle, kStaging, kCopying };
   struct Snapshot {
-    int generation = 0;
+    int64_t id = 0;
+    SnapshotInfo info;
     int64_t step = 0;
-    std::string scalars;
     checkpoint::StateView view;
     std::vector<checkpoint::ShardRange> ranges;
   };
+  struct Gathering {
+    SnapshotInfo info;
+    std::string scalars;
+    std::map<std::pair<int, int>, checkpoint::ShardRef> refs;  // By index and plane.
+  };
+  using Task = std::function<void()>;
+  // One thread and what it has to do.
+  struct Worker {
+    std::deque<Task> tasks;
+    bool busy = false;
+    std::jthread thread;
+  };
 
-  void Loop(std::stop_token stop);
+  void Loop(std::stop_token stop, Worker& worker);
+  bool Idle(const Worker& worker) const { return !worker.busy && worker.tasks.empty(); }
+  void Enqueue(Worker& worker, Task task);  // REQUIRES: mutex_ held.
   void Save(const Snapshot& snapshot);
   absl::Status CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot);
+  // Whether training still waits for this snapshot, or would. REQUIRES: mutex_ held.
+  bool IsAwaited(const Snapshot& snapshot) const { return snapshot.id == newest_ && copy_ != Copy::kIdle; }
+  void Write(checkpoint::StagedShards& staged, int64_t step);
   void Commit(checkpoint::Manifest manifest);
+  void Lost(int64_t step, const absl::Status& status);
   void Failed(const absl::Status& status);
-  void Enqueue(std::function<void()> task);  // REQUIRES: mutex_ held.
 
   checkpoint::CheckpointClient& client_;
-  const std::string spec_digest_;
-  const int keep_last_;
-  const std::function<void()> changed_status_;
+  const CheckpointerOptions options_;
 
   mutable std::mutex mutex_;
   std::condition_variable_any changed_;
-  std::deque<std::function<void()>> tasks_;
-  bool busy_ = false;
-  Copy copy_ = Copy::kIdle;
-  ShardNotes notes_;
-  int64_t lost_step_ = -1;  // Newest whose own shards could not be written. Of the background thread only.
+  Copy copy_ = Copy::kIdle;  // Of the newest snapshot. An older one that still waits for memory has come too late.
+  int64_t newest_ = 0;       // Its id.
+  int writing_ = 0;          // Snapshots copied and not written yet, or being copied.
+  double write_rate_ = 0;
+  std::deque<ShardNotes> notes_;
+  std::set<int64_t> lost_;  // Steps whose own shards could not be written.
   CheckpointStatus status_;
-  struct Gathering {
-    std::map<int, checkpoint::ShardRef> refs;
-    std::string scalars;
-  };
   std::map<int64_t, Gathering> gathering_;  // By step, of the running generation.
-  std::jthread thread_;
+  Worker copier_;                           // Stages and copies.
+  Worker writer_;                           // Makes durable.
 };
 
 }  // namespace rekindle::train

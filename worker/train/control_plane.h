@@ -80,6 +80,7 @@ struct Report {
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
   std::string restored;  // One sentence: what was restored last, and from where.
+  std::string flush;     // One sentence: what was saved before an announced interruption, and why so much.
   std::string checkpoint_error;
   int checkpoints_failed = 0;
   double checkpoint_interval_seconds = 0;  // As this trainer decided as rank 0.
@@ -98,7 +99,8 @@ struct Directive {
   enum class Action { kNone, kWait, kRun, kYield, kExit };
   Action action = Action::kNone;  // kNone: nothing heard yet.
   Membership membership;
-  bool checkpoint = false;  // With kYield: commit a checkpoint at the boundary.
+  bool checkpoint = false;               // With kYield: commit a checkpoint at the boundary.
+  double checkpoint_within_seconds = 0;  // From when this was first told; 0: no limit.
   std::string reason;
   std::string error;
 };

@@ -130,6 +130,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   for (const std::string& skipped : report.skipped_checkpoints) message->add_skipped_checkpoints(skipped);
   if (!report.committed.manifest.empty()) ToProto(report.committed, message->mutable_committed());
   message->set_restored(report.restored);
+  message->set_flush(report.flush);
   message->set_checkpoint_error(report.checkpoint_error);
   message->set_checkpoints_failed(report.checkpoints_failed);
   message->set_checkpoint_interval_seconds(report.checkpoint_interval_seconds);
@@ -150,6 +151,7 @@ Directive FromProto(const v1::TrainerDirective& message) {
   directive.action = FromProto(message.action());
   directive.membership = FromProto(message.membership());
   directive.checkpoint = message.checkpoint();
+  directive.checkpoint_within_seconds = message.checkpoint_within_seconds();
   directive.reason = message.reason();
   directive.error = message.error();
   return directive;

@@ -1,6 +1,7 @@
 #include "worker/train/engine.h"
 
 #include <utility>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -27,8 +28,14 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
-    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, options_.spec_digest, options_.keep_last,
-                                                   [this] { TellCheckpoints(); });
+    CheckpointerOptions checkpointer{
+        .spec_digest = options_.spec_digest, .retention = options_.retention, .tensors = {}, .changed = [this] {
+          TellCheckpoints();
+        }};
+    for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
+      checkpointer.tensors.push_back({parameter.name, parameter.shape});
+    }
+    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, std::move(checkpointer));
   }
 }
 
@@ -44,7 +51,7 @@ absl::Status Engine::Run() {
         r.unigram_bits_per_byte = options_.unigram_bits_per_byte;
       },
       false);
-  AwaitStore();
+  AwaitStore(/*verify=*/false);
   reporter_.Update([](Report& r) { r.phase = Phase::kReady; }, true);
   parts_.timeline.Mark("ready", 0, 0, 0);
   Membership membership;
@@ -91,6 +98,7 @@ void Engine::RunGeneration(const Membership& membership) {
   generation_ = membership.generation;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   if (checkpointer_) checkpointer_->ForgetNotes();
+  flush_until_ = 0;
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(
@@ -123,15 +131,23 @@ void Engine::RunGeneration(const Membership& membership) {
 }
 
 absl::Status Engine::StepsOf(Generation& generation) {
-  const bool restores = generation.membership.source == Membership::Source::kCheckpoint;
-  if (restores) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
-  if (absl::Status status = TakeState(generation); !status.ok()) return status;
+  const Membership::Source source = generation.membership.source;
+  const bool reads = source == Membership::Source::kCheckpoint ||
+                     (source == Membership::Source::kInitial && parts_.load_weights != nullptr);
+  if (reads) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
+  absl::Status status = TakeState(generation);
+  if (status.ok() && reads) {  // One may read memory while another reads a bucket: nobody steps before all can.
+    uint8_t done = 1;
+    std::vector<uint8_t> dones(static_cast<size_t>(generation.communicator.world_size()));
+    status = generation.communicator.AllGather(&done, dones.data(), 1).Wait();
+  }
+  if (!status.ok()) return status;
   JoinSchedule(generation);
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
     bool yielded = false;
-    if (absl::Status status = OneStep(generation, &yielded); !status.ok()) return status;
+    if (status = OneStep(generation, &yielded); !status.ok()) return status;
     if (yielded) return absl::OkStatus();
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
@@ -143,11 +159,7 @@ absl::Status Engine::TakeState(Generation& generation) {
   absl::Status status;
   switch (membership.source) {
     case Membership::Source::kInitial:
-      if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
-      state_ = TrainState::Zero(parts_.model.layout());
-      parts_.model.BindWeights(state_.weights.data());
-      parts_.model.Initialize(options_.spec.seed, state_.weights.span());
-      steps_.Forget();
+      status = StartAfresh();
       break;
     case Membership::Source::kCheckpoint:
       status = RestoreCheckpoint(membership);
@@ -167,6 +179,18 @@ absl::Status Engine::TakeState(Generation& generation) {
   return absl::OkStatus();
 }
 
+absl::Status Engine::StartAfresh() {
+  TrainState fresh = TrainState::Zero(parts_.model.layout());
+  parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
+  const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
+  if (!loaded.ok()) return loaded;
+  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
+  state_ = std::move(fresh);
+  parts_.model.BindWeights(state_.weights.data());
+  steps_.Forget();
+  return absl::OkStatus();
+}
+
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
   TrainState spare = TrainState::Zero(parts_.model.layout());
@@ -179,12 +203,12 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
   }
   if (!status.ok()) {
-    // Whole when it was chosen, not any more: look again, and let the coordinator choose another.
+    // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
     log::Warning("could not restore",
                  {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
     has_state_ = false;
     reporter_.Update([](Report& r) { r.has_state = false; }, false);
-    AwaitStore();
+    AwaitStore(/*verify=*/true);
     return absl::AbortedError(status.message());
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was restored");

@@ -9,7 +9,9 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "worker/train/checkpoint_schedule.h"
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
+#include "worker/train/flush_plan.h"
 #include "worker/train/model.h"
 #include "worker/train/reporter.h"
 #include "worker/train/spec.h"
@@ -45,7 +48,7 @@ struct EngineOptions {
   std::string trainer;  // Own identity.
   TrainSpec spec;
   std::string spec_digest;  // Of the resolved spec; a checkpoint of another one is not restored.
-  int keep_last = 2;
+  checkpoint::Retention retention{.keep_last = 2};
   std::string data_fingerprint;
   std::string probe_digest;
   double unigram_bits_per_byte = 0;
@@ -58,6 +61,8 @@ struct EngineParts {
   ControlPlane& control;
   Connect connect;
   checkpoint::CheckpointClient* checkpoints = nullptr;
+  // Optional: replaces the initial weights of a job that starts. INVALID_ARGUMENT: nobody ever can.
+  std::function<absl::Status(std::span<float>)> load_weights = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
   // Seconds; what steps and checkpoints take, and when a checkpoint is due. No number that is trained depends on it.
@@ -83,12 +88,13 @@ class Engine {
   };
 
   bool AwaitMembership(Membership* membership);
-  void AwaitStore();
+  void AwaitStore(bool verify);
   void FindRestorable(const checkpoint::Newest& newest);
 
   void RunGeneration(const Membership& membership);
   absl::Status StepsOf(Generation& generation);
   absl::Status TakeState(Generation& generation);
+  absl::Status StartAfresh();
   absl::Status RestoreCheckpoint(const Membership& membership);
   std::set<int> AssignedIn(const Generation& generation) const;
   void JoinSchedule(const Generation& generation);
@@ -101,7 +107,11 @@ class Engine {
   StepExtras ExtrasFor(const Generation& generation);
   void FollowCheckpoints(const Generation& generation);
   void BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome);
+  SnapshotInfo SnapshotOf(const Generation& generation) const;
+  absl::StatusOr<FlushDecision> DecideFlush(Generation& generation);
   absl::Status CheckpointNow(Generation& generation);
+  absl::Status GatherNow(Generation& generation);
+  double FinalSeconds() const;
 
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
@@ -120,9 +130,11 @@ class Engine {
   StepRunner steps_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
   CheckpointSchedule schedule_;
-  int checkpoints_failed_ = 0;   // As far as the schedule knows.
-  int64_t committed_step_ = -1;  // Newest durable checkpoint this rank knows.
-  int generation_ = 0;           // The newest this engine has been in.
+  int checkpoints_failed_ = 0;                    // As far as the schedule knows.
+  std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
+  double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
+  int generation_ = 0;                            // The newest this engine has been in.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

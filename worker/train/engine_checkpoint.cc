@@ -12,18 +12,16 @@ namespace rekindle::train {
 namespace {
 
 constexpr double kStoreRetrySeconds = 0.5;
-constexpr double kFinalCopySeconds = 30;  // Nothing is stepping: the service may take its time.
-constexpr double kFinalWriteSeconds = 120;
 
 }  // namespace
 
 // A trainer that cannot look into the job's store must not join: it might make the job start from scratch.
-void Engine::AwaitStore() {
+void Engine::AwaitStore(bool verify) {
   if (parts_.checkpoints == nullptr) return;
   for (;;) {
     const Directive directive = parts_.control.Latest();
     if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
-    auto newest = parts_.checkpoints->FindNewest();
+    auto newest = parts_.checkpoints->FindNewest(verify);
     if (newest.ok()) return FindRestorable(*newest);
     log::Warning("waits for the checkpoint store", {{"error", std::string(newest.status().message())}});
     reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(newest.status().message()); }, true);
@@ -44,6 +42,7 @@ void Engine::FindRestorable(const checkpoint::Newest& newest) {
       false);
 }
 
+// Files, of all planes, that one rank writes.
 int Engine::MostShards(int world_size) const {
   if (!checkpointer_) return 0;
   std::map<int, int> owned;
@@ -51,7 +50,7 @@ int Engine::MostShards(int world_size) const {
   for (const auto& range : checkpoint::CutShards(state_.weights.size(), world_size)) {
     most = std::max(most, ++owned[range.owner]);
   }
-  return most;
+  return most * checkpoint::kMaxPlanes;
 }
 
 StepExtras Engine::ExtrasFor(const Generation& generation) {
@@ -59,6 +58,9 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
   const Directive directive = parts_.control.Latest();
   extras.yield = directive.action == Directive::Action::kYield && directive.membership.generation <= generation_;
   extras.yield_with_checkpoint = extras.yield && directive.checkpoint;
+  if (extras.yield_with_checkpoint && directive.checkpoint_within_seconds > 0 && flush_until_ == 0) {
+    flush_until_ = parts_.clock() + directive.checkpoint_within_seconds;
+  }
   extras.most_shards = MostShards(generation.communicator.world_size());
   extras.committed_step = committed_step_;
   if (checkpointer_) {
@@ -108,43 +110,22 @@ void Engine::BeginCheckpointIfDecided(const Generation& generation, const StepOu
   if (outcome.yield) return;  // The generation ends here: nobody would gather the shards.
   schedule_.Begun(parts_.clock(), step);
   parts_.timeline.Mark("checkpoint", generation_, step, generation.communicator.world_size());
-  checkpointer_->Begin(generation_, generation.rank, generation.communicator.world_size(), state_);
+  checkpointer_->Begin(SnapshotOf(generation), state_);
 }
 
-// Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
-absl::Status Engine::CheckpointNow(Generation& generation) {
-  comm::Communicator& communicator = generation.communicator;
-  checkpointer_->Drain(kFinalWriteSeconds);
-  checkpointer_->Begin(generation_, generation.rank, communicator.world_size(), state_);
-  checkpointer_->WaitCopied(kFinalCopySeconds);
-  const ShardNotes notes = checkpointer_->TakeNotes();
-  const size_t most = static_cast<size_t>(MostShards(communicator.world_size()));
-  std::vector<uint8_t> mine;
-  for (const checkpoint::ShardRef& ref : notes.refs) {
-    const auto record = checkpoint::EncodeShardRef(ref);
-    mine.insert(mine.end(), record.begin(), record.end());
-  }
-  mine.resize(most * checkpoint::kShardRecordBytes);
-  std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
-  absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait();
-  if (!status.ok()) return status;
-  if (generation.rank == 0) {
-    ShardNotes everyone{state_.scalars.step, {}};
-    for (size_t at = 0; at < all.size(); at += checkpoint::kShardRecordBytes) {
-      const auto ref = checkpoint::DecodeShardRef(all.data() + at);
-      if (ref.ok() && ref->count > 0) everyone.refs.push_back(*ref);
-    }
-    checkpointer_->Collect(generation_, everyone);
-  }
-  checkpointer_->Drain(kFinalWriteSeconds);
-  uint8_t done = 1;  // Nobody leaves before the committer has written, or given up.
-  std::vector<uint8_t> dones(static_cast<size_t>(communicator.world_size()));
-  return communicator.AllGather(&done, dones.data(), 1).Wait();
+SnapshotInfo Engine::SnapshotOf(const Generation& generation) const {
+  return {.generation = generation_,
+          .rank = generation.rank,
+          .world_size = generation.communicator.world_size(),
+          .precision = options_.spec.checkpoint.precision,
+          .loss = loss_,
+          .validation_loss = validation_loss_};
 }
 
 void Engine::TellStep(const StepOutcome& outcome, double seconds) {
   times_.AddStep(seconds);
   const double loss = outcome.record.MeanLoss();
+  loss_ = loss;
   const auto tokens = static_cast<double>(outcome.record.tokens);
   const int64_t step = state_.scalars.step;
   if (outcome.evaluation.micro_batches > 0) TellEvaluation(outcome.evaluation);
@@ -168,11 +149,12 @@ void Engine::TellStep(const StepOutcome& outcome, double seconds) {
 
 void Engine::TellEvaluation(const StepRecord& evaluation) {
   if (evaluation.micro_batches == 0) return;
+  validation_loss_ = evaluation.MeanLoss();
   reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
 }
 
 void Engine::TellRestored(const std::string& name, const checkpoint::Restored& restored) {
-  std::string text = "restored " + name + ": ";
+  std::string text = "restored " + name + (restored.exact ? "" : " (16 bits a value)") + ": ";
   const char* separator = "";
   for (const auto& [tier, bytes] : restored.bytes_from) {
     text += separator + std::to_string(bytes) + " bytes from " + (tier == "peer" ? "peers' memory" : tier);

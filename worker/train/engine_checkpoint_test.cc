@@ -191,6 +191,48 @@ TEST_F(EngineCheckpointTest, AutoTellsItsIntervalAndWhy) {
   EXPECT_GE(store_.Names().size(), 2);
 }
 
+// All nodes are to go: what fits is saved, and the job goes on from it elsewhere.
+TEST_F(EngineCheckpointTest, AFlushBeforeAllNodesAreGone) {
+  Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 1000}, 3000, 2);
+  AwaitStep(50);
+  for (const char* node : {"n0", "n1"}) coordinator_->Feed(core::DrainNode{node, 30, "notice"});
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PENDING || Ended(s); }));
+  ASSERT_EQ(store_.Names().size(), 1u);
+  const int flushed = store_.Names().back().step;
+  EXPECT_GE(flushed, 50);
+  Add("n2");
+  ExpectUndisturbedResult();
+  EXPECT_EQ(coordinator_->Status().steps_redone(), 0);
+}
+
+TEST_F(EngineCheckpointTest, NothingIsTriedThatCannotEndInTime) {
+  Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 20}, 3000, 2);
+  AwaitStep(50);
+  for (const char* node : {"n0", "n1"}) coordinator_->Feed(core::DrainNode{node, 1.5, "notice"});
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.state() == v1::PENDING || Ended(s); }));
+  for (const checkpoint::ManifestName& name : store_.Names()) EXPECT_EQ(name.step % 20, 0);
+  Add("n2");
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineCheckpointTest, SixteenBitsAreEnoughToGoOnFrom) {
+  CheckpointSpec checkpoint{.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 20};
+  checkpoint.precision = checkpoint::Precision::kBf16;
+  Start(checkpoint, 400, 2);
+  AwaitStep(100);
+  trainers_[0]->Kill();
+  trainers_[1]->Kill();
+  Add("n0");
+  Add("n1");
+  ASSERT_TRUE(coordinator_->Await(Ended));
+  ASSERT_EQ(coordinator_->Status().state(), v1::SUCCEEDED) << coordinator_->Status().reason();
+  LocalCoordinator alone(spec_, 1);
+  LocalTrainer only(alone, spec_, "alone", 1);
+  ASSERT_TRUE(alone.Await(Ended));
+  EXPECT_NE(coordinator_->Status().state_digest(), alone.Status().state_digest());
+  EXPECT_NEAR(coordinator_->Status().loss(), alone.Status().loss(), 0.005 * alone.Status().loss());
+}
+
 TEST_F(EngineCheckpointTest, ABrokenStoreDoesNotStopTraining) {
   store_.SetBroken(true);
   Start({.kind = CheckpointSpec::Kind::kEverySeconds, .every_seconds = 5 * kStepSeconds}, 400, 2);

@@ -12,15 +12,31 @@ constexpr double kUsableShare = 0.75;
 
 double Megabytes(int64_t bytes) { return static_cast<double>(bytes) / 1e6; }
 
+// Both planes or nothing.
+FlushDecision PlanExact(const FlushSituation& situation, double usable) {
+  const int64_t bytes = situation.plane0_bytes + situation.plane1_bytes;
+  const double seconds = situation.bytes_per_second > 0 ? static_cast<double>(bytes) / situation.bytes_per_second : 0;
+  if (seconds > usable) {
+    return {
+        FlushPlan::kNothing,
+        absl::StrFormat("no flush: the job must be exact, and both planes (%.1f MB a rank) take %.1f s at the "
+                        "measured %.1f MB/s a rank, with %.1f s left of which %.1f s count",
+                        Megabytes(bytes), seconds, situation.bytes_per_second / 1e6, situation.seconds_left, usable)};
+  }
+  return {FlushPlan::kBothPlanes,
+          absl::StrFormat("both planes (%.1f MB a rank), as the job must be exact: %.1f s are left", Megabytes(bytes),
+                          situation.seconds_left)};
+}
+
 }  // namespace
 
 FlushDecision PlanFlush(const FlushSituation& situation) {
-  if (situation.replica_stays) return {FlushPlan::kNothing, "nothing to flush: a live replica of the state stays"};
   const double usable = (situation.seconds_left - kReservedSeconds) * kUsableShare;
   if (usable <= 0) {
     return {FlushPlan::kNothing, absl::StrFormat("no flush: of the %.1f s left, %.0f s go to the step and the manifest",
                                                  situation.seconds_left, kReservedSeconds)};
   }
+  if (situation.exact_only) return PlanExact(situation, usable);
   if (situation.bytes_per_second <= 0) {
     return {FlushPlan::kPlane0, absl::StrFormat("plane 0 alone (%.1f MB a rank): %.1f s are left, and how fast the "
                                                 "store is has not been measured",

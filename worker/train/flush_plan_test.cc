@@ -14,14 +14,6 @@ FlushSituation Typical() {
   return {.seconds_left = 30, .plane0_bytes = 1000 * kMega, .plane1_bytes = 1000 * kMega, .bytes_per_second = 100e6};
 }
 
-TEST(FlushPlanTest, NothingWhileALiveReplicaStays) {
-  FlushSituation situation = Typical();
-  situation.replica_stays = true;
-  const FlushDecision decision = PlanFlush(situation);
-  EXPECT_EQ(decision.plan, FlushPlan::kNothing);
-  EXPECT_EQ(decision.reason, "nothing to flush: a live replica of the state stays");
-}
-
 TEST(FlushPlanTest, BothPlanesWhereBothFit) {
   const FlushDecision decision = PlanFlush(Typical());
   EXPECT_EQ(decision.plan, FlushPlan::kBothPlanes);
@@ -66,6 +58,18 @@ TEST(FlushPlanTest, AJobWithoutPlaneOneNeverAsksForIt) {
   const FlushDecision decision = PlanFlush(situation);
   EXPECT_EQ(decision.plan, FlushPlan::kPlane0);
   EXPECT_THAT(decision.reason, HasSubstr("plane 0, all there is"));
+}
+
+TEST(FlushPlanTest, AnExactJobGetsBothPlanesOrNothing) {
+  FlushSituation situation = Typical();
+  situation.exact_only = true;
+  EXPECT_EQ(PlanFlush(situation).plan, FlushPlan::kBothPlanes);
+  situation.seconds_left = 16;  // Enough for plane 0, which it would not take up.
+  const FlushDecision decision = PlanFlush(situation);
+  EXPECT_EQ(decision.plan, FlushPlan::kNothing);
+  EXPECT_THAT(decision.reason, HasSubstr("the job must be exact, and both planes (2000.0 MB a rank) take 20.0 s"));
+  situation.bytes_per_second = 0;
+  EXPECT_EQ(PlanFlush(situation).plan, FlushPlan::kBothPlanes);
 }
 
 // More time or bandwidth never saves less, more bytes never more.

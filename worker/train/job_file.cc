@@ -2,6 +2,9 @@
 
 #include <google/protobuf/util/json_util.h>
 
+#include <utility>
+
+#include "checkpoint/convert.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
@@ -11,8 +14,12 @@ namespace {
 
 constexpr size_t kMaxJobFileBytes = 1 << 20;
 
-CheckpointSpec ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
+absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
   CheckpointSpec out;
+  const auto precision = checkpoint::ParsePrecision(checkpoint.precision());
+  if (!precision.ok()) return precision.status();
+  out.precision = *precision;
+  out.allow_nonfinite = checkpoint.allow_nonfinite();
   if (checkpoint.interval() == "auto") {
     out.kind = CheckpointSpec::Kind::kAuto;
     if (checkpoint.has_interruptions_per_hour()) out.interruptions_per_hour = checkpoint.interruptions_per_hour();
@@ -26,7 +33,9 @@ CheckpointSpec ToCheckpointSpec(const v1::JobSpec::Checkpoint& checkpoint) {
   return out;
 }
 
-TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
+absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
+  const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
+  if (!checkpoint.ok()) return checkpoint.status();
   TrainSpec out;
   out.seed = static_cast<uint64_t>(spec.seed());
   out.steps = spec.training().steps();
@@ -37,7 +46,7 @@ TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();
-  out.checkpoint = ToCheckpointSpec(spec.checkpoint());
+  out.checkpoint = *checkpoint;
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
   out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
                    optimizer.weight_decay()};
@@ -47,11 +56,13 @@ TrainSpec ToTrainSpec(const v1::JobSpec& spec) {
   return out;
 }
 
-// Of the spec without what may differ between equal results: the number of workers and where checkpoints go.
+// Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
+// weights came from (the digest of these counts).
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
+  spec.mutable_model()->clear_weights();
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");
@@ -70,21 +81,27 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   if (spec.training().steps() <= 0 || spec.training().micro_batch() <= 0 || spec.training().global_batch() <= 0) {
     return absl::InvalidArgumentError(path + ": the spec in it is not resolved");
   }
+  auto retention = checkpoint::RetentionOf(spec.checkpoint());
+  if (!retention.ok()) return retention.status();
   auto digest = SpecDigest(spec);
   if (!digest.ok()) return digest.status();
   TrainerJob job;
   job.uid = desired.job_uid();
   job.name = desired.job_name();
   job.secret = desired.job_secret();
-  job.spec = ToTrainSpec(spec);
+  auto train = ToTrainSpec(spec);
+  if (!train.ok()) return train.status();
+  job.spec = *std::move(train);
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};
+  job.weights = spec.model().weights();
+  job.weights_digest = spec.model().weights_digest();
   job.text.assign(spec.data().text().begin(), spec.data().text().end());
   job.validation_fraction = spec.data().validation_fraction();
   job.max_bytes = static_cast<int64_t>(spec.data().max_bytes());
   job.store = spec.checkpoint().store();
-  job.keep_last = spec.checkpoint().keep_last();
+  job.retention = *std::move(retention);
   job.threads = spec.workers().threads_per_rank();
   return job;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "checkpoint/retention.h"
 #include "worker/models/registry.h"
 #include "worker/train/spec.h"
 
@@ -19,11 +20,13 @@ struct TrainerJob {
   TrainSpec spec;
   std::string spec_digest;  // XXH3-128 of all that the result depends on.
   models::ModelSpec model;
+  std::string weights;  // A safetensors set to start from; empty: the seed decides.
+  std::string weights_digest;
   std::vector<std::string> text;
   double validation_fraction = 0;
   int64_t max_bytes = 0;
   std::string store;
-  int keep_last = 0;
+  checkpoint::Retention retention;
   int threads = 1;
 };
 

@@ -8,7 +8,9 @@
 #include <thread>
 
 #include "checkpoint/client.h"
+#include "checkpoint/weight_set.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/hash.h"
 #include "common/log.h"
 #include "common/process.h"
@@ -17,6 +19,7 @@
 #include "worker/data/dataset.h"
 #include "worker/data/text_files.h"
 #include "worker/data/token_cache.h"
+#include "worker/models/layout.h"
 #include "worker/models/registry.h"
 #include "worker/models/runtime.h"
 #include "worker/train/coordinator_session.h"
@@ -147,6 +150,20 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
   }
 }
 
+// Null where the seed alone decides.
+std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, const ParameterLayout& layout) {
+  if (job.weights.empty()) return nullptr;
+  return [&job, tensors = models::TensorsOf(layout)](std::span<float> weights) -> absl::Status {
+    const auto set = checkpoint::WeightSet::Open(*common::PosixFileSystem(), job.weights);
+    const auto digest = set.ok() ? set->Load(tensors, weights) : set.status();
+    if (!digest.ok()) return absl::InvalidArgumentError("model.weights: " + std::string(digest.status().message()));
+    if (*digest == job.weights_digest) return absl::OkStatus();
+    return absl::InvalidArgumentError("model.weights: " + job.weights +
+                                      " is another set on this node than where the job " + "was submitted (" + *digest +
+                                      "): copy the same one to every node");
+  };
+}
+
 absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& listener, ControlPlane& control) {
   models::PinThreads(job.threads);
   const auto gpu = LoadCudaPlugin(DefaultCudaPluginPath());
@@ -163,14 +180,21 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   options.trainer = flags.trainer;
   options.spec = job.spec;
   options.spec_digest = job.spec_digest;
-  options.keep_last = job.keep_last;
+  options.retention = job.retention;
   options.data_fingerprint = data->dataset.fingerprint();
   options.unigram_bits_per_byte = data->dataset.UnigramBitsPerByte();
   options.probe_digest = common::Xxh3_128Hex(*probe + OptimizerProbe());
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
     auto client = checkpoint::CheckpointClient::Create(
-        {.socket = flags.dir + "/checkpoint.sock", .store = job.store, .job_uid = job.uid, .trainer = flags.trainer});
+        {.socket = flags.dir + "/checkpoint.sock",
+         .store = job.store,
+         .archive_store = job.retention.archive_store,
+         .job_uid = job.uid,
+         .trainer = flags.trainer,
+         .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
+         // Bit for bit is what such a job was promised, whatever happens to it.
+         .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
@@ -183,6 +207,7 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
                                      .control = control,
                                      .connect = ConnectOver(listener),
                                      .checkpoints = checkpoints.get(),
+                                     .load_weights = LoaderOf(job, (*model)->layout()),
                                      .metrics = metrics,
                                      .timeline = timeline});
   auto node = AttachToNode({.socket = flags.dir + "/agent.sock",

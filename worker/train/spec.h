@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "checkpoint/planes.h"
+
 namespace rekindle::train {
 
 // AdamW.
@@ -29,6 +31,8 @@ struct CheckpointSpec {
   int64_t every_steps = 0;             // kEverySteps; > 0.
   double every_seconds = 0;            // kEverySeconds; > 0.
   double interruptions_per_hour = -1;  // kAuto: of one node, as the job states it. Below 0: measured.
+  checkpoint::Precision precision = checkpoint::Precision::kExact;
+  bool allow_nonfinite = false;  // Save NaN and infinities too; kExact alone keeps them.
 };
 
 struct TrainSpec {

@@ -25,6 +25,7 @@ v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {
   resolved.mutable_training()->set_global_batch(spec.global_batch);
   resolved.mutable_training()->set_micro_batch(spec.micro_batch);
   resolved.mutable_training()->set_reduce(spec.exact ? "exact" : "fp32");
+  if (spec.checkpoint.kind != CheckpointSpec::Kind::kNever) resolved.mutable_checkpoint()->set_store("memory");
   *job.mutable_spec() = resolved;
   return record;
 }
@@ -175,6 +176,7 @@ class LocalTrainer::Control final : public ControlPlane {
     message.set_job_secret(LocalCoordinator::kSecret);
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
+    message.set_known_revision(revision_);
     message.set_address(address_);
     message.set_host(trainer_.node_);
     return message;

@@ -4,32 +4,33 @@
 #include <chrono>
 #include <utility>
 
-#include "common/hash.h"
-
 namespace rekindle::train {
 
 using checkpoint::Manifest;
+using checkpoint::Precision;
 using checkpoint::ShardRange;
 using checkpoint::ShardRef;
 
 class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
  public:
-  Staged(MemoryCheckpoints& store, int generation, std::vector<ShardRange> ranges)
-      : store_(store), generation_(generation), ranges_(std::move(ranges)) {}
+  Staged(MemoryCheckpoints& store, int generation, std::vector<ShardRange> ranges, Precision precision)
+      : store_(store), generation_(generation), ranges_(std::move(ranges)), precision_(precision) {}
 
   absl::Status Copy(const checkpoint::StateView& state) override {
-    shards_.clear();
+    files_.clear();
     refs_.clear();
     for (const ShardRange& range : ranges_) {
-      std::vector<float> shard;
-      for (const float* array : {state.weights, state.first_moment, state.second_moment}) {
-        shard.insert(shard.end(), array + range.begin, array + range.end);
+      const checkpoint::PlaneBytes room = SizeOfPlanes(state.total, range, precision_, range.end - range.begin);
+      std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
+                                       std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
+      const auto written = WritePlanes(state, range, precision_, planes[0], planes[1]);
+      if (!written.ok()) return written.status();
+      for (int plane = 0; plane < (precision_ == Precision::kExact ? 2 : 1); ++plane) {
+        const checkpoint::WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+        planes[plane].resize(static_cast<size_t>(one.bytes));
+        refs_.push_back({one.xxh3 + ".safetensors", one.bytes, one.xxh3, generation_, range.index, range.count, plane});
+        files_[one.xxh3] = std::move(planes[plane]);
       }
-      const size_t bytes = shard.size() * sizeof(float);
-      const std::string xxh3 = common::Xxh3_128Hex(shard.data(), bytes);
-      refs_.push_back(
-          {xxh3 + ".safetensors", static_cast<int64_t>(bytes), xxh3, generation_, range.index, range.count});
-      shards_.push_back(std::move(shard));
     }
     return absl::OkStatus();
   }
@@ -37,10 +38,7 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   absl::Status Commit() override {
     std::lock_guard lock(store_.mutex_);
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
-    for (size_t i = 0; i < refs_.size(); ++i) {
-      store_.shards_[refs_[i].name] = shards_[i];
-      store_.ranges_[refs_[i].name] = ranges_[i];
-    }
+    store_.files_.insert(files_.begin(), files_.end());
     store_.changed_.notify_all();
     return absl::OkStatus();
   }
@@ -49,7 +47,8 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   MemoryCheckpoints& store_;
   const int generation_;
   const std::vector<ShardRange> ranges_;
-  std::vector<std::vector<float>> shards_;
+  const Precision precision_;
+  std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
 };
 
@@ -59,12 +58,14 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
       : store_(store), writer_(checkpoint::SafeName(trainer)) {}
 
   absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(int generation, int, int64_t,
-                                                                  const std::vector<ShardRange>& ranges) override {
-    return std::make_unique<Staged>(store_, generation, ranges);
+                                                                  const std::vector<ShardRange>& ranges,
+                                                                  Precision precision) override {
+    return std::make_unique<Staged>(store_, generation, ranges, precision);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, int, double wait_seconds) override {
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention&,
+                                            double wait_seconds) override {
     manifest.writer = writer_;
-    const auto is_there = [&](const ShardRef& ref) { return store_.shards_.contains(ref.name); };
+    const auto is_there = [&](const ShardRef& ref) { return store_.files_.contains(ref.xxh3); };
     std::unique_lock lock(store_.mutex_);
     const bool whole = store_.changed_.wait_for(lock, std::chrono::duration<double>(wait_seconds), [&] {
       return cancelled_ || std::all_of(manifest.shards.begin(), manifest.shards.end(), is_there);
@@ -76,7 +77,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     store_.manifests_[name] = manifest;
     return FormatName(name);
   }
-  absl::StatusOr<checkpoint::Newest> FindNewest() override {
+  absl::StatusOr<checkpoint::Newest> FindNewest(bool) override {
     std::lock_guard lock(store_.mutex_);
     checkpoint::Newest newest;
     if (store_.manifests_.empty()) return newest;
@@ -89,16 +90,16 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     if (!parsed.ok()) return parsed.status();
     std::lock_guard lock(store_.mutex_);
     const Manifest& manifest = store_.manifests_.at(*parsed);
+    const bool exact = PlanesOf(manifest) == checkpoint::kMaxPlanes;
     for (const ShardRef& ref : manifest.shards) {
-      const ShardRange& range = store_.ranges_.at(ref.name);
-      const float* from = store_.shards_.at(ref.name).data();
-      const int64_t count = range.end - range.begin;
-      for (float* array : {state.weights, state.first_moment, state.second_moment}) {
-        std::copy(from, from + count, array + range.begin);
-        from += count;
-      }
+      if (ref.plane > 0) continue;
+      const ShardRef* second = exact ? &ref + 1 : nullptr;
+      const std::vector<uint8_t> none;
+      const auto read =
+          ReadPlanes(store_.files_.at(ref.xxh3), second != nullptr ? store_.files_.at(second->xxh3) : none, state);
+      if (!read.ok()) return read.status();
     }
-    return checkpoint::Restored{.manifest = manifest};
+    return checkpoint::Restored{.manifest = manifest, .exact = exact};
   }
   absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return checkpoint::ServiceInfo{}; }
   void Cancel() override {

@@ -29,9 +29,8 @@ class MemoryCheckpoints {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool broken_ = false;
-  std::map<std::string, std::vector<float>> shards_;  // By name: weights, first and second moments of the range.
+  std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;
-  std::map<std::string, checkpoint::ShardRange> ranges_;
 };
 
 }  // namespace rekindle::train

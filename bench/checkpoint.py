@@ -1,0 +1,245 @@
+"""What a checkpoint costs: stall, write, restore, memory; beside PyTorch's DCP, boto3 and memcpy in the same run."""
+import argparse
+import importlib.util
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from _bench_json import REPO, Report, peers_folder
+from _checkpoint_node import MemoryWatch, Service, Trainer, evict, settle
+from _checkpoint_tiers import tiers
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+import servers  # noqa: E402
+
+PARTS = ("save", "restore", "s3", "memory", "planes", "tiers")
+KINDS = ("dcp_async_thread", "dcp_async_process")
+
+
+def middle(rows, key):
+    return statistics.median(row[key] for row in rows)
+
+
+def say(what, row):
+    shown = {k: round(v, 3) if isinstance(v, float) else v for k, v in row.items() if k != "digest"}
+    print(what, shown, file=sys.stderr, flush=True)
+
+
+class Local:
+    """Rounds of saves to a folder and of restores from it, with the limits of the machine between them."""
+
+    def __init__(self, folder, args, service, trainer):
+        self.folder, self.service, self.trainer = folder, service, trainer
+        self.elements = args.params_mib << 18
+        self.bytes = 12 * self.elements
+        self.store = f"file://{folder}/store"
+        self.raw = str(folder / "raw")
+        self.rows = {name: [] for name in ("memcpy", "write", "read", "quiet", "training", "memory", "cold", "warm")}
+        trainer.ask("memcpy")                 # What `write` writes.
+        trainer.ask("write", path=self.raw)   # The first pages of a machine are slow.
+        self.save()
+        self.step_units = max(1, round(args.step_seconds / statistics.median(trainer.ask("work")["units"])))
+
+    def save(self, **options):
+        self.saved = self.trainer.ask("save", socket=self.service.socket, store=self.store, **options)
+        return self.saved
+
+    def keep(self, name, row):
+        self.rows[name].append(row)
+        say(name, {k: v for k, v in row.items() if not isinstance(v, list)})
+
+    def save_rounds(self, count):
+        for _ in range(count):
+            self.keep("memcpy", self.trainer.ask("memcpy"))
+            settle()
+            self.keep("write", self.trainer.ask("write", path=self.raw))
+            settle()
+            self.keep("quiet", self.save())
+            settle()
+            row = self.save(step_units=self.step_units)
+            quiet, during = row.pop("quiet_units"), row.pop("units")
+            self.keep("training", {**row, "speed": statistics.median(quiet) / statistics.mean(during)})
+
+    def restore_rounds(self, count):
+        """By a second process: from the service's memory, then by a fresh service from disk and from the page cache."""
+        with Trainer(self.elements) as other:
+            def restore(tier, settled):
+                row = other.ask("restore", socket=self.service.socket, store=self.store)
+                if row["digest"] != self.saved["digest"] or set(row["bytes_from"]) != {tier}:
+                    sys.exit(f"error: restored another state, or not from the {tier}: {row['bytes_from']}")
+                self.keep(settled, row)
+            for _ in range(count):
+                restore("memory", "memory")
+            for _ in range(count):
+                self.service.restart()
+                settle()
+                evict(self.folder)
+                self.keep("read", self.trainer.ask("read", path=self.raw))
+                restore("store", "cold")
+                self.service.restart()
+                restore("store", "warm")
+        self.save()   # The restarted service's memory holds it again.
+
+    def speed(self, name, key="seconds"):
+        return self.bytes / middle(self.rows[name], key) / 1e9
+
+
+def run_peer(peers, args, folder):
+    """dcp_stall.py's figures, or None where it cannot run."""
+    if not peers or not (peers / "dcp_stall.py").exists():
+        print("dcp_stall.py is not there: PyTorch's DCP is left out", file=sys.stderr)
+        return None
+    done = subprocess.run([sys.executable, str(peers / "dcp_stall.py"), "--params-mib", str(args.params_mib),
+                           "--rounds", str(args.rounds), "--dir", str(folder)], stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        print(f"dcp_stall.py failed with {done.returncode}: left out", file=sys.stderr)
+        return None
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def local(report, args, folder, peers):
+    with Service(folder) as service, Trainer(args.params_mib << 18) as trainer:
+        here = Local(folder, args, service, trainer)
+        first = (args.rounds + 1) // 2
+        for count, then in ((first, True), (args.rounds - first, False)):
+            if "save" in args.only:
+                here.save_rounds(count)
+            if "restore" in args.only and count:
+                here.restore_rounds(count)
+            if then:
+                dcp = run_peer(peers, args, folder)
+        if "memory" in args.only:
+            memory(report, here)
+    if "save" in args.only:
+        report_save(report, here, dcp)
+    if "restore" in args.only:
+        report_restore(report, here, dcp)
+
+
+def report_save(report, here, dcp):
+    best = lambda key, of: of(dcp[kind][key]["median"] for kind in KINDS) if dcp else None
+    memcpy = middle(here.rows["memcpy"], "seconds")
+    report.add("stall", middle(here.rows["training"], "blocked"), "s", peer=best("blocked_s", min), target_ratio=0.1,
+               limit=memcpy, lower_is_better=True)
+    report.add("stall_without_overlap", middle(here.rows["quiet"], "blocked"), "s", peer=best("blocked_s", min),
+               limit=memcpy, lower_is_better=True)
+    report.add("speed_while_writing", middle(here.rows["training"], "speed"), "of quiet", target=0.9,
+               peer=dcp and 1 / best("work_slowdown", min))
+    raw = here.speed("write")
+    report.add("write", here.speed("quiet", "durable"), "GB/s", target=0.9 * raw, limit=raw)
+    report.add("write_while_training", here.speed("training", "durable"), "GB/s", limit=raw,
+               peer=dcp and max(dcp[kind]["durable_gb_s"] for kind in KINDS), target_ratio=3)
+
+
+def report_restore(report, here, dcp):
+    loads = lambda key: dcp and here.bytes / 1e9 / min(dcp[k][key]["median"] for k in ("dcp_save", *KINDS))
+    memcpy, read = here.speed("memcpy"), here.speed("read")
+    report.add("restore_from_memory", here.speed("memory"), "GB/s", target=0.5 * memcpy, limit=memcpy)
+    report.add("restore_from_disk", here.speed("cold"), "GB/s", peer=loads("load_cold_s"), target_ratio=1, limit=read)
+    report.add("restore_from_page_cache", here.speed("warm"), "GB/s", peer=loads("load_warm_s"), target_ratio=1,
+               limit=memcpy)
+
+
+def memory(report, here):
+    with MemoryWatch(here.service, here.trainer) as watch:
+        for _ in range(3):   # One after the other: the one before is held while the next is staged.
+            here.save()
+    say("memory", {"segments_mb": watch.segments / 1e6, "grown_mb": watch.grown / 1e6})
+    report.add("memory_peak", watch.peak / here.bytes, "of a shard", limit=1)
+    report.add("memory_beyond_two_shards", max(0, watch.peak - 2 * here.bytes) / 1e6, "MB", target=64,
+               lower_is_better=True)
+
+
+def s3(report, args, folder):
+    boto3 = importlib.util.find_spec("boto3") and __import__("boto3")
+    if not boto3:
+        print("boto3 is not there: left out", file=sys.stderr)
+    try:
+        with servers.S3(folder / "s3") as server, Service(folder, server.env) as service, \
+                Trainer(args.params_mib << 18) as trainer:
+            s3_rounds(report, args, folder, server, service, trainer, boto3)
+    except servers.Missing as why:
+        print(f"no S3 server, left out: {why}", file=sys.stderr)
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def s3_rounds(report, args, folder, server, service, trainer, boto3):
+    file, rows, peer = folder / "raw", [], []
+    trainer.ask("memcpy")
+    trainer.ask("write", path=str(file))
+    client = boto3 and boto3.client(
+        "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
+        aws_access_key_id=server.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key=servers.SECRET)
+    for i in range(args.rounds + 1):   # The first makes the server's volumes.
+        before = cpu_seconds(server.process.pid)
+        row = trainer.ask("save", socket=service.socket, store=server.uri("ours"))
+        row["server"] = (cpu_seconds(server.process.pid) - before) / os.cpu_count()
+        say("s3", {"durable": row["durable"], "server": row["server"]})
+        settle()
+        if client:
+            start = time.monotonic()
+            client.upload_file(str(file), servers.BUCKET, f"boto3/{i}")
+            seconds = time.monotonic() - start
+            say("boto3", {"durable": seconds})
+            client.delete_object(Bucket=servers.BUCKET, Key=f"boto3/{i}")
+            settle()
+        if i > 0:
+            rows.append(row)
+            peer += [seconds] if client else []
+    size = file.stat().st_size / 1e9
+    # The limit: the server shares this machine, so no client is faster than its work on all cores.
+    report.add("write_to_s3", size / middle(rows, "durable"), "GB/s", peer=peer and size / statistics.median(peer),
+               target_ratio=1.5, limit=size / middle(rows, "server"))
+
+
+def planes(report):
+    """Of scripts/bench planes: the exact precision's."""
+    out = os.path.join(tempfile.mkdtemp(), "planes.json")
+    subprocess.run([sys.executable, str(REPO / "bench" / "planes.py"), "--rounds", "5", "--report", out],
+                   stdout=subprocess.DEVNULL)
+    metrics = json.loads(pathlib.Path(out).read_text())["metrics"]
+    for name in ("exact_split_and_merge_to_memcpy", "exact_plane0_share"):
+        metric = metrics[name]
+        report.add(f"planes_{name}", metric["value"], metric["unit"], target=metric["target"],
+                   lower_is_better=name.endswith("share"))
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench checkpoint", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--params-mib", type=int, default=256, help="FP32 parameters; the state is three times this")
+    p.add_argument("--step-seconds", type=float, default=1.0,
+                   help="of forward and backward between the hand-over and the optimizer")
+    p.add_argument("--dir", default=tempfile.gettempdir(), help="a folder on the disk to measure")
+    p.add_argument("--no-peers", action="store_true")
+    p.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
+    args = p.parse_args()
+    report = Report("checkpoint")
+    peers = None if args.no_peers else peers_folder()
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-", dir=args.dir) as name:
+        folder = pathlib.Path(name)
+        if {"save", "restore", "memory"} & set(args.only):
+            (folder / "local").mkdir()
+            local(report, args, folder / "local", peers if {"save", "restore"} & set(args.only) else None)
+        if "s3" in args.only:
+            (folder / "bucket").mkdir()
+            s3(report, args, folder / "bucket")
+        if "planes" in args.only:
+            planes(report)
+        if "tiers" in args.only:
+            tiers(report, folder / "tiers")
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

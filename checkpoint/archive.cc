@@ -1,0 +1,94 @@
+#include "checkpoint/archive.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/object_uri.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+// A shard of another store, read as a whole and verified when its first byte is asked for: never, where the target has
+// it already.
+class StoredShard : public common::ReadableFile {
+ public:
+  StoredShard(Store& store, const std::string& job_uid, const ShardRef& ref)
+      : store_(store), job_uid_(job_uid), ref_(ref) {}
+
+  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t bytes) const override {
+    if (bytes_.empty()) {
+      std::vector<uint8_t> content(static_cast<size_t>(ref_.bytes));
+      const absl::Status read = store_.ReadShard(job_uid_, ref_, [&](int64_t at, const void* data, size_t n) {
+        std::memcpy(content.data() + at, data, n);
+        return absl::OkStatus();
+      });
+      if (!read.ok()) return read;
+      bytes_ = std::move(content);
+    }
+    const size_t n = std::min(bytes, bytes_.size() - static_cast<size_t>(offset));
+    std::memcpy(out, bytes_.data() + offset, n);
+    return n;
+  }
+  absl::StatusOr<int64_t> Size() const override { return ref_.bytes; }
+
+ private:
+  Store& store_;
+  const std::string job_uid_;
+  const ShardRef ref_;
+  mutable std::vector<uint8_t> bytes_;  // One thread reads it.
+};
+
+}  // namespace
+
+absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, const std::string& name,
+                            const CopyProgress& progress) {
+  const auto manifest = from.ReadManifest(job_uid, name);
+  if (!manifest.ok()) return manifest.status();
+  int64_t done = 0, total = 0;
+  for (const ShardRef& ref : manifest->shards) total += ref.bytes;
+  for (const ShardRef& ref : manifest->shards) {
+    if (progress && !progress(done, total)) return absl::CancelledError(name + ": the copy was given up");
+    const auto put = to.PutShard(job_uid, StoredShard(from, job_uid, ref), ref.bytes, ref.xxh3);
+    if (!put.ok()) return put.status();
+    done += ref.bytes;
+  }
+  if (progress) progress(done, total);
+  return to.PutCopiedManifest(*manifest).status();
+}
+
+absl::StatusOr<Archived> ArchiveDue(Store& hot, Store& archive, const std::string& job_uid, const Retention& retention,
+                                    double now, const CopyProgress& progress) {
+  const auto planned = hot.Collect(job_uid, retention, now, {.dry_run = true});
+  if (!planned.ok()) return planned.status();
+  Archived archived;
+  for (const Verdict& verdict : planned->verdicts) {
+    if (verdict.fate != Fate::kArchive) continue;
+    const absl::Status copied = CopyCheckpoint(hot, archive, job_uid, verdict.name, progress);
+    if (absl::IsCancelled(copied)) return copied;
+    if (copied.ok()) {
+      archived.copied.push_back(verdict.name);
+    } else {
+      archived.problems.push_back(absl::StrCat(verdict.name, ": ", copied.message()));
+    }
+  }
+  // Looked at again: copying may have taken longer than the grace.
+  auto collected = hot.Collect(job_uid, retention, now, {.archive = &archive});
+  if (!collected.ok()) return collected.status();
+  archived.collected = *std::move(collected);
+  return archived;
+}
+
+absl::Status CheckNotInArchive(Store& archive, const std::string& archive_uri, const std::string& job_uid) {
+  const auto names = archive.ListNames(job_uid);
+  if (!names.ok()) {
+    return absl::Status(names.status().code(), absl::StrCat("the archive ", common::PublicUri(archive_uri),
+                                                            " cannot be read: ", names.status().message()));
+  }
+  if (names->empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("the store has no checkpoint to restore, but the archive ",
+                                                    common::PublicUri(archive_uri), " has ", FormatName(names->front()),
+                                                    ": bring it back with `rekindle checkpoint archive ", job_uid, " ",
+                                                    FormatName(names->front()), " --restore`"));
+}
+
+}  // namespace rekindle::checkpoint

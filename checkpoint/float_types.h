@@ -1,0 +1,50 @@
+// Float types of a safetensors set to and from FP32, one element at a time. Rounding is to nearest, ties to even.
+#ifndef REKINDLE_CHECKPOINT_FLOAT_TYPES_H_
+#define REKINDLE_CHECKPOINT_FLOAT_TYPES_H_
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace rekindle::checkpoint {
+
+enum class FloatType { kF32, kF16, kBf16, kF64 };
+
+inline float FromHalf(uint16_t half) {
+  const uint32_t sign = static_cast<uint32_t>(half & 0x8000) << 16;
+  const uint32_t exponent = half >> 10 & 0x1f, fraction = half & 0x3ff;
+  if (exponent == 0) {  // Zero and denormals: fraction * 2^-24, which FP32 holds.
+    const float value = static_cast<float>(fraction) * 0x1p-24f;
+    return std::bit_cast<float>(std::bit_cast<uint32_t>(value) | sign);
+  }
+  const uint32_t wide = exponent == 0x1f ? 0xff : exponent + 112;
+  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
+}
+
+// Beyond 65504 it becomes infinite.
+inline uint16_t ToHalf(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
+  const uint32_t magnitude = bits & 0x7fffffff;
+  if (magnitude > 0x7f800000) return sign | 0x7e00;
+  if (magnitude >= 0x477ff000) return sign | 0x7c00;  // 65520 and above.
+  if (magnitude < 0x38800000) {                       // Below 2^-14: a multiple of 2^-24, rounded by the addition.
+    const float scaled = std::bit_cast<float>(magnitude) + 0.5f;
+    return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(scaled) - 0x3f000000);
+  }
+  const uint32_t rounded = magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1);
+  return sign | static_cast<uint16_t>(rounded >> 13);
+}
+
+inline float FromBf16(uint16_t high) { return std::bit_cast<float>(static_cast<uint32_t>(high) << 16); }
+
+inline uint16_t ToBf16(float value) {
+  const uint32_t bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);  // Stays a NaN.
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_FLOAT_TYPES_H_

@@ -1,0 +1,196 @@
+// Writes the inputs that fuzzing starts from: corpus/TARGET/NAME. Equal on every machine, so a difference in git is a
+// change of a format.
+//
+//   checkpoint_make_corpus checkpoint/fuzz/corpus
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "checkpoint/fuzz/framed.h"
+#include "checkpoint/manifest.h"
+#include "checkpoint/planes.h"
+#include "checkpoint/safetensors.h"
+#include "checkpoint/state_shards.h"
+#include "checkpoint/testing.h"
+#include "common/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+class Corpus {
+ public:
+  Corpus(const std::string& root, const std::string& target) : folder_(root + "/" + target) {
+    std::filesystem::create_directories(folder_);
+  }
+  void Add(const std::string& name, const std::string& input) {
+    std::ofstream(folder_ + "/" + name, std::ios::binary) << input;
+  }
+
+ private:
+  const std::string folder_;
+};
+
+std::string Replaced(std::string text, const std::string& from, const std::string& to) {
+  if (const size_t at = text.find(from); at != std::string::npos) text.replace(at, from.size(), to);
+  return text;
+}
+
+// Without rounding or libraries, so that its bits are the same everywhere: -2 to 2, and a few exceptions.
+TestState StateOf(int64_t total) {
+  TestState state(total);
+  for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
+    state.weights[i] = i % 17 == 5 ? 0x1p-70f : (static_cast<float>(i % 64) - 32) / 16;
+    state.first_moment[i] = static_cast<float>(i) / 1024;
+    state.second_moment[i] = static_cast<float>(i * i) / 65536;
+  }
+  return state;
+}
+
+void MakeManifests(Corpus corpus) {
+  Manifest manifest{.job_uid = "job-1",
+                    .generation = 7,
+                    .step = 1200,
+                    .writer = "node-a_0",
+                    .tensors = {{"token_embedding", {256, 8}}, {"bias", {}}},
+                    .loss = 2.25,
+                    .validation_loss = 2.5,
+                    .state_digest = "0123456789abcdef",
+                    .scalars = R"({"cursor":4800,"exponents":[1,-2]})",
+                    .spec_digest = "feed"};
+  for (int i = 0; i < 6; ++i) {
+    const std::string hash = common::Xxh3_128Hex(std::string(1, static_cast<char>('a' + i)));
+    manifest.shards.push_back({.name = hash + ".safetensors",
+                               .bytes = 1000 + i,
+                               .xxh3 = hash,
+                               .generation = 7,
+                               .index = i / 2,
+                               .count = 3,
+                               .plane = i % 2});
+  }
+  const std::string whole = EncodeManifest(manifest);
+  const size_t start = whole.find(R"("manifest":)") + 11;
+  const std::string body = whole.substr(start, whole.size() - start - 2);
+  corpus.Add("valid", whole);
+  corpus.Add("valid-body", body);
+  corpus.Add("truncated", whole.substr(0, whole.size() / 2));
+  corpus.Add("truncated-body", body.substr(0, body.size() / 2));
+  corpus.Add("checksum", Replaced(whole, "1200", "1201"));
+  corpus.Add("no-shards", body.substr(0, body.find(R"("shards":)")) + R"("shards":[]})");
+  corpus.Add("path-as-hash", Replaced(body, R"("xxh3":")", R"("xxh3":"../../x)"));
+  corpus.Add("format-1", Replaced(body, R"("format":2)", R"("format":1)"));
+  corpus.Add("huge-count", Replaced(body, R"("count":3)", R"("count":2147483647)"));
+  corpus.Add("plane-2", Replaced(body, R"("plane":1)", R"("plane":2)"));
+  corpus.Add("plane-1-of-some", Replaced(body, R"("plane":1)", R"("plane":0)"));
+  corpus.Add("huge-tensor", Replaced(body, "[256,8]", "[281474976710656,281474976710656,281474976710656]"));
+  corpus.Add("infinite-loss", Replaced(body, "2.25", "1e400"));
+  corpus.Add("huge-number", Replaced(body, "1200", "18446744073709551616"));
+  corpus.Add("field-twice", Replaced(body, R"("step":1200)", R"("step":1200,"step":1200)"));
+  corpus.Add("deep-scalars", Replaced(body, R"({\"cursor\":4800,\"exponents\":[1,-2]})", std::string(200, '[')));
+  corpus.Add("not-utf-8", Replaced(body, "node-a_0", "node\xff\xc0\x80"));
+  corpus.Add("name", "7-1200-node-a_0");
+  const auto record = EncodeShardRef(manifest.shards[1]);
+  corpus.Add("record", std::string(record.begin(), record.end()));
+}
+
+void MakeSafetensors(Corpus corpus) {
+  const std::map<std::string, std::string> metadata = {{"format", "pt"}, {"total", "40"}};
+  const std::vector<TensorEntry> tensors = {{.name = "weights", .dtype = "F32", .shape = {20}},
+                                            {.name = "moment", .dtype = "F32", .shape = {20}},
+                                            {.name = "index", .dtype = "U8", .shape = {4, 2}}};
+  const std::string file = EncodeSafetensorsHeader(metadata, tensors).value() + std::string(168, 'x');
+  std::string data;
+  const std::string json = Unframed({file.begin(), file.end()}, &data);
+  const auto add = [&](const char* name, const std::string& head) { corpus.Add(name, head + "\n" + data); };
+  corpus.Add("file", file);
+  corpus.Add("truncated-file", file.substr(0, 100));
+  corpus.Add("endless-header", std::string(8, '\xff') + "{}");
+  add("valid", json);
+  corpus.Add("truncated", json + "\n" + data.substr(0, 100));
+  add("number-as-metadata", Replaced(json, R"("total":"40")", R"("total":40)"));
+  add("overlap", Replaced(json, "[80,160]", "[0,80]"));
+  add("overflow", Replaced(json, R"("shape":[20])", R"("shape":[4611686018427387904,4])"));
+  add("zeroes", Replaced(json, R"("shape":[20])", R"("shape":[0,18446744073709551615])"));
+  add("negative", Replaced(json, R"("shape":[20])", R"("shape":[-20])"));
+  add("many-dimensions", Replaced(json, R"("shape":[20])", R"("shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,20])"));
+  add("tensor-twice", Replaced(json, "moment", "weights"));
+  corpus.Add("other-types", R"({"a":{"dtype":"BF16","shape":[2,3],"data_offsets":[0,12]},)"
+                            R"("b":{"dtype":"I64","shape":[],"data_offsets":[12,20]},"__metadata__":{"format":"pt"}})"
+                            "\n01234567890123456789");
+}
+
+void MakePlanes(Corpus corpus) {
+  const TestState state = StateOf(60);
+  const ShardRange range{.begin = 3, .end = 50};
+  for (Precision precision : {Precision::kExact, Precision::kFp16, Precision::kBf16}) {
+    const PlaneBytes most = SizeOfPlanes(60, range, precision, range.end - range.begin);
+    std::vector<uint8_t> plane0(static_cast<size_t>(most.plane0)), plane1(static_cast<size_t>(most.plane1));
+    const auto written = WritePlanes(state.view(), range, precision, plane0, plane1);
+    if (!written.ok()) std::abort();
+    plane0.resize(static_cast<size_t>(written->plane0.bytes));
+    plane1.resize(static_cast<size_t>(written->plane1.bytes));
+    std::string data0, data1;
+    const std::string json0 = Unframed(plane0, &data0), json1 = plane1.empty() ? "" : Unframed(plane1, &data1);
+    const std::string length = {static_cast<char>(data0.size() & 0xff), static_cast<char>(data0.size() >> 8)};
+    const auto add = [&](const std::string& name, const std::string& a, const std::string& b) {
+      corpus.Add(PrecisionName(precision) + name, a + "\n" + b + "\n" + length + data0 + data1);
+    };
+    add("", json0, json1);
+    add("-other-total", Replaced(json0, R"("total":"60")", R"("total":"61")"), json1);
+    add("-other-range", Replaced(json0, R"("begin":"3")", R"("begin":"4")"), json1);
+    if (plane1.empty()) continue;
+    add("-plane-0-alone", json0, "");
+    add("-plane-1-alone", json1, "");
+    add("-swapped", json1, json0);
+    add("-exceptions", json0, Replaced(json1, R"("shape":[3])", R"("shape":[281474976710656])"));
+    corpus.Add(PrecisionName(precision) + "-truncated", json0 + "\n" + json1 + "\n" + length + data0);
+    // The index of an exception that lies behind the range.
+    std::string behind = data1;
+    behind.replace(6 * static_cast<size_t>(range.end - range.begin) + 2, 4, "\xff\xff\xff\x7f");
+    corpus.Add(PrecisionName(precision) + "-index", json0 + "\n" + json1 + "\n" + length + data0 + behind);
+  }
+}
+
+void MakeJson(Corpus corpus) {
+  corpus.Add("valid", R"({"a":[1,-2,3.5,true,null,"text \u00e9 \ud83d\ude00"],"b":{"c":{}}})");
+  corpus.Add("truncated", R"({"a":[1,2)");
+  corpus.Add("key-twice", R"({"a":1,"a":2})");
+  corpus.Add("deep-arrays", std::string(500, '['));
+  corpus.Add("deep-objects", [] {
+    std::string deep;
+    for (int i = 0; i < 100; ++i) deep += R"({"a":)";
+    return deep;
+  }());
+  corpus.Add(
+      "many", "[0" + [] {
+        std::string many;
+        for (int i = 0; i < 1500; ++i) many += ",0";
+        return many;
+      }() + "]");
+  corpus.Add("numbers", "[0,-0,1e308,1e-400,18446744073709551615,-9223372036854775808,9223372036854775808,0.1]");
+  corpus.Add("too-large", "[1e999]");
+  corpus.Add("half-surrogate", R"(["\ud800"])");
+  corpus.Add("not-utf-8", "[\"\xff\xc0\x80\"]");
+  corpus.Add("nul", std::string("[0]\0", 4));
+  corpus.Add("two", "{}{}");
+  corpus.Add("mark", "\xef\xbb\xbf{}");
+}
+
+}  // namespace
+}  // namespace rekindle::checkpoint
+
+int main(int argc, char** argv) {
+  using namespace rekindle::checkpoint;
+  if (argc != 2) {
+    std::printf("usage: %s CORPUS-FOLDER\n", argv[0]);
+    return 2;
+  }
+  MakeManifests({argv[1], "manifest"});
+  MakeSafetensors({argv[1], "safetensors"});
+  MakePlanes({argv[1], "planes"});
+  MakeJson({argv[1], "strict_json"});
+  return 0;
+}

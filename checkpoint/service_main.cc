@@ -1,0 +1,193 @@
+#include "checkpoint/service_main.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include <CLI/CLI.hpp>
+#include <climits>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/memory_tier.h"
+#include "checkpoint/peer_service.h"
+#include "checkpoint/peers.h"
+#include "checkpoint/service.h"
+#include "checkpoint/service_limits.h"
+#include "checkpoint/staging.h"
+#include "checkpoint/tiers.h"
+#include "common/file.h"
+#include "common/hash.h"
+#include "common/log.h"
+#include "common/metrics.h"
+#include "common/process.h"
+#include "common/rpc.h"
+#include "common/version.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr int kSweepMilliseconds = 500;  // How long the memory of a dead trainer stays, at most.
+constexpr double kShutdownSeconds = 5;   // For calls in progress.
+
+struct Flags {
+  std::string dir;
+  uint64_t memory_limit = uint64_t{4} << 30;
+  std::string shm_dir = "/dev/shm";
+  uint64_t peer_memory = uint64_t{4} << 30;
+  std::string peer_listen = "127.0.0.1:0";
+  std::string metrics;
+  uint64_t bandwidth = 0;
+};
+
+// All that a service is made of, in the order in which it may be taken apart again.
+struct Node {
+  Node(const std::string& shm_dir, const std::string& prefix, int64_t memory_limit, int64_t peer_memory)
+      : peer_staging(shm_dir, prefix + "peer-", peer_memory), staging(shm_dir, prefix, memory_limit) {}
+
+  Staging peer_staging;
+  Staging staging;  // May share what the one above has.
+  MemoryTier own;
+  MemoryTier copies;
+  Peers peers;
+  Tiers tiers{staging, own, copies, peers};
+  PeerService peer_service{peer_staging, copies, own};
+  common::Metrics metrics;
+};
+
+// The node's folder, its canonical path, and the lock that this process holds on it for its life.
+struct NodeFolder {
+  std::string path;
+  common::UniqueFd lock;
+};
+
+absl::StatusOr<NodeFolder> Enter(const std::string& dir) {
+  if (::mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST)
+    return common::ErrnoStatus(errno, "cannot create folder", dir);
+  char resolved[PATH_MAX];
+  if (::realpath(dir.c_str(), resolved) == nullptr) return common::ErrnoStatus(errno, "cannot resolve", dir);
+  NodeFolder folder{.path = resolved};
+  const std::string lock = folder.path + "/checkpoint.lock";
+  folder.lock = common::UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!folder.lock.valid()) return common::ErrnoStatus(errno, "cannot open", lock);
+  if (::flock(folder.lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("another rekindle-checkpoint serves ", folder.path, ": stop it first, or use another --dir"));
+  }
+  return folder;
+}
+
+void ServeUntilSignal(int signals, Staging& staging) {
+  while (true) {
+    pollfd wait{.fd = signals, .events = POLLIN};
+    ::poll(&wait, 1, kSweepMilliseconds);
+    if (const int signal = common::ReadSignal(signals); signal != 0) {
+      log::Info("stopping", {{"signal", signal}});
+      return;
+    }
+    if (const int removed = staging.RemoveOfDead(); removed > 0) {
+      log::Info("removed segments of trainers that have ended", {{"segments", removed}});
+    }
+  }
+}
+
+// Null when peers are not served.
+absl::StatusOr<std::unique_ptr<common::Server>> ServePeers(const Flags& flags, PeerService& service) {
+  if (flags.peer_listen.empty()) return nullptr;
+  common::ServerOptions options;
+  options.listen = flags.peer_listen;
+  options.security = common::Security::FromEnvironment();
+  options.max_message_bytes = kMaxServiceMessage;
+  return common::Server::Start(options, {&service});
+}
+
+absl::Status Run(const Flags& flags, common::FileSystem& files) {
+  const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});  // Before any thread.
+  if (!signals.ok()) return signals.status();
+  const auto folder = Enter(flags.dir);
+  if (!folder.ok()) return folder.status();
+
+  const std::string prefix = absl::StrCat("rekindle-", common::Xxh3_128Hex(folder->path).substr(0, 16), "-");
+  Node node(flags.shm_dir, prefix, static_cast<int64_t>(flags.memory_limit), static_cast<int64_t>(flags.peer_memory));
+  const auto leftovers = node.staging.RemoveLeftovers();
+  if (!leftovers.ok()) return leftovers.status();
+  if (*leftovers > 0) log::Info("removed segments of an earlier run", {{"segments", *leftovers}});
+
+  if (!flags.metrics.empty()) {
+    const auto address = node.metrics.Serve(flags.metrics);
+    if (!address.ok()) return address.status();
+    log::Info("metrics", {{"address", *address}});
+  }
+  const auto peer_server = ServePeers(flags, node.peer_service);
+  if (!peer_server.ok()) return peer_server.status();
+  common::ObjectStoreOptions objects;
+  if (flags.bandwidth > 0) {
+    const auto rate = static_cast<double>(flags.bandwidth);
+    objects.bandwidth = std::make_shared<common::TokenBucket>(rate, rate);
+  }
+  CheckpointService service({.fs = files,
+                             .objects = objects,
+                             .staging = node.staging,
+                             .own = node.own,
+                             .copies = node.copies,
+                             .peers = node.peers,
+                             .tiers = node.tiers,
+                             .metrics = node.metrics,
+                             .address = *peer_server == nullptr ? "" : (*peer_server)->address()});
+  common::ServerOptions options;
+  options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
+  options.max_message_bytes = kMaxServiceMessage;
+  const auto server = common::Server::Start(options, {&service});
+  if (!server.ok()) return server.status();
+  ::chmod(options.listen.substr(5).c_str(), 0600);
+  log::Info("serving", {{"address", (*server)->address()}});
+  ServeUntilSignal(signals->get(), node.staging);
+  (*server)->Shutdown(kShutdownSeconds);
+  if (*peer_server != nullptr) (*peer_server)->Shutdown(0);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int ServiceMain(int argc, char** argv, common::FileSystem& files) {
+  Flags flags;
+  CLI::App app("The checkpoint service of a node: lends trainers shared memory, writes their shards and manifests.");
+  app.set_version_flag("--version", common::kVersion);
+  app.add_option("--dir", flags.dir, "The node's folder; serves DIR/checkpoint.sock")->required();
+  app.add_option("--memory-limit", flags.memory_limit, "Shared memory lent at any time, as 4GiB")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option("--peer-memory", flags.peer_memory, "Shared memory for copies of other nodes' shards")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{0}, uint64_t{1} << 50))
+      ->capture_default_str();
+  app.add_option(
+         "--peer-listen", flags.peer_listen,
+         "host:port for other nodes' checkpoint services; empty: no copies in peers' memory. Beyond loopback it "
+         "needs REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE")
+      ->capture_default_str();
+  app.add_option("--shm-dir", flags.shm_dir, "Folder of the shared memory, a tmpfs")->capture_default_str();
+  app.add_option("--bandwidth", flags.bandwidth, "Bytes a second to and from buckets, as 100MiB; 0: no cap")
+      ->transform(CLI::AsSizeValue(false))
+      ->capture_default_str();
+  app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  log::Init("rekindle-checkpoint");
+  const absl::Status status = Run(flags, files);
+  if (status.ok()) return 0;
+  std::cerr << "rekindle-checkpoint: " << std::string(status.message()) << "\n";
+  return 1;
+}
+
+}  // namespace rekindle::checkpoint

@@ -1,0 +1,83 @@
+#include "cli/checkpoint_place.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <utility>
+
+#include "checkpoint/convert.h"
+#include "checkpoint/store_uri.h"
+#include "cli/text.h"
+#include "common/file.h"
+
+namespace rekindle::cli {
+namespace {
+
+constexpr int kBarCells = 30;
+
+absl::StatusOr<Place> PlaceOfJob(Context& context, const std::string& name) {
+  v1::GetJobRequest request;
+  request.set_job(name);
+  v1::Job job;
+  absl::Status status = context.Call(&v1::Coordinator::StubInterface::GetJob, request, &job);
+  if (!status.ok()) return status;
+  const auto& spec = job.status().resolved_spec().checkpoint();
+  if (spec.store().empty()) return absl::FailedPreconditionError("job " + job.name() + " has no checkpoint store");
+  auto retention = checkpoint::RetentionOf(spec);
+  if (!retention.ok()) return retention.status();
+  return Place{.job = job.name(), .store = spec.store(), .uid = job.uid(), .retention = *std::move(retention)};
+}
+
+}  // namespace
+
+std::shared_ptr<PlaceFlags> AddPlace(CLI::App* verb, const std::string& usage) {
+  auto flags = std::make_shared<PlaceFlags>();
+  verb->add_option("ARGUMENTS", flags->args, usage + "; JOB is a name or uid, and left out with --store")
+      ->type_name(usage);
+  auto* store = verb->add_option("--store", flags->store, "Work on this store, without a coordinator");
+  auto* uid = verb->add_option("--job-uid", flags->job_uid, "Whose checkpoints, with --store");
+  store->needs(uid);
+  uid->needs(store);
+  return flags;
+}
+
+absl::StatusOr<Place> PlaceOf(Context& context, const PlaceFlags& flags, size_t least, size_t most) {
+  const bool has_job = flags.store.empty();
+  const size_t given = flags.args.size() - (has_job && !flags.args.empty() ? 1 : 0);
+  if (has_job && flags.args.empty()) throw CLI::ValidationError("JOB", "is missing: name a job, or use --store");
+  if (given < least) throw CLI::ValidationError("ARGUMENTS", "too few are given; see --help");
+  if (given > most) throw CLI::ValidationError("ARGUMENTS", "too many are given; see --help");
+  absl::StatusOr<Place> place = Place{.job = flags.job_uid, .store = flags.store, .uid = flags.job_uid};
+  if (has_job) place = PlaceOfJob(context, flags.args.front());
+  if (place.ok()) place->args.assign(flags.args.begin() + (has_job ? 1 : 0), flags.args.end());
+  return place;
+}
+
+absl::StatusOr<checkpoint::Store> OpenStore(const std::string& uri) {
+  static auto* opener = new checkpoint::StoreOpener(*common::PosixFileSystem());
+  return opener->Open(uri);
+}
+
+absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& place) {
+  const auto all = store.List(place.uid);
+  if (!all.ok()) return all.status();
+  for (const checkpoint::StoredCheckpoint& checkpoint : *all) {
+    if (checkpoint.problem.empty()) return checkpoint.name;
+  }
+  return absl::NotFoundError("job " + place.job + " has no whole checkpoint in its store");
+}
+
+ProgressBar::ProgressBar(const Context& context, std::string label)
+    : draws_(!context.json() && isatty(STDERR_FILENO)), label_(std::move(label)) {}
+
+ProgressBar::~ProgressBar() {
+  if (draws_) std::fprintf(stderr, "\r\033[2K");
+}
+
+void ProgressBar::Show(int64_t done, int64_t total) {
+  if (!draws_) return;
+  const std::string bar = Bar(static_cast<double>(done), static_cast<double>(total), kBarCells);
+  std::fprintf(stderr, "\r%s  %s", bar.c_str(), label_.c_str());
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,181 @@
+"""kill -9 of the trainer, of the checkpoint service, or of both, at each single operation of a save.
+
+The operations are those of the service on its store: calls of the file system, requests to a real S3 server. After
+each: the newest checkpoint is whole, bit for bit the one saved, and at least the last one that was said to be durable;
+nothing is skipped, since nothing torn is ever named; and the next save succeeds. Who dies is drawn for each operation:
+REKINDLE_SEED repeats a run, REKINDLE_KILL_ALL=1 takes all of them in turn, in three times as long.
+"""
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
+import servers  # noqa: E402
+from cluster import program, wait_until  # noqa: E402
+from fault_proxy import FaultProxy  # noqa: E402
+from probe import Died, Probe  # noqa: E402
+
+PATIENCE = 120
+KEEP = 2    # So that each save collects, too.
+VICTIMS = (("service",), ("trainer",), ("trainer", "service"))
+
+
+class Node:
+    """A checkpoint service and a trainer without training (checkpoint/client_probe.cc), both killed and started anew."""
+
+    def __init__(self, folder, store, env):
+        self.folder, self.store, self.env = pathlib.Path(folder), store, env
+        self.service = self.trainer = None
+        self.generation, self.durable = 0, 0
+
+    def __enter__(self):
+        self.revive()
+        return self
+
+    def __exit__(self, *_):
+        self.kill("trainer", "service")
+        self.trainer.__exit__()
+
+    def revive(self):
+        """Starts what is dead."""
+        self.revive_service()
+        if self.trainer is None or self.trainer.process.poll() is not None:
+            if self.trainer:
+                self.trainer.__exit__()
+            self.trainer = Probe("checkpoint_client_probe", self.folder / "node/checkpoint.sock", self.store, "n/0")
+
+    def revive_service(self):
+        if self.service is None or self.service.poll() is not None:
+            shared = self.folder / "shm"
+            shared.mkdir(exist_ok=True)
+            self.service = subprocess.Popen(
+                [program("checkpoint_faulty_service"), "--dir", str(self.folder / "node"), "--shm-dir", str(shared),
+                 "--memory-limit", "64MiB"], env={**os.environ, "REKINDLE_LOG_LEVEL": "error", **self.env})
+
+    def kill(self, *names):
+        for process in [self.trainer.process if name == "trainer" else self.service for name in names]:
+            process.kill()
+            process.wait()
+
+    def save(self, step, victims=(), on_death=lambda: None):
+        """The answer, or None where the trainer died. A service that dies is back at once, as a supervisor has it."""
+        self.generation += 1
+        service = self.service
+        self.trainer.send("save", generation=self.generation, step=step, keep=KEEP)
+
+        def settled():
+            if self.service.poll() is not None and self.trainer.process.poll() is None:
+                on_death()
+                self.revive_service()   # The trainer may be dying, too.
+            return self.trainer.answered()
+        wait_until(settled, PATIENCE, "an answer of the trainer")
+        try:
+            answer = self.trainer.receive()
+        except Died:
+            answer = None
+            if "service" in victims:
+                service.wait(PATIENCE)
+        self.revive()
+        if answer and answer["code"] == "OK":
+            self.durable = step
+        return answer
+
+    def load(self):
+        return self.trainer.ask("load", generation=self.generation + 1)
+
+
+class Schedule:
+    """For each operation of a save and each victim, one trial."""
+
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="rekindle-kill-"))
+
+    def assert_whole(self, node, *steps):
+        newest = node.load()
+        self.assertEqual(newest["code"], "OK", newest)
+        self.assertTrue(newest["found"] and newest["equal"], newest)
+        self.assertEqual(newest["skipped"], [])
+        self.assertIn(newest["step"], steps)
+        return newest["step"]
+
+    def trial(self, node, step, victims):
+        """With the kill armed."""
+        node.save(step, victims, self.disarm)
+        self.disarm()
+        self.assert_whole(node, *{node.durable, step})
+        following = node.save(step + 1)
+        self.assertEqual(following["code"], "OK", following)
+        self.assert_whole(node, step + 1)
+
+    def every_operation(self, node):
+        """Until a save has no further one."""
+        seed = int(os.environ.get("REKINDLE_SEED", random.randrange(2**31)))
+        draw, operation = random.Random(seed), 0
+        self.assertEqual(node.save(10)["code"], "OK")
+        while True:
+            everybody = [(victims, when) for victims in VICTIMS for when in self.WHEN]
+            trials = everybody if os.environ.get("REKINDLE_KILL_ALL") else [draw.choice(everybody)]
+            for victims, when in trials:
+                hit = self.arm(node, operation, victims, when)
+                with self.subTest(seed=seed, operation=operation, victims=victims, when=when):
+                    self.trial(node, node.durable + 1, victims)
+                if not hit():
+                    print(f"REKINDLE_SEED={seed}: killed at each of {operation} operations", flush=True)
+                    return self.assertGreater(operation, 10)
+            operation += 1
+
+
+class KillOnFilesTest(Schedule, unittest.TestCase):
+    WHEN = ("before",)
+
+    def arm(self, node, operation, victims, _):
+        pids = {"trainer": node.trainer.pid, "service": 0}
+        self.plan.write_text(f"kill {operation} {' '.join(str(pids[v]) for v in victims)}\n")
+        armed = {"trainer": node.trainer.process, "service": node.service}
+        return lambda: all(armed[v].poll() is not None for v in victims)
+
+    def disarm(self):
+        self.plan.write_text("")
+
+    def test_killed_at_every_operation(self):
+        self.plan = pathlib.Path(self.folder) / "plan"
+        self.disarm()
+        node = self.enterContext(Node(self.folder, f"file://{self.folder}/store",
+                                      {"REKINDLE_TEST_FILE_FAULTS": str(self.plan)}))
+        self.every_operation(node)
+
+
+class KillOnS3Test(Schedule, unittest.TestCase):
+    SERVER = servers.S3
+    WHEN = ("before", "after")
+
+    def arm(self, node, operation, victims, when):
+        killed = []
+
+        def act():
+            killed.append(True)
+            node.kill(*victims)
+            return "service" not in victims     # Then nobody is there to ask or to be answered.
+        self.proxy.spoil("call", skip=operation, **{when: act})
+        return lambda: bool(killed)
+
+    def disarm(self):
+        self.proxy.heal()
+
+    def test_killed_at_every_request(self):
+        try:
+            server = self.enterContext(self.SERVER(f"{self.folder}/server"))
+        except servers.Missing as why:
+            self.skipTest(str(why))
+        self.proxy = self.enterContext(FaultProxy(server.port))
+        node = self.enterContext(Node(self.folder, server.uri("kill", self.proxy.port), {
+            **server.env, "REKINDLE_TEST_FILE_FAULTS": "/dev/null"}))
+        self.every_operation(node)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,127 @@
+"""The life of checkpoints after they were written: kept, pinned, archived, exported, imported; by the user's command."""
+import glob
+import json
+import os
+import pathlib
+import subprocess
+import unittest
+
+from base import ClusterTest, small_job, wait_until
+from cluster import program
+import servers
+
+MODEL = {"kind": "gpt", "layers": 2, "heads": 2, "width": 64, "context": 64}
+FRACTION = 0.05
+
+
+class LifeCycleTest(ClusterTest):
+    def rekindle(self, cluster, *args, code=0):
+        """Runs `rekindle checkpoint ARGS`, which must exit with `code`."""
+        done = subprocess.run([program("rekindle"), "checkpoint", *map(str, args), "--endpoint", cluster.endpoint],
+                              capture_output=True, text=True, timeout=120)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def names(self, cluster, tier="store"):
+        listed = cluster.cli("checkpoint", "ls", "job")["checkpoints"]
+        return [c["name"] for c in listed if c["tier"] == tier]
+
+    def finished(self, **checkpoint):
+        """A cluster with a job that has succeeded; all of the validation text was evaluated at the end."""
+        cluster = self.cluster(nodes=("n1", "n2"))
+        spec = small_job("job", self.text, steps=30, workers=2, evaluate_every=10, evaluate_micro_batches=1000)
+        spec["spec"]["checkpoint"] = {"every_steps": 5, **checkpoint}
+        cluster.submit(spec)
+        return cluster, spec, self.await_end(cluster, "job")
+
+    def loss_of(self, folder):
+        """Of an exported set, as PyTorch computes it."""
+        readers = servers.python_wheels("readers")
+        [site] = glob.glob(f"{readers}/lib/python3*/site-packages")
+        script = pathlib.Path(__file__).with_name("exported_loss.py")
+        numbers = [str(MODEL[name]) for name in ("layers", "heads", "width", "context")]
+        done = subprocess.run([os.environ["REKINDLE_PYTHON"], script, folder, self.text, *numbers, str(FRACTION)],
+                              capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": site})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_what_is_exported_is_what_was_trained(self):
+        cluster, spec, status = self.finished(keep_last=2)
+        folder = pathlib.Path(self.folder)
+        exported = cluster.cli("checkpoint", "export", "job", str(folder / "f32"))
+        self.assertEqual(exported["files"], ["model.safetensors"])
+        mine = self.loss_of(folder / "f32")
+        self.assertEqual(mine["types"], ["torch.float32"])
+        self.assertAlmostEqual(mine["loss"], status["validation_loss"], delta=1e-5)
+        cut = cluster.cli("checkpoint", "export", "job", str(folder / "bf16"), "--dtype", "bf16", "--max-file-bytes", "50KB")
+        self.assertGreater(len(cut["files"]), 3)
+        rounded = self.loss_of(folder / "bf16")
+        self.assertEqual(rounded["types"], ["torch.bfloat16"])
+        self.assertAlmostEqual(rounded["loss"], status["validation_loss"], delta=0.02)
+        self.import_of(cluster, spec, status, folder)
+
+    def import_of(self, cluster, spec, status, folder):
+        """Jobs that start from the set: equal bits on one worker and on two, and the loss goes on where it was."""
+        digests = []
+        for workers in (1, 2):
+            spec["name"] = f"tuned{workers}"
+            spec["spec"]["workers"]["max"] = workers
+            spec["spec"]["training"].update(steps=4, evaluate_every=0)
+            spec["spec"]["schedule"] = {"kind": "constant", "warmup_steps": 0}
+            path = folder / f"tuned{workers}.yaml"
+            path.write_text(json.dumps(spec))
+            self.rekindle(cluster, "import", folder / "f32", "--job", path)
+            tuned = self.await_end(cluster, spec["name"])
+            self.assertLess(tuned["loss_curve"][0]["value"], status["loss_curve"][0]["value"] - 1)
+            digests.append(tuned["state_digest"])
+        self.assertEqual(*digests)
+        spec["name"], spec["spec"]["model"] = "wider", {**MODEL, "width": 66, "layers": 3}
+        path.write_text(json.dumps(spec))
+        refused = self.rekindle(cluster, "import", folder / "f32", "--job", path, code=1).stderr
+        self.assertIn("missing (8):\n  blocks.2.ln1.weight [66]", refused)
+        self.assertIn("tok.weight: [256, 64] instead of [256, 66]", refused)
+        self.assertNotIn("wider", [job["name"] for job in cluster.cli("jobs")["jobs"]])
+
+    def test_kept_pinned_removed_and_archived(self):
+        cold = f"file://{self.folder}/cold"
+        cluster, _, _ = self.finished(keep_last=1, keep_every=5, keep_best=1, archive_store=cold)
+        names = self.names(cluster)
+        newest, older = names[0], names[-1]
+        self.assertEqual(newest.split("-")[1], "30")
+        self.assertNotEqual(newest, older)
+        store = json.loads(self.rekindle(cluster, "ls", "job", "-o", "json").stdout)
+        self.assertEqual([t["tier"] for t in store["tiers"]], ["store", "archive"])
+        self.assertEqual(store["tiers"][0]["cost_month"], 0)
+        self.rekindle(cluster, "verify", "job")
+        self.assertIn("30", self.rekindle(cluster, "show", "job").stdout)
+
+        self.rekindle(cluster, "pin", "job", older, "--why", "gold")
+        self.assertEqual(cluster.cli("checkpoint", "show", "job", older)["pin"]["why"], "gold")
+        self.assertIn("is pinned", self.rekindle(cluster, "rm", "job", older, code=1).stderr)
+        self.assertIn("newest whole", self.rekindle(cluster, "rm", "job", newest, code=1).stderr)
+        self.rekindle(cluster, "rm", "job", code=2)
+        self.rekindle(cluster, "pin", "job", "9-9-nobody", code=1)
+
+        told = cluster.cli("checkpoint", "gc", "job", "--dry-run", "--keep-every", "0", "--keep-best", "0")
+        fates = {c["name"]: (c["fate"], c["reason"]) for c in told["checkpoints"]}
+        self.assertEqual(fates[older], ("stays", "is pinned"))
+        self.assertEqual(self.names(cluster), names)
+        cluster.cli("checkpoint", "gc", "job", "--keep-every", "0", "--keep-best", "0")
+        self.assertEqual(self.names(cluster), [newest, older])
+
+        cluster.cli("checkpoint", "archive", "job", "--after", "0s")
+        self.assertEqual(self.names(cluster), [older])   # Pinned: hot.
+        self.assertEqual(self.names(cluster, "archive"), [newest])
+        cluster.cli("checkpoint", "archive", "job", newest, "--restore")
+        self.assertEqual(self.names(cluster), [newest, older])
+        # Without a coordinator, by the store's URI.
+        uid = cluster.cli("get", "job")["uid"]
+        place = ["--store", cold, "--job-uid", uid]
+        cluster.kill_coordinator()
+        self.rekindle(cluster, "verify", *place, newest)
+        self.rekindle(cluster, "rm", *place, newest, "--force")
+        self.rekindle(cluster, "ls", "job", code=3)
+
+
+if __name__ == "__main__":
+    unittest.main()

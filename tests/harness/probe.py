@@ -1,0 +1,48 @@
+"""Programs that a test drives by a JSON command and a JSON answer a line (checkpoint/probe.h). Standard library only."""
+import json
+import os
+import select
+import subprocess
+
+from cluster import program
+
+
+class Died(Exception):
+    """The probe ended without an answer."""
+
+
+class Probe:
+    def __init__(self, name, *args, env=None):
+        self.process = subprocess.Popen([program(name), *map(str, args)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True, env={**os.environ, **(env or {})})
+        self.pid = self.process.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        for end in (self.process.stdin, self.process.stdout):
+            try:
+                end.close()
+            except BrokenPipeError:
+                pass    # A command that a dead probe never read.
+
+    def send(self, do, **options):
+        self.process.stdin.write(json.dumps({"do": do, **options}) + "\n")
+        self.process.stdin.flush()
+
+    def answered(self):
+        """Whether receive() would not wait."""
+        return bool(select.select([self.process.stdout], [], [], 0)[0])
+
+    def receive(self):
+        line = self.process.stdout.readline()
+        if not line:
+            raise Died(f"the probe died of {self.process.wait()}")
+        return json.loads(line)
+
+    def ask(self, do, **options):
+        self.send(do, **options)
+        return self.receive()

@@ -1,0 +1,205 @@
+// What a snapshot holds whatever training does meanwhile, and what becomes of those that come too late.
+#include "worker/train/checkpointer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <utility>
+
+#include "common/log.h"
+#include "worker/train/testing/memory_checkpoints.h"
+
+namespace rekindle::train {
+namespace {
+
+using checkpoint::Manifest;
+using checkpoint::MutableState;
+using checkpoint::Precision;
+using checkpoint::ShardRange;
+using testing::HasSubstr;
+
+constexpr double kLong = 30;
+
+// Closed, it holds up whoever passes.
+class Gate {
+ public:
+  void Close() { Set(true); }
+  void Open() { Set(false); }
+  void Pass() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !closed_; });
+    --waiting_;
+  }
+  void AwaitWaiting() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return waiting_ > 0; });
+  }
+
+ private:
+  void Set(bool closed) {
+    std::lock_guard lock(mutex_);
+    closed_ = closed;
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool closed_ = false;
+  int waiting_ = 0;
+};
+
+// A client whose calls can be held up.
+class GatedClient final : public checkpoint::CheckpointClient {
+ public:
+  explicit GatedClient(std::unique_ptr<CheckpointClient> client) : client_(std::move(client)) {}
+
+  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(int generation, int step, int64_t total,
+                                                                  const std::vector<ShardRange>& ranges,
+                                                                  Precision precision) override {
+    stage.Pass();
+    auto staged = client_->Stage(generation, step, total, ranges, precision);
+    if (!staged.ok()) return staged.status();
+    return std::make_unique<Staged>(*std::move(staged), commit);
+  }
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention& retention,
+                                            double wait_seconds) override {
+    return client_->WriteManifest(std::move(manifest), retention, wait_seconds);
+  }
+  absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
+  absl::StatusOr<checkpoint::Restored> Restore(int generation, const std::string& name,
+                                               const MutableState& state) override {
+    return client_->Restore(generation, name, state);
+  }
+  absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return client_->GetInfo(); }
+  void Cancel() override { client_->Cancel(); }
+
+  Gate stage, commit;
+
+ private:
+  class Staged final : public checkpoint::StagedShards {
+   public:
+    Staged(std::unique_ptr<StagedShards> staged, Gate& commit) : staged_(std::move(staged)), commit_(commit) {}
+    absl::Status Copy(const checkpoint::StateView& state) override { return staged_->Copy(state); }
+    const std::vector<checkpoint::ShardRef>& refs() const override { return staged_->refs(); }
+    absl::Status Commit() override {
+      commit_.Pass();
+      return staged_->Commit();
+    }
+
+   private:
+    const std::unique_ptr<StagedShards> staged_;
+    Gate& commit_;
+  };
+  const std::unique_ptr<CheckpointClient> client_;
+};
+
+class CheckpointerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("REKINDLE_LOG_LEVEL", "error", 0);
+    log::Init("checkpointer_test");
+  }
+  void SetUp() override {
+    ParameterLayout layout{.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal};
+    state_ = TrainState::Zero(layout);
+  }
+  // As the optimizer does.
+  void Write(int64_t step) {
+    state_.scalars.step = step;
+    for (FloatBuffer* buffer : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
+      std::fill(buffer->span().begin(), buffer->span().end(), static_cast<float>(step));
+    }
+  }
+  void Begin() { checkpointer_.Begin({.generation = 1}, state_); }
+  // As the next exchanges do.
+  void GatherAll() {
+    for (ShardNotes notes = checkpointer_.TakeNotes(); !notes.refs.empty(); notes = checkpointer_.TakeNotes()) {
+      checkpointer_.Collect(1, notes);
+    }
+  }
+  void ExpectHolds(const checkpoint::ManifestName& name) {
+    TrainState read = TrainState::Zero({.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal});
+    const auto restored = client_.Restore(
+        1, FormatName(name), {read.weights.data(), read.first_moment.data(), read.second_moment.data(), kTotal});
+    ASSERT_TRUE(restored.ok()) << restored.status();
+    for (const FloatBuffer* buffer : {&read.weights, &read.first_moment, &read.second_moment}) {
+      for (float value : buffer->span()) ASSERT_EQ(value, static_cast<float>(name.step));
+    }
+  }
+  std::vector<int> SavedSteps() {
+    std::vector<int> steps;
+    for (const checkpoint::ManifestName& name : store_.Names()) steps.push_back(name.step);
+    return steps;
+  }
+
+  static constexpr int64_t kTotal = 3 * checkpoint::kBlockElements + 5;
+  MemoryCheckpoints store_;
+  GatedClient client_{store_.ClientOf("t")};
+  TrainState state_;
+  Checkpointer checkpointer_{client_,
+                             {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [] {}}};
+};
+
+TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {
+  for (int64_t step = 1; step <= 100; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    Write(-1);  // At once, while it is being written.
+    GatherAll();
+    // Two are in flight now and then.
+    if (step % 2 == 0) {
+      ASSERT_TRUE(checkpointer_.Drain(kLong));
+    }
+  }
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 0) << checkpointer_.Status().error;
+  const auto names = store_.Names();
+  EXPECT_EQ(names.size(), 100u);
+  for (const checkpoint::ManifestName& name : names) ExpectHolds(name);
+}
+
+TEST_F(CheckpointerTest, TwoAreWrittenAtOnceAndAThirdIsRefused) {
+  client_.commit.Close();
+  for (int64_t step = 1; step <= 3; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+  }
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_THAT(checkpointer_.Status().error, HasSubstr("still being written"));
+  client_.commit.Open();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(1, 2));
+  for (const checkpoint::ManifestName& name : store_.Names()) ExpectHolds(name);
+  EXPECT_GT(checkpointer_.write_rate(), 0);
+}
+
+// Its memory came when training had gone on: it must not copy what is there now as what was there then.
+TEST_F(CheckpointerTest, MemoryThatComesTooLateCostsTheSnapshotAlone) {
+  client_.stage.Close();
+  Write(1);
+  Begin();
+  client_.stage.AwaitWaiting();
+  EXPECT_GT(checkpointer_.WaitCopied(/*stall_seconds=*/0.001), 0);
+  Write(2);
+  Begin();
+  client_.stage.Open();
+  checkpointer_.WaitCopied(kLong);
+  Write(-1);
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(2));
+  ExpectHolds(store_.Names().front());
+}
+
+}  // namespace
+}  // namespace rekindle::train
