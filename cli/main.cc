@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   cli::AddStreamVerbs(app, context);
   cli::AddNodeVerbs(app, context);
   cli::AddCheckpointVerbs(app, context);
+  cli::AddSimulateVerb(app, context);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -224,6 +224,8 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckOptimizer(check, resolved.optimizer());
   CheckSchedule(check, resolved);
   CheckCheckpoint(check, resolved);
+  check.Require(!spec.has_goals(), "spec.goals",
+                "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");
   if (!check.status().ok()) return check.status();
   return resolved;
 }

@@ -28,6 +28,14 @@ std::string Message(const v1::JobSpec& spec) {
   return resolved.ok() ? "OK" : std::string(resolved.status().message());
 }
 
+TEST(JobSpec, GoalsAreNotTakenInSilence) {
+  v1::JobSpec spec = Small();
+  spec.mutable_estimate()->set_step_seconds(2);
+  EXPECT_EQ(Message(spec), "OK");
+  spec.mutable_goals()->set_budget(10);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.goals: is kept by `rekindle simulate` alone so far"));
+}
+
 TEST(JobSpec, DefaultsAreFilledIn) {
   const auto resolved = ResolveSpec(Small(), kDefaults);
   ASSERT_TRUE(resolved.ok()) << resolved.status();

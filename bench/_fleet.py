@@ -1,0 +1,74 @@
+"""What the fleet benches share: the development traces, and the program that plays jobs on them."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+from _bench_json import REPO
+
+TRACES = pathlib.Path(os.environ.get("REKINDLE_TRACES") or REPO.parent / "shared" / "traces")
+SHORT_TICK = 60     # Ticks below so many seconds are merged ...
+MERGED = 6          # ... by so many.
+
+
+def program():
+    path = pathlib.Path(os.environ.get("REKINDLE_BUILD", ""), "bin", "rekindle-bench-fleet")
+    if not os.environ.get("REKINDLE_BUILD") or not path.exists():
+        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-fleet; use scripts/bench")
+    return str(path)
+
+
+def play(request):
+    done = subprocess.run([program()], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"error: the simulator exited with {done.returncode}")
+    return json.loads(done.stdout)
+
+
+class Group:
+    """One file of zones that overlap in time."""
+
+    def __init__(self, entry):
+        self.name = pathlib.Path(entry["file"]).stem
+        self.zones = len(entry["zones"])
+        self.nodes = entry["max_nodes"]
+        merge = MERGED if entry["gap_seconds"] < SHORT_TICK else 1
+        self.request = {"trace": str(TRACES / entry["file"]), "step_seconds": entry["gap_seconds"], "merge": merge,
+                        "nodes": self.nodes}
+        self.step_hours = entry["gap_seconds"] * merge / 3600
+        self.steps = min(entry["ticks"].values()) // merge
+
+    def starts(self, hours, count):
+        """`count` first steps, evenly spaced, each with room for `hours`."""
+        room = self.steps - int(-(-hours // self.step_hours))
+        return [room * i // (count - 1) for i in range(count)]
+
+    def play(self, runs, **changes):
+        return play({**self.request, **changes, "runs": runs})["runs"]
+
+
+def groups():
+    """The files of spot capacity, those of one node first."""
+    manifest = json.loads((TRACES / "manifest.json").read_text())
+    found = [Group(entry) for entry in manifest if "zones" in entry and (TRACES / entry["file"]).exists()]
+    return sorted(found, key=lambda group: group.nodes)
+
+
+def skipped(report, path):
+    """Ends a bench where there is nothing to measure with: the exit code, else None."""
+    if (TRACES / "manifest.json").exists():
+        return None
+    print("no spot traces beside the checkout: nothing is measured", file=sys.stderr)
+    report.result["skipped"] = "no spot traces beside the checkout"
+    return report.finish(path)
+
+
+def mean(values):
+    values = list(values)
+    return sum(values) / len(values)
+
+
+def p95(values):
+    values = sorted(values)
+    return values[len(values) * 95 // 100]

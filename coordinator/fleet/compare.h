@@ -1,0 +1,34 @@
+// One job under every policy: what `rekindle simulate` prints.
+#ifndef REKINDLE_COORDINATOR_FLEET_COMPARE_H_
+#define REKINDLE_COORDINATOR_FLEET_COMPARE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/simulate.h"
+
+namespace rekindle::fleet {
+
+struct PolicyOutcome {
+  std::string policy;
+  std::string meaning;
+  Outcome outcome;  // Of `optimum`, cost alone.
+};
+
+// "planner", and those it is compared with: "on_demand", "greedy_spot" (in the spot pool that has most), "next_zone",
+// "uniform_progress", "optimum".
+std::vector<std::string> Policies();
+
+// Those named, in that order; all where `names` is empty. Today's policies run a gang of `max` nodes.
+// INVALID_ARGUMENT: an unknown name.
+absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const SimulatedJob& job,
+                                                   const std::vector<std::string>& names);
+
+// OK where the deadline and the budget can be kept at all. FAILED_PRECONDITION: the earliest finish and what it costs,
+// or the least budget that would do (with perfect knowledge of the traces: less cannot).
+absl::Status CheckReachable(const World& world, const SimulatedJob& job);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_COMPARE_H_

@@ -1,0 +1,20 @@
+// What perfect knowledge of the traces would have cost: the figure every policy is measured against.
+#ifndef REKINDLE_COORDINATOR_FLEET_OPTIMUM_H_
+#define REKINDLE_COORDINATOR_FLEET_OPTIMUM_H_
+
+#include "coordinator/fleet/simulate.h"
+
+namespace rekindle::fleet {
+
+// The least cost of finishing a gang by its deadline, by a dynamic program over (step, pool, work done); work is
+// counted in eighths of a step, in coarser parts where that would be more than 40,000 of them. kNever: nothing finishes
+// in time. Without a deadline, the end of the world is one.
+double GangOptimum(const World& world, const SimulatedJob& job);
+
+// A lower bound for an elastic job: spot nodes of all pools together, the cheapest node-hours first, the rest on
+// demand, starts for nothing. kNever: not even that finishes in time.
+double ElasticBound(const World& world, const SimulatedJob& job);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_OPTIMUM_H_

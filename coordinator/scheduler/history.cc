@@ -1,0 +1,81 @@
+#include "coordinator/scheduler/history.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace rekindle::scheduler {
+namespace {
+
+// The prior, by age: one event in so many hours. The middle of what public studies of spot GPUs show, and no more
+// than one event's weight: a day of watching outweighs it.
+constexpr std::array<double, 2> kLostHours = {2, 8};
+constexpr std::array<double, 2> kBackHours = {1, 4};
+constexpr double kElsewhere = 0.5;
+constexpr double kElsewhereWeight = 2;
+
+}  // namespace
+
+void SpotHistory::Count(const Slots& before, int now_up, double hours, bool up,
+                        std::vector<std::array<Seen, 2>>& seen) {
+  const int units = static_cast<int>(before.since.size());
+  const int begin = up ? 0 : before.up;
+  const int end = up ? before.up : units;
+  for (int slot = begin; slot < end; ++slot) {
+    Seen& of_age = seen[Quarter(slot)][AgeOf(before.since[slot])];
+    of_age.hours += hours;
+    if (up ? slot >= now_up : slot < now_up) of_age.events += 1;
+  }
+}
+
+void SpotHistory::Change(Slots& slots, int up, double now) {
+  for (int slot = std::min(slots.up, up); slot < std::max(slots.up, up); ++slot) slots.since[slot] = now;
+  slots.up = up;
+}
+
+void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) {
+  std::vector<int> up = slots;
+  for (int& u : up) u = std::clamp(u, 0, units);
+  const int all = std::min(units, std::accumulate(up.begin(), up.end(), 0));
+  if (pools_.empty()) {
+    // What is there at the first look has been so for an unknown time: call it old.
+    const Slots first{.up = 0, .since = std::vector<double>(units, now - kOldAfterHours)};
+    pools_.assign(slots.size(), first);
+    any_ = first;
+    lost_.resize(kQuarters);
+    back_.resize(kQuarters);
+    for (size_t p = 0; p < slots.size(); ++p) pools_[p].up = up[p];
+    any_.up = all;
+    spot_pools_ = static_cast<int>(std::count_if(slots.begin(), slots.end(), [](int s) { return s >= 0; }));
+    since_now_ = now;
+    return;
+  }
+  // What was lost may have aged within the look: its age is that at the last one.
+  const double hours = now - since_now_;
+  for (size_t p = 0; p < slots.size(); ++p) {
+    if (slots[p] < 0) continue;
+    Count(pools_[p], up[p], hours, true, lost_);
+    const int lost = std::max(0, pools_[p].up - up[p]);
+    losses_ += lost;
+    losses_elsewhere_ += std::min(lost, std::max(0, all - up[p]));
+  }
+  Count(any_, all, hours, false, back_);
+  for (size_t p = 0; p < slots.size(); ++p) Change(pools_[p], up[p], now);
+  Change(any_, all, now);
+  since_now_ = now;
+}
+
+Hazards SpotHistory::Learned(int slot) const {
+  Hazards out;
+  const std::array<Seen, 2>& lost = lost_[Quarter(slot)];
+  const std::array<Seen, 2>& back = back_[Quarter(slot)];
+  for (const Age age : {kYoung, kOld}) {
+    out.lost[age] = (1 + lost[age].events) / (kLostHours[age] + lost[age].hours);
+    out.back[age] = (1 + back[age].events) / (kBackHours[age] + back[age].hours);
+  }
+  if (spot_pools_ > 1) {
+    out.elsewhere = (kElsewhereWeight * kElsewhere + losses_elsewhere_) / (kElsewhereWeight + losses_);
+  }
+  return out;
+}
+
+}  // namespace rekindle::scheduler

@@ -1,0 +1,74 @@
+#include "coordinator/scheduler/offers.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace rekindle::scheduler {
+
+std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {
+  std::vector<int> slots;
+  for (const PoolView& pool : pools) {
+    slots.push_back(pool.capacity == Capacity::kSpot ? pool.available / unit_nodes : -1);
+  }
+  return slots;
+}
+
+Offers::Offers(const JobView& job, const std::vector<PoolView>& pools)
+    : job_(job), pools_(pools), used_(pools.size(), 0) {
+  for (const PoolView& pool : pools) slots_.push_back(pool.available / job.unit_nodes);
+  for (const UnitView& unit : job.units) {
+    Move(kNone, unit.pool);
+    Move(kNone, unit.leaving);
+  }
+}
+
+void Offers::Move(int from, int to) {
+  if (from != kNone) --used_[from];
+  if (to != kNone) ++used_[to];
+}
+
+int Offers::UsedSpot() const {
+  int units = 0;
+  for (size_t p = 0; p < pools_.size(); ++p) units += Spot(static_cast<int>(p)) ? used_[p] : 0;
+  return units;
+}
+
+int Offers::BestSpot(double premium) const {
+  const double limit = (1 + premium) * [&] {
+    double lowest = kNever;
+    for (size_t p = 0; p < pools_.size(); ++p) {
+      if (Spot(p) && HasRoom(p)) lowest = std::min(lowest, pools_[p].price);
+    }
+    return lowest;
+  }();
+  int best = kNone;
+  std::tuple<double, double, double> best_rank;
+  for (int p = 0; p < static_cast<int>(pools_.size()); ++p) {
+    if (!Spot(p) || !HasRoom(p) || pools_[p].price > limit) continue;
+    const double grams = premium > 0 ? pools_[p].grams : 0;
+    const std::tuple rank(grams, pools_[p].price, -job_.history.Hours(p, used_[p]));
+    if (best != kNone && rank >= best_rank) continue;
+    best = p;
+    best_rank = rank;
+  }
+  return best;
+}
+
+int Offers::BestOnDemand() const {
+  int best = kNone;
+  for (int p = 0; p < static_cast<int>(pools_.size()); ++p) {
+    if (!OnDemand(p) || !HasRoom(p)) continue;
+    if (best == kNone || pools_[p].price < pools_[best].price) best = p;
+  }
+  return best;
+}
+
+double Offers::LowestPrice(Capacity capacity) const {
+  double lowest = kNever;
+  for (const PoolView& pool : pools_) {
+    if (pool.capacity == capacity) lowest = std::min(lowest, pool.price);
+  }
+  return lowest == kNever ? 0 : lowest;
+}
+
+}  // namespace rekindle::scheduler

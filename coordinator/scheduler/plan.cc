@@ -1,0 +1,210 @@
+#include "coordinator/scheduler/plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "coordinator/scheduler/green.h"
+#include "coordinator/scheduler/offers.h"
+
+namespace rekindle::scheduler {
+namespace {
+
+constexpr double kMarginHours = 0.5;  // Clouds that refuse seldom do so for longer.
+constexpr double kMovePays = 2;       // A move must save so many times what it costs.
+constexpr double kRounding = 1e-9;
+
+std::string Hours(double hours) { return absl::StrFormat("%.1f h", hours); }
+
+// One plan in the making.
+class Round {
+ public:
+  Round(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy, double now, OutlookCache& cache)
+      : job_(job), policy_(policy), cache_(cache), offers_(job, pools), start_(job.recovery.Start()) {
+    share_ = 1.0 / static_cast<double>(job.units.size());
+    const double total_slack = job.deadline - job.total_hours;
+    margin_ =
+        std::max(job.recovery.OnDemandWait(), std::min(kMarginHours, policy.margin_share * std::max(0.0, total_slack)));
+    slack_ = job.deadline - now - job.hours_left - margin_;
+    for (const UnitView& unit : job.units) {
+      if (unit.pool != kNone && unit.leaving == kNone) slack_ -= share_ * StartLeft(unit);
+      if (AtRisk(unit)) ++at_risk_;
+    }
+    premium_ = policy.objective == Objective::kGreenest ? policy.green_premium : 0;
+  }
+
+  std::vector<Action> Run() {
+    if (!Affordable()) {
+      StopAll("the budget does not cover another planning period");
+    } else if (std::string why; premium_ > 0 && WaitForCleanerHour(job_, offers_, policy_, slack_, &why)) {
+      StopAll(why);
+    } else {
+      for (unit_ = 0; unit_ < static_cast<int>(job_.units.size()); ++unit_) Decide(job_.units[unit_]);
+    }
+    return std::move(actions_);
+  }
+
+ private:
+  // Could it be interrupted, or is it nowhere?
+  bool AtRisk(const UnitView& unit) const { return !offers_.OnDemand(unit.pool) || unit.leaving != kNone; }
+  // Will it go on working while it starts elsewhere?
+  bool Overlaps(const UnitView& unit) const {
+    return job_.units.size() > 1 && unit.pool != kNone && unit.starting_hours <= 0;
+  }
+  double StartLeft(const UnitView& unit) const {
+    if (unit.starting_hours <= 0) return 0;
+    return job_.recovery.Expected(unit.starting_hours) - unit.starting_hours;
+  }
+
+  // Could all units that may run be paid for until the next look, or until the job is done?
+  bool Affordable() const {
+    if (job_.budget_left == kNever) return true;
+    double rate = 0;
+    double longest_start = 0;
+    for (const UnitView& unit : job_.units) {
+      const int pool = unit.pool != kNone ? unit.pool : offers_.BestSpot(0);
+      if (pool != kNone) rate += offers_.pool(pool).price * job_.unit_nodes;
+      longest_start = std::max(longest_start, unit.pool == kNone ? start_ : StartLeft(unit));
+    }
+    return job_.budget_left >= rate * std::min(policy_.period, job_.hours_left + longest_start) - kRounding;
+  }
+
+  void StopAll(const std::string& why) {
+    for (unit_ = 0; unit_ < static_cast<int>(job_.units.size()); ++unit_) To(kNone, why);
+  }
+
+  void To(int pool, const std::string& reason) {
+    const UnitView& unit = job_.units[unit_];
+    const int from = unit.pool;
+    if (from == pool) return;
+    const bool overlaps = pool != kNone && Overlaps(unit);
+    offers_.Move(overlaps ? kNone : from, pool);
+    if (AtRisk(unit)) --at_risk_;
+    if (overlaps || !offers_.OnDemand(pool)) ++at_risk_;
+    if (pool != kNone && !overlaps) slack_ -= share_ * start_;
+    actions_.push_back({unit_, pool, reason});
+  }
+
+  // Whether, having used so much slack (of this unit's time), all units that may be interrupted could still change to
+  // on-demand capacity in time.
+  bool Safe(double used, int at_risk) const {
+    if (!HasDeadline()) return true;
+    return slack_ - share_ * used >= share_ * start_ * at_risk - kRounding;
+  }
+  bool HasDeadline() const { return job_.deadline != kNever; }
+  // For the outlook, which keeps one start in reserve for one unit: what the others do not need is free.
+  double Slack(int at_risk) const { return slack_ + start_ * (1 - share_ * at_risk); }
+  // For a unit that uses, or waits for, this slot of all pools together.
+  const Outlook& Ahead(int slot) {
+    return cache_.For({.work = job_.total_hours,
+                       .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
+                       .start = start_,
+                       .spot_price = offers_.LowestPrice(Capacity::kSpot),
+                       .on_demand_price = offers_.LowestPrice(Capacity::kOnDemand),
+                       .overlap = job_.units.size() > 1,
+                       .hazards = job_.history.Learned(slot)});
+  }
+
+  void Decide(const UnitView& unit) {
+    const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
+    const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand();
+    if (policy_.capacity == Allowed::kOnDemand) {
+      if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the job takes on-demand capacity only");
+    } else if (offers_.Spot(unit.pool)) {
+      OnSpot(unit, spot, on_demand);
+    } else if (offers_.OnDemand(unit.pool)) {
+      OnDemand(unit, spot);
+    } else {
+      Waiting(unit, spot, on_demand);
+    }
+  }
+
+  void OnSpot(const UnitView& unit, int spot, int on_demand) {
+    if (unit.leaving != kNone) return;
+    // Were it interrupted, the rest of a start in progress would not matter any more.
+    const double left = StartLeft(unit);
+    const double reserve = std::min(left, policy_.period) - left;
+    if (on_demand != kNone && !Safe(reserve, at_risk_)) {
+      To(on_demand, absl::StrCat("an interruption now could not be made up before the deadline: ", Margin()));
+    } else if (spot != kNone && Pays(unit.pool, spot) && Safe(start_, at_risk_)) {
+      To(spot, absl::StrFormat("%s costs %.3f an hour, %s costs %.3f: worth the start of %s", offers_.pool(spot).name,
+                               offers_.pool(spot).price, offers_.pool(unit.pool).name, offers_.pool(unit.pool).price,
+                               Hours(start_)));
+    }
+  }
+
+  // What a move from one pool to another saves before it ends, against what it costs.
+  bool Pays(int from, int to) const {
+    if (start_ <= 0) return offers_.pool(to).price < offers_.pool(from).price;
+    const double stays = std::min(job_.hours_left, 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld]);
+    const double saved = (offers_.pool(from).price - offers_.pool(to).price) * stays;
+    if (saved > kMovePays * start_ * offers_.pool(to).price) return true;
+    return premium_ > 0 && MoveIsGreener(job_, offers_.pool(from), offers_.pool(to), policy_);
+  }
+
+  void OnDemand(const UnitView& unit, int spot) {
+    if (unit.leaving != kNone) return;  // It is not there yet.
+    const int at_risk = at_risk_ + 1;
+    if (spot != kNone) {
+      const Age age = job_.history.PoolAge(spot, offers_.Used(spot));
+      if (!HasDeadline() || (Safe(Overlaps(unit) ? 0 : start_, at_risk) &&
+                             Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
+        To(spot, absl::StrCat(offers_.pool(spot).name, " has spot capacity again, and ", Margin()));
+      }
+    } else if (Safe(policy_.period, at_risk) &&
+               !Ahead(NextSlot())
+                    .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk), job_.history.AnyAge(NextSlot()), true)) {
+      To(kNone, absl::StrCat("waiting for spot capacity is expected to cost less: ", Margin()));
+      slack_ -= share_ * policy_.period;
+    }
+  }
+
+  void Waiting(const UnitView& unit, int spot, int on_demand) {
+    if (spot != kNone && (on_demand == kNone || Safe(start_, at_risk_))) {
+      To(spot, unit.last_pool == kNone ? absl::StrCat(offers_.pool(spot).name, " has spot capacity")
+                                       : absl::StrCat(offers_.pool(spot).name, " has spot capacity; ",
+                                                      offers_.pool(unit.last_pool).name, " was interrupted"));
+      return;
+    }
+    if (on_demand == kNone || !HasDeadline()) return;
+    if (!Safe(policy_.period, at_risk_)) {
+      To(on_demand, absl::StrCat("the last safe moment before the deadline: ", Margin()));
+    } else if (Ahead(NextSlot())
+                   .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk_), job_.history.AnyAge(NextSlot()), false)) {
+      To(on_demand, absl::StrCat("waiting longer for spot capacity is expected to cost more: ", Margin()));
+    } else {
+      slack_ -= share_ * policy_.period;
+    }
+  }
+
+  // The one that the next unit to run on spot capacity would take, counted over all pools.
+  int NextSlot() const { return std::min(offers_.UsedSpot(), static_cast<int>(job_.units.size()) - 1); }
+
+  std::string Margin() const {
+    if (!HasDeadline()) return "there is no deadline";
+    return absl::StrCat(Hours(std::max(0.0, slack_)), " to spare, a start takes ", Hours(start_));
+  }
+
+  const JobView& job_;
+  const Policy& policy_;
+  OutlookCache& cache_;
+  Offers offers_;
+  const double start_;
+  double share_ = 1;
+  double premium_ = 0;
+  double margin_ = 0;
+  double slack_ = 0;  // Hours of all units that need not be worked, less the margin.
+  int at_risk_ = 0;   // Units not on demand.
+  int unit_ = 0;
+  std::vector<Action> actions_;
+};
+
+}  // namespace
+
+std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
+                                  double now) {
+  return Round(job, pools, policy, now, outlooks_).Run();
+}
+
+}  // namespace rekindle::scheduler

@@ -1,0 +1,158 @@
+#include "coordinator/scheduler/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/scheduler/offers.h"
+
+namespace rekindle::scheduler {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// A job of 10 h on one node, with capacity in two zones and on demand.
+class PlanTest : public testing::Test {
+ protected:
+  PlanTest() {
+    job_.total_hours = job_.hours_left = 10;
+    job_.deadline = 14;
+    job_.units.resize(1);
+    job_.recovery = Recovery(0.25);
+    job_.recovery.Started(0.25);
+    pools_ = {{.name = "a", .price = 1, .available = 1},
+              {.name = "b", .price = 1, .available = 1},
+              {.name = "od", .capacity = Capacity::kOnDemand, .price = 3, .available = 100}};
+  }
+
+  std::vector<Action> At(double now) {
+    job_.history.Observe(SpotSlots(pools_, 1), 1, now);
+    return planner_.Plan(job_, pools_, policy_, now);
+  }
+  void Take(int pool) { job_.units[0] = {.pool = pool}; }
+  void NoSpot() { pools_[0].available = pools_[1].available = 0; }
+
+  JobView job_;
+  std::vector<PoolView> pools_;
+  Policy policy_{.period = 0.1};
+  Planner planner_;
+};
+
+TEST_F(PlanTest, SpotIsTakenWhereThereIsSome) {
+  const auto actions = At(0);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 0);
+  EXPECT_EQ(actions[0].reason, "a has spot capacity");
+}
+
+TEST_F(PlanTest, AZoneThatJustFailedIsAvoided) {
+  At(0);
+  pools_[0].available = 0;
+  At(0.1);
+  pools_[0].available = 1;
+  const auto actions = At(0.2);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 1);
+}
+
+TEST_F(PlanTest, OnDemandNoLaterThanTheLastSafeMoment) {
+  NoSpot();
+  EXPECT_THAT(At(0), IsEmpty());
+  // 14 - 10 - 0.25 of a start, a margin of 0.2 and one period: 3.45.
+  const auto actions = At(3.5);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 2);
+  EXPECT_THAT(actions[0].reason, HasSubstr("last safe moment"));
+}
+
+TEST_F(PlanTest, SpotIsLeftBeforeAnInterruptionCouldNotBeMadeUp) {
+  Take(0);
+  EXPECT_THAT(At(0), IsEmpty());
+  job_.hours_left = 8;
+  const auto actions = At(5.7);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 2);
+  EXPECT_THAT(actions[0].reason, HasSubstr("an interruption now could not be made up"));
+}
+
+TEST_F(PlanTest, LongerStartsThanStatedMoveTheLastSafeMoment) {
+  NoSpot();
+  At(0);
+  job_.recovery.Started(1);
+  EXPECT_EQ(At(2.8).size(), 1u);
+}
+
+TEST_F(PlanTest, AMoveMustPayForItsStart) {
+  Take(0);
+  pools_[1].price = 0.95;
+  EXPECT_THAT(At(0), IsEmpty());
+  pools_[1].price = 0.4;
+  const auto actions = At(0.1);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 1);
+  EXPECT_THAT(actions[0].reason, HasSubstr("worth the start"));
+}
+
+TEST_F(PlanTest, TheBudgetStopsTheJob) {
+  Take(0);
+  job_.budget_left = 0.05;
+  const auto actions = At(0);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, kNone);
+  EXPECT_THAT(actions[0].reason, HasSubstr("the budget does not cover another planning period"));
+  job_.hours_left = 0.04;  // But what is left of it is paid for.
+  EXPECT_THAT(At(0.1), IsEmpty());
+}
+
+TEST_F(PlanTest, WithoutADeadlineNothingRunsOnDemand) {
+  job_.deadline = kNever;
+  NoSpot();
+  EXPECT_THAT(At(0), IsEmpty());
+  EXPECT_THAT(At(1000), IsEmpty());
+}
+
+TEST_F(PlanTest, CapacityIsWhatTheJobAllows) {
+  policy_.capacity = Allowed::kOnDemand;
+  EXPECT_EQ(At(0)[0].pool, 2);
+  policy_.capacity = Allowed::kSpot;
+  NoSpot();
+  EXPECT_THAT(At(13), IsEmpty());
+}
+
+TEST(Recovery, PlansWithTheUpperQuantile) {
+  Recovery recovery(0.5);
+  EXPECT_EQ(recovery.Start(), 1);  // Nothing measured: twice what was stated.
+  for (int i = 1; i <= 20; ++i) recovery.Started(i);
+  EXPECT_EQ(recovery.Start(), 19);
+  EXPECT_EQ(recovery.Expected(5), 19);
+  EXPECT_EQ(recovery.Expected(30), 60);
+}
+
+TEST(SpotHistory, LearnsByAge) {
+  SpotHistory history;
+  const auto look = [&](int up, double now) { history.Observe({up, -1}, 1, now); };
+  look(1, 0);
+  const Hazards before = history.Learned(0);
+  EXPECT_GT(before.lost[kYoung], before.lost[kOld]);
+  EXPECT_EQ(before.elsewhere, 0);  // There is no other spot pool.
+  for (int i = 1; i <= 50; ++i) look(1, i);
+  EXPECT_LT(history.Learned(0).lost[kOld], before.lost[kOld] / 5);
+  EXPECT_EQ(history.Learned(0).lost[kYoung], before.lost[kYoung]);
+  look(0, 51);
+  EXPECT_EQ(history.AnyAge(0), kYoung);
+  look(0, 52);
+  EXPECT_EQ(history.AnyAge(0), kOld);
+}
+
+TEST(Outlook, WaitsWhileThereIsSlackAndCapacityComesBack) {
+  OutlookQuestion question{.work = 48, .slack = 20, .start = 0.1, .spot_price = 1, .on_demand_price = 3};
+  question.hazards = {.lost = {0.2, 0.1}, .back = {1, 0.5}, .elsewhere = 0.5};
+  const Outlook outlook(question);
+  EXPECT_FALSE(outlook.OnDemandBeatsWaiting(48, 20, kYoung, false));
+  EXPECT_TRUE(outlook.OnDemandBeatsWaiting(48, 0.1, kYoung, true));
+  EXPECT_TRUE(outlook.SpotBeatsOnDemand(48, 10, kOld));
+  EXPECT_FALSE(outlook.SpotBeatsOnDemand(0.02, 10, kOld));  // The start would cost more than the rest.
+}
+
+}  // namespace
+}  // namespace rekindle::scheduler
