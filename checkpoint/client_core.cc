@@ -1,24 +1,33 @@
 #include "checkpoint/client_core.h"
 
+#include <iterator>
+
 namespace rekindle::checkpoint {
 
 absl::StatusOr<common::SharedMemory> ClientCore::MapToFill(const std::string& path, size_t bytes) {
-  std::vector<common::SharedMemory> stale;  // Unmapped without the lock.
+  common::SharedMemory kept;
   {
     std::lock_guard lock(mutex_);
-    for (auto at = mappings_.begin(); at != mappings_.end();) {
-      const bool is_there = at->second.IsOf(at->first);
-      if (is_there && at->first != path) {
-        ++at;
-        continue;
-      }
-      common::SharedMemory memory = std::move(at->second);
-      at = mappings_.erase(at);
-      if (is_there && memory.size() == bytes) return memory;
-      stale.push_back(std::move(memory));
+    if (const auto found = mappings_.find(path); found != mappings_.end()) {
+      kept = std::move(found->second);
+      mappings_.erase(found);
     }
   }
+  if (kept.size() == bytes && kept.IsOf(path)) return kept;
   return common::SharedMemory::Map(path, bytes, common::SharedMemory::Access::kReadWrite);
+}
+
+void ClientCore::DropStaleMappings() {
+  std::vector<common::SharedMemory> stale;  // Unmapped without the lock.
+  std::lock_guard lock(mutex_);
+  for (auto at = mappings_.begin(); at != mappings_.end();) {
+    const auto next = std::next(at);
+    if (!at->second.IsOf(at->first)) {
+      stale.push_back(std::move(at->second));
+      mappings_.erase(at);
+    }
+    at = next;
+  }
 }
 
 void ClientCore::KeepMapping(const std::string& path, common::SharedMemory memory) {

@@ -56,6 +56,8 @@ class ClientCore {
 
   // The segment at `path`, of `bytes`, to fill: mapped anew, or as it was when this process filled it before.
   absl::StatusOr<common::SharedMemory> MapToFill(const std::string& path, size_t bytes);
+  // Gives back memory of segments that are no longer there: the service counts it as free.
+  void DropStaleMappings();
   // For the next MapToFill. The segment is not this process's to touch until then.
   void KeepMapping(const std::string& path, common::SharedMemory memory);
 

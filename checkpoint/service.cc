@@ -96,6 +96,8 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   if (!source.ok()) return source.status();
   auto ref = store->PutShard(owner->job_uid, **source, bytes, request.xxh3());
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
+  // NOT_FOUND would say that this service does not know the segment.
+  if (absl::IsNotFound(ref.status())) return absl::FailedPreconditionError(ref.status().message());
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
   parts_.staging.Release(*owner, {request.segment()});

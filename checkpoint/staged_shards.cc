@@ -19,6 +19,7 @@ namespace {
 
 // Usual room: one exception among so many elements. Trained weights rarely have any.
 constexpr int64_t kElementsPerException = 1024;
+constexpr double kRetrySeconds = 0.05;
 constexpr size_t kCommitThreads = 4;  // Shards on their way to the store at once.
 
 class Staged : public StagedShards {
@@ -53,7 +54,8 @@ class Staged : public StagedShards {
   const SnapshotKey snapshot_;
   std::vector<Part> parts_;
   std::vector<ShardRef> refs_;  // All of plane 0, then all of plane 1.
-  bool copied_ = false;
+  bool copied_ = false;         // Or tried to.
+  bool whole_ = false;          // All of it is on its way.
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::set<size_t> waiting_;  // Of refs_, copied and not on their way yet.
@@ -98,6 +100,7 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
 }
 
 absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
+  core_.DropStaleMappings();
   for (const ShardRange& range : ranges) {
     Part& part = parts_.emplace_back();
     part.range = range;
@@ -151,7 +154,8 @@ absl::Status Staged::Copy(const StateView& state) {
     }
     if (nonfinite == 0 || core_.options().allow_nonfinite) Send(i);
   }
-  if (nonfinite == 0 || core_.options().allow_nonfinite) return absl::OkStatus();
+  whole_ = nonfinite == 0 || core_.options().allow_nonfinite;
+  if (whole_) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("the state at step ", snapshot_.step, " has ", nonfinite,
                    " values that are NaN or infinite: it is not saved, so that the checkpoint before it stays the "
@@ -173,6 +177,7 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
         core_.Call(&CheckpointsStub::CommitShard, request, &reply, core_.options().commit_seconds);
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
+    if (!core_.channel().Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
     // The service was restarted and has dropped the segment; its memory is still mapped here.
     common::SharedMemory kept = std::move(lent->memory);
     if (absl::Status opened = Open(ref.bytes, lent); !opened.ok()) {
@@ -212,7 +217,7 @@ void Staged::CommitLoop(const std::stop_token& stop) {
 }
 
 absl::Status Staged::Commit() {
-  if (!copied_) return absl::FailedPreconditionError("Commit needs a Copy before it");
+  if (!whole_) return absl::FailedPreconditionError("Commit needs a Copy before it");
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return committed_ == refs_.size() || !error_.ok(); });
   return error_;

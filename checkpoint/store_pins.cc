@@ -27,6 +27,7 @@ absl::Status Store::PutPin(const std::string& job_uid, const std::string& name, 
   if (!status.ok()) return status;
   const auto manifest = ReadManifest(job_uid, name);
   status = manifest.ok() ? CheckPresent(job_uid, *manifest) : manifest.status();
+  if (status.ok()) status = CheckSpared(*manifest);  // Another collection may have put it back while one removes.
   if (status.ok()) return absl::OkStatus();
   const absl::Status undone = RemovePin(job_uid, name);
   return absl::Status(status.code(), absl::StrCat(name, " was not pinned: ", status.message(),

@@ -42,6 +42,8 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::Open(const SegmentOwner& owner, int64_t
 void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment) {
   own_.Keep(job_uid, key, xxh3, segment);
   std::lock_guard lock(mutex_);
+  // What a slow peer has not taken of older checkpoints would only keep their memory.
+  std::erase_if(queue_, [&](const Copy& copy) { return copy.job_uid == job_uid && copy.key < key; });
   queue_.push_back({job_uid, key, xxh3, std::move(segment)});
   if (queue_.size() > kMostQueued) queue_.pop_front();
   changed_.notify_all();
@@ -49,7 +51,7 @@ void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::s
 
 void Tiers::CopyLoop(std::stop_token stop) {
   std::unique_lock lock(mutex_);
-  while (changed_.wait(lock, stop, [&] { return !queue_.empty(); })) {
+  while (changed_.wait(lock, stop, [&] { return !queue_.empty(); }) && !stop.stop_requested()) {
     const Copy copy = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();

@@ -3,6 +3,7 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "cli/context.h"
 #include "cli/text.h"
@@ -125,14 +126,41 @@ absl::Status Simulate(const Flags& flags, bool as_json) {
 
 }  // namespace
 
+namespace {
+
+// A number from `low` to `high`; CLI::Range lets "nan" pass.
+CLI::Validator Between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
+        std::ostringstream why;
+        why << "must be a number from " << low << " to " << high;
+        return why.str();
+      },
+      "FLOAT");
+}
+
+constexpr double kMaxSyntheticCells = 5e6;  // A file of about 60 MB.
+
+absl::Status PrintSynthetic(const fleet::SyntheticOptions& options) {
+  if (options.zones * options.hours * 3600 / options.step_seconds > kMaxSyntheticCells) {
+    return absl::InvalidArgumentError("so many zones and hours make a trace that is too long: choose a longer --step");
+  }
+  std::cout << fleet::TraceText(fleet::SyntheticTrace(options));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 void AddSimulateVerb(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb =
-      app.add_subcommand("simulate", "What a job would cost on a fleet, over traces, before it is submitted");
+  CLI::App* verb = app.add_subcommand(
+      "simulate", "What a job would cost on a fleet, over traces (spec.goals is not acted on at submit yet)");
   verb->add_option("--job", flags->job, "Job file with spec.goals and spec.estimate (docs/fleet.md)")->required();
   verb->add_option("--fleet", flags->fleet, "Fleet file: the pools")->required();
   verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon; may be repeated");
-  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(CLI::PositiveNumber);
+  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(Between(1, 86400));
   verb->add_option("--policy", flags->policies, "Only this one; may be repeated. Default: all, side by side");
   context.OnRun(verb, [flags, &context] { return Simulate(*flags, context.json()); });
 
@@ -141,15 +169,12 @@ void AddSimulateVerb(CLI::App& app, Context& context) {
   make->add_option("--seed", options->seed)->capture_default_str();
   make->add_option("--zones", options->zones)->check(CLI::Range(1, 100))->capture_default_str();
   make->add_option("--nodes", options->nodes, "The most of a zone")->check(CLI::Range(1, 10000))->capture_default_str();
-  make->add_option("--hours", options->hours)->check(CLI::Range(1.0, 1e5))->capture_default_str();
+  make->add_option("--hours", options->hours)->check(Between(1, 1e5))->capture_default_str();
   make->add_option("--step", options->step_seconds, "Seconds of a tick")
-      ->check(CLI::Range(1.0, 3600.0))
+      ->check(Between(1, 3600))
       ->capture_default_str();
-  make->add_option("--price", options->price)->check(CLI::NonNegativeNumber)->capture_default_str();
-  context.OnRun(make, [options] {
-    std::cout << fleet::TraceText(fleet::SyntheticTrace(*options));
-    return absl::OkStatus();
-  });
+  make->add_option("--price", options->price)->check(Between(0.001, 1e6))->capture_default_str();
+  context.OnRun(make, [options] { return PrintSynthetic(*options); });
 }
 
 }  // namespace rekindle::cli

@@ -94,6 +94,7 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
   const bool others = others_to_come || std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
                         return !IsDraining(turn.state, candidate.node);
                       });
+  if (others) job.save_tried = false;
   if (!others_live && others) return;  // First hand the state on; the next generation is without them.
   if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return;
   job.save_tried = false;

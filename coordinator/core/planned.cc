@@ -52,10 +52,10 @@ double SecondsToSave(const State& state, const Job& job, double now) {
   return first == kNever ? 0 : std::max(kLeast, first - now);
 }
 
-void SaveAtYield(Turn& turn, Job& job) {
+void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
   if (job.yield_checkpoint) return;  // Told already: seconds count from then.
   job.yield_checkpoint = true;
-  job.yield_within_seconds = SecondsToSave(turn.state, job, turn.now);
+  job.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;
 }
 
 std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
@@ -104,7 +104,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   const auto drain = WantDrain(turn.state, job, nobody_stays);
   const auto join = WantJoin(turn, job);
   if (job.yielding) {
-    if (drain && nobody_stays && !join) SaveAtYield(turn, job);
+    if (drain && nobody_stays && !join) SaveAtYield(turn, job, true);
     return;
   }
   if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
@@ -118,7 +118,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   job.yielding = true;
   job.yield_reason = JoinWords(reasons);
   job.yield_checkpoint = false;
-  if (job.record.want_paused() || (drain && nobody_stays && !join)) SaveAtYield(turn, job);
+  if (job.record.want_paused() || (drain && nobody_stays && !join)) SaveAtYield(turn, job, drain && nobody_stays);
 }
 
 void EaseSuspicions(Turn& turn, Job& job) {

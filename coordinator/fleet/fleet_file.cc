@@ -50,6 +50,12 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
         Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
+  if (pool.min() > 0) return Wrong(path + ".min", "nodes that are always kept are not planned yet: leave it out");
+  if (pool.devices() > 1) {
+    return Wrong(path + ".devices",
+                 "only nodes of one device are planned so far: leave it out, and count "
+                 "spec.workers in nodes");
+  }
   return absl::OkStatus();
 }
 
@@ -114,6 +120,8 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
               {"mixed", "spot", "on_demand"})}) {
     if (!s.ok()) return s;
   }
+  if (spec.workers().max() < 1) return Wrong("spec.workers.max", "is missing: say on how many nodes the job may run");
+  if (spec.workers().min() > spec.workers().max()) return Wrong("spec.workers.min", "is above spec.workers.max");
   SimulatedJob job;
   job.min = std::max(1, spec.workers().min());
   job.max = std::max(job.min, spec.workers().max());

@@ -32,6 +32,7 @@ v1::JobSpec Spec(double deadline, double budget) {
   v1::JobSpec spec;
   spec.mutable_training()->set_steps(3600);
   spec.mutable_estimate()->set_step_seconds(10);  // 10 h.
+  spec.mutable_workers()->set_max(1);
   spec.mutable_goals()->set_deadline_hours(deadline);
   spec.mutable_goals()->set_budget(budget);
   return spec;

@@ -8,7 +8,6 @@
 namespace rekindle::fleet {
 namespace {
 
-using scheduler::Capacity;
 using scheduler::kNever;
 
 constexpr int kMaxParts = 40'000;

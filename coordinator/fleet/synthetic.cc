@@ -14,7 +14,6 @@ constexpr double kShare = 0.25;  // Of spells that are short: capacity flaps.
 constexpr double kShortHours = 0.4;
 constexpr double kUpHours = 9;
 constexpr double kDownHours = 4;
-constexpr double kPi = 3.14159265358979;
 
 // The generator's own bits to (0, 1): standard distributions differ between libraries.
 double Uniform(std::mt19937_64& random) { return (static_cast<double>(random() >> 11) + 0.5) / 9007199254740992.0; }
@@ -49,18 +48,6 @@ Trace SyntheticTrace(const SyntheticOptions& options) {
       nodes = options.nodes == 1 ? (up ? 1 : 0) : static_cast<int>(std::lround(part * options.nodes));
     }
     trace.zones.push_back(std::move(zone));
-  }
-  return trace;
-}
-
-Trace SyntheticCarbon(const SyntheticOptions& options) {
-  std::mt19937_64 random(options.seed);
-  Trace trace{.step_seconds = 3600, .carbon_region = "synthetic"};
-  double day = 1;
-  for (int hour = 0; hour < options.hours; ++hour) {
-    if (hour % 24 == 0) day = 0.7 + 0.6 * Uniform(random);
-    trace.grams_per_kwh.push_back(200 * day * (1 - 0.5 * std::exp(-std::pow((hour % 24 - 13) / 3.5, 2) / 2)) +
-                                  20 * std::sin(2 * kPi * hour / 24));
   }
   return trace;
 }

@@ -20,8 +20,6 @@ struct SyntheticOptions {
 };
 
 Trace SyntheticTrace(const SyntheticOptions& options);
-// Hourly, with a clean time of the day and better and worse days.
-Trace SyntheticCarbon(const SyntheticOptions& options);
 
 // As a file that ParseTrace reads. REQUIRES: a trace of zones.
 std::string TraceText(const Trace& trace);

@@ -121,6 +121,9 @@ absl::StatusOr<Trace> Sample(const std::vector<std::pair<double, int>>& changes,
                              const TraceOptions& options) {
   const double step = options.step_seconds > 0 ? options.step_seconds : kDefaultStep;
   const double steps = std::ceil(changes.back().first / step);
+  if (steps < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(source, ": ends where it begins: its last row must be later"));
+  }
   if (steps > kMaxTraceSteps) {
     return absl::InvalidArgumentError(absl::StrCat(source, ": would be ", steps, " steps: choose a longer --step"));
   }

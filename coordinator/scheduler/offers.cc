@@ -15,7 +15,12 @@ std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {
 
 Offers::Offers(const JobView& job, const std::vector<PoolView>& pools)
     : job_(job), pools_(pools), used_(pools.size(), 0) {
-  for (const PoolView& pool : pools) slots_.push_back(pool.available / job.unit_nodes);
+  // History knows as many slots of a spot pool as the job has units; more are of no use.
+  const int most = static_cast<int>(job.units.size());
+  for (const PoolView& pool : pools) {
+    const int slots = pool.available / job.unit_nodes;
+    slots_.push_back(pool.capacity == Capacity::kSpot ? std::min(slots, most) : slots);
+  }
   for (const UnitView& unit : job.units) {
     Move(kNone, unit.pool);
     Move(kNone, unit.leaving);
@@ -61,6 +66,10 @@ int Offers::BestOnDemand() const {
     if (best == kNone || pools_[p].price < pools_[best].price) best = p;
   }
   return best;
+}
+
+bool Offers::AnySpot() const {
+  return std::any_of(pools_.begin(), pools_.end(), [](const PoolView& p) { return p.capacity == Capacity::kSpot; });
 }
 
 double Offers::LowestPrice(Capacity capacity) const {

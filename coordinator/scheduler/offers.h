@@ -27,6 +27,8 @@ class Offers {
   int BestSpot(double premium) const;
   // The cheapest on-demand pool with room. kNone: none.
   int BestOnDemand() const;
+  // Whether there is a spot pool, room or not.
+  bool AnySpot() const;
   // The lowest price of a kind, room or not; 0: there is no such pool.
   double LowestPrice(Capacity capacity) const;
 

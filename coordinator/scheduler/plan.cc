@@ -63,11 +63,17 @@ class Round {
     double rate = 0;
     double longest_start = 0;
     for (const UnitView& unit : job_.units) {
-      const int pool = unit.pool != kNone ? unit.pool : offers_.BestSpot(0);
+      const int pool = unit.pool != kNone ? unit.pool : WouldTake();
       if (pool != kNone) rate += offers_.pool(pool).price * job_.unit_nodes;
       longest_start = std::max(longest_start, unit.pool == kNone ? start_ : StartLeft(unit));
     }
     return job_.budget_left >= rate * std::min(policy_.period, job_.hours_left + longest_start) - kRounding;
+  }
+
+  // Where a unit that is nowhere would run at the next chance.
+  int WouldTake() const {
+    const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(0);
+    return spot != kNone || policy_.capacity == Allowed::kSpot ? spot : offers_.BestOnDemand();
   }
 
   void StopAll(const std::string& why) {
@@ -95,12 +101,18 @@ class Round {
   bool HasDeadline() const { return job_.deadline != kNever; }
   // For the outlook, which keeps one start in reserve for one unit: what the others do not need is free.
   double Slack(int at_risk) const { return slack_ + start_ * (1 - share_ * at_risk); }
+  // Above 0, as prices are compared by their ratio: what costs nothing counts as a thousandth of on-demand capacity.
+  double SpotPrice() const {
+    constexpr double kLeastShare = 1e-3, kLeast = 1e-9;
+    return std::max(
+        {offers_.LowestPrice(Capacity::kSpot), kLeastShare * offers_.LowestPrice(Capacity::kOnDemand), kLeast});
+  }
   // For a unit that uses, or waits for, this slot of all pools together.
   const Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
                        .start = start_,
-                       .spot_price = offers_.LowestPrice(Capacity::kSpot),
+                       .spot_price = SpotPrice(),
                        .on_demand_price = offers_.LowestPrice(Capacity::kOnDemand),
                        .overlap = job_.units.size() > 1,
                        .hazards = job_.history.Learned(slot)});
@@ -111,6 +123,8 @@ class Round {
     const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand();
     if (policy_.capacity == Allowed::kOnDemand) {
       if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the job takes on-demand capacity only");
+    } else if (!offers_.AnySpot()) {
+      if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the fleet has no spot capacity");
     } else if (offers_.Spot(unit.pool)) {
       OnSpot(unit, spot, on_demand);
     } else if (offers_.OnDemand(unit.pool)) {

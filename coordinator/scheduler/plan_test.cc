@@ -55,6 +55,27 @@ TEST_F(PlanTest, AZoneThatJustFailedIsAvoided) {
   EXPECT_EQ(actions[0].pool, 1);
 }
 
+TEST_F(PlanTest, MoreRoomThanTheJobHasUnitsMakesNoDifference) {
+  for (PoolView& pool : pools_) pool.available = 1000;
+  job_.units.resize(3);
+  for (int round = 0; round < 5; ++round) {
+    job_.history.Observe(SpotSlots(pools_, 1), 3, round * 0.1);
+    for (const Action& action : planner_.Plan(job_, pools_, policy_, round * 0.1)) {
+      job_.units[static_cast<size_t>(action.unit)] = {.pool = action.pool};
+    }
+    for (const UnitView& unit : job_.units) EXPECT_EQ(unit.pool, 0) << round;
+  }
+}
+
+TEST_F(PlanTest, AFleetWithoutSpotCapacityIsNoReasonToWait) {
+  pools_.erase(pools_.begin(), pools_.begin() + 2);
+  auto actions = At(0);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].reason, "the fleet has no spot capacity");
+  Take(0);
+  EXPECT_THAT(At(0.5), IsEmpty());
+}
+
 TEST_F(PlanTest, OnDemandNoLaterThanTheLastSafeMoment) {
   NoSpot();
   EXPECT_THAT(At(0), IsEmpty());

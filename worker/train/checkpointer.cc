@@ -42,8 +42,8 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   if (snapshot.ranges.empty()) return;
   if (writing_ >= kBuffers) {
     lock.unlock();
-    Lost(snapshot.step, absl::UnavailableError("the two checkpoints before are still being written; take them less "
-                                               "often (checkpoint.every_steps, or interval: auto)"));
+    Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written; take them less "
+                                          "often (checkpoint.every_steps, or interval: auto)"));
     return;
   }
   ++writing_;
@@ -65,6 +65,7 @@ double Checkpointer::WaitCopied(double stall_seconds) {
 void Checkpointer::Save(const Snapshot& snapshot) {
   auto opened = client_.Stage(snapshot.info.generation, static_cast<int>(snapshot.step), snapshot.view.total,
                               snapshot.ranges, snapshot.info.precision);
+  const double start = common::SteadySeconds();
   const absl::Status status = opened.ok() ? CopyStaged(**opened, snapshot) : opened.status();
   {
     std::lock_guard lock(mutex_);
@@ -72,17 +73,16 @@ void Checkpointer::Save(const Snapshot& snapshot) {
     if (status.ok()) {
       const std::shared_ptr<checkpoint::StagedShards> staged = *std::move(opened);
       notes_.push_back({snapshot.step, staged->refs()});
-      Enqueue(writer_, [this, staged, step = snapshot.step] { Write(*staged, step); });
+      Enqueue(writer_, [this, staged, snapshot, start] { Write(*staged, snapshot, start); });
     } else {
       --writing_;
     }
   }
   changed_.notify_all();
-  if (!status.ok()) Lost(snapshot.step, status);
+  if (!status.ok()) Lost(snapshot, status);
 }
 
-void Checkpointer::Write(checkpoint::StagedShards& staged, int64_t step) {
-  const double start = common::SteadySeconds();
+void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start) {
   const absl::Status status = staged.Commit();
   {
     std::lock_guard lock(mutex_);
@@ -91,7 +91,7 @@ void Checkpointer::Write(checkpoint::StagedShards& staged, int64_t step) {
     for (const checkpoint::ShardRef& ref : staged.refs()) bytes += static_cast<double>(ref.bytes);
     if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start, 1e-6);
   }
-  if (!status.ok()) Lost(step, status);
+  if (!status.ok()) Lost(snapshot, status);
 }
 
 absl::Status Checkpointer::CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
@@ -140,7 +140,7 @@ void Checkpointer::Collect(int generation, const ShardNotes& notes) {
 void Checkpointer::Commit(checkpoint::Manifest manifest) {
   {
     std::lock_guard lock(mutex_);
-    if (lost_.contains(manifest.step)) return;  // Said already, and nothing to wait for.
+    if (lost_.contains({manifest.generation, manifest.step})) return;  // Said already, and nothing to wait for.
   }
   const double start = common::SteadySeconds();
   const int generation = manifest.generation;
@@ -156,10 +156,10 @@ void Checkpointer::Commit(checkpoint::Manifest manifest) {
   options_.changed();
 }
 
-void Checkpointer::Lost(int64_t step, const absl::Status& status) {
+void Checkpointer::Lost(const Snapshot& snapshot, const absl::Status& status) {
   {
     std::lock_guard lock(mutex_);
-    lost_.insert(step);
+    lost_.insert({snapshot.info.generation, snapshot.step});
     if (lost_.size() > kMaxLost) lost_.erase(lost_.begin());
   }
   Failed(status);

@@ -114,9 +114,10 @@ class Checkpointer {
   absl::Status CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot);
   // Whether training still waits for this snapshot, or would. REQUIRES: mutex_ held.
   bool IsAwaited(const Snapshot& snapshot) const { return snapshot.id == newest_ && copy_ != Copy::kIdle; }
-  void Write(checkpoint::StagedShards& staged, int64_t step);
+  // `start`: when the copy began, as shards are on their way while others are being copied.
+  void Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start);
   void Commit(checkpoint::Manifest manifest);
-  void Lost(int64_t step, const absl::Status& status);
+  void Lost(const Snapshot& snapshot, const absl::Status& status);
   void Failed(const absl::Status& status);
 
   checkpoint::CheckpointClient& client_;
@@ -129,7 +130,7 @@ class Checkpointer {
   int writing_ = 0;          // Snapshots copied and not written yet, or being copied.
   double write_rate_ = 0;
   std::deque<ShardNotes> notes_;
-  std::set<int64_t> lost_;  // Steps whose own shards could not be written.
+  std::set<std::pair<int, int64_t>> lost_;  // (generation, step) whose own shards could not be written.
   CheckpointStatus status_;
   std::map<int64_t, Gathering> gathering_;  // By step, of the running generation.
   Worker copier_;                           // Stages and copies.

@@ -62,10 +62,10 @@ absl::StatusOr<FlushDecision> Engine::DecideFlush(Generation& generation) {
 // Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
 absl::Status Engine::CheckpointNow(Generation& generation) {
   comm::Communicator& communicator = generation.communicator;
+  checkpointer_->Drain(FinalSeconds());  // What is under way may take from the seconds that are left.
   const auto decision = DecideFlush(generation);
   if (!decision.ok()) return decision.status();
   if (decision->plan == FlushPlan::kNothing) return absl::OkStatus();
-  checkpointer_->Drain(FinalSeconds());
   SnapshotInfo info = SnapshotOf(generation);
   if (decision->plan == FlushPlan::kPlane0 && info.precision == checkpoint::Precision::kExact) {
     info.precision = checkpoint::Precision::kFp16;  // Its plane 0 and that of kExact hold the same.
