@@ -65,7 +65,7 @@ class LifeCycle(RealServer):
         self.assertEqual([c["problem"] for c in listed["checkpoints"]], [""] * 3)
         self.assertEqual(listed["jobs"], ["job"])
         collected = self.assert_ok(probe.ask("collect", keep=1))
-        self.assertEqual((len(collected["manifests"]), collected["shards"]), (2, 4))
+        self.assertEqual((len(collected["manifests"]), collected["shards"]), (2, 8))
         self.assertEqual([c["name"] for c in other.ask("list")["checkpoints"]], ["30-30-w0"])
         self.assertTrue(self.assert_ok(other.load())["equal"])
 
