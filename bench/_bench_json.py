@@ -18,6 +18,15 @@ def peers_folder():
     return None
 
 
+def program(name):
+    """A bench's C++ program, in the build that scripts/bench made."""
+    build = os.environ.get("REKINDLE_BUILD", "")
+    path = pathlib.Path(build, "bin", name)
+    if not build or not path.exists():
+        sys.exit(f"error: REKINDLE_BUILD does not name a build with {name}; use scripts/bench {pathlib.Path(sys.argv[0]).stem}")
+    return str(path)
+
+
 def commit():
     done = subprocess.run(["git", "-C", str(REPO), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
     return done.stdout.strip() or "unknown"

@@ -5,22 +5,16 @@ import pathlib
 import subprocess
 import sys
 
-from _bench_json import REPO
+from _bench_json import REPO, program
 
+PROGRAM = "rekindle-bench-fleet"
 TRACES = pathlib.Path(os.environ.get("REKINDLE_TRACES") or REPO.parent / "shared" / "traces")
 SHORT_TICK = 60     # Ticks below so many seconds are merged ...
 MERGED = 6          # ... by so many.
 
 
-def program():
-    path = pathlib.Path(os.environ.get("REKINDLE_BUILD", ""), "bin", "rekindle-bench-fleet")
-    if not os.environ.get("REKINDLE_BUILD") or not path.exists():
-        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-fleet; use scripts/bench")
-    return str(path)
-
-
 def play(request):
-    done = subprocess.run([program()], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([program(PROGRAM)], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"error: the simulator exited with {done.returncode}")
     return json.loads(done.stdout)

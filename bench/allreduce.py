@@ -2,22 +2,14 @@
 import argparse
 import json
 import os
-import pathlib
 import statistics
 import subprocess
 import sys
 
-from _bench_json import Report, peers_folder
+from _bench_json import Report, peers_folder, program
 
+PROGRAM = "rekindle-bench-allreduce"
 RATIO = {"shm": 2.0, "tcp": 1.2}   # To Gloo, from 1 MiB on.
-
-
-def program():
-    build = os.environ.get("REKINDLE_BUILD", "")
-    path = pathlib.Path(build, "bin", "rekindle-bench-allreduce")
-    if not build or not path.exists():
-        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-allreduce; use scripts/bench allreduce")
-    return str(path)
 
 
 def last_json(*command):
@@ -35,7 +27,7 @@ def gloo(peers, world, sizes):
 
 
 def ours(world, transport, sizes):
-    got = last_json(program(), "--world", str(world), "--transport", transport, "--mib", ",".join(map(str, sizes)))
+    got = last_json(program(PROGRAM), "--world", str(world), "--transport", transport, "--mib", ",".join(map(str, sizes)))
     return {size: statistics.median(got[str(size)]) for size in sizes}
 
 
@@ -52,7 +44,7 @@ def main():
 
     seconds, limits = {}, []
     for round_ in range(args.rounds):
-        limits.append(last_json(program(), "--limits"))
+        limits.append(last_json(program(PROGRAM), "--limits"))
         for world in worlds:
             runs = {"shm": lambda: ours(world, "shm", sizes), "tcp": lambda: ours(world, "tcp", sizes)}
             if peers:

@@ -2,28 +2,18 @@
 import argparse
 import csv
 import json
-import os
-import pathlib
 import statistics
 import subprocess
 import sys
 
-from _bench_json import REPO, Report
+from _bench_json import REPO, Report, program
 
+PROGRAM = "rekindle-bench-checkpoint-interval"
 TRACES = REPO.parent / "shared" / "traces"
 FIXED = [10, 30, 60, 300, 600, 1800, 3600]
 # (what a save costs training, what it takes until durable), seconds: a small model, a large one, a slow store.
 SAVES = {"cheap": (0.05, 3), "usual": (0.5, 15), "dear": (5, 90)}
 RATIO = 1.3  # To the fixed interval that is best in hindsight for that very trace and cost, which nobody knows.
-
-
-def program():
-    build = os.environ.get("REKINDLE_BUILD", "")
-    path = pathlib.Path(build, "bin", "rekindle-bench-checkpoint-interval")
-    if not build or not path.exists():
-        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-checkpoint-interval; "
-                 "use scripts/bench checkpoint_interval")
-    return str(path)
 
 
 def merged(segments):
@@ -60,7 +50,7 @@ def traces():
 
 def play(segments, loses, save, write):
     request = {"segments": segments, "loses": loses, "save_seconds": save, "write_seconds": write, "fixed": FIXED}
-    done = subprocess.run([program()], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
+    done = subprocess.run([program(PROGRAM)], input=json.dumps(request), stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
         sys.exit(f"error: the simulation exited with {done.returncode}")
     return json.loads(done.stdout)["policies"]

@@ -2,22 +2,14 @@
 import argparse
 import json
 import os
-import pathlib
 import subprocess
 import sys
 
-from _bench_json import Report
+from _bench_json import Report, program
 
+PROGRAM = "rekindle-bench-planes"
 TARGET = {"exact": 0.6}   # Split and merge together, to two memcpys of the state.
 PLANE0_SHARE = 0.51       # Of the FP32 state.
-
-
-def program():
-    build = os.environ.get("REKINDLE_BUILD", "")
-    path = pathlib.Path(build, "bin", "rekindle-bench-planes")
-    if not build or not path.exists():
-        sys.exit("error: REKINDLE_BUILD does not name a build with rekindle-bench-planes; use scripts/bench planes")
-    return str(path)
 
 
 def main():
@@ -27,10 +19,10 @@ def main():
     p.add_argument("--rounds", type=int, default=9)
     args = p.parse_args()
     core = str(max(os.sched_getaffinity(0)))
-    done = subprocess.run(["taskset", "-c", core, program(), "--elements", str(args.elements), "--rounds",
+    done = subprocess.run(["taskset", "-c", core, program(PROGRAM), "--elements", str(args.elements), "--rounds",
                            str(args.rounds)], stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        sys.exit(f"error: {program()} exited with {done.returncode}")
+        sys.exit(f"error: {program(PROGRAM)} exited with {done.returncode}")
     report = Report("planes")
     for row in map(json.loads, done.stdout.splitlines()):
         name = row["precision"]

@@ -63,7 +63,7 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Reten
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
-    // A store that is tried again, and the collection that follows, may take longer than a mere call.
+    // A store that is tried again may take longer than a mere call.
     const absl::Status status =
         core_.Call(&CheckpointsStub::WriteManifest, request, &reply, core_.options().commit_seconds);
     if (status.ok()) return reply.name();

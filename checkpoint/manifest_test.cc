@@ -9,46 +9,12 @@
 #include <nlohmann/json.hpp>
 
 #include "checkpoint/fuzz_testing.h"
-#include "common/hash.h"
+#include "checkpoint/manifest_testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
 using ::testing::HasSubstr;
-
-Manifest SomeManifest() {
-  Manifest manifest{.job_uid = "job-1",
-                    .generation = 7,
-                    .step = 1200,
-                    .writer = "node-a_0",
-                    .tensors = {{"token_embedding", {256, 8}}, {"bias", {}}},
-                    .loss = 2.25,
-                    .state_digest = "0123456789abcdef",
-                    .scalars = R"({"cursor":4800,"exponents":[1,-2]})",
-                    .spec_digest = "feed"};
-  for (int i = 0; i < 6; ++i) {
-    const std::string hash = common::Xxh3_128Hex(std::string(1, static_cast<char>('a' + i)));
-    manifest.shards.push_back({.name = hash + ".safetensors",
-                               .bytes = 1000 + i,
-                               .xxh3 = hash,
-                               .generation = 7,
-                               .index = i / 2,
-                               .count = 3,
-                               .plane = i % 2});
-  }
-  return manifest;
-}
-
-// `body` in the frame of a manifest file, with the right checksum.
-std::string Framed(const std::string& body) {
-  return R"({"xxh3":")" + common::Xxh3_128Hex(body) + R"(","manifest":)" + body + "}\n";
-}
-
-std::string BodyOf(const Manifest& manifest) {
-  const std::string text = EncodeManifest(manifest);
-  const size_t start = text.find(R"("manifest":)") + 11;
-  return text.substr(start, text.size() - start - 2);
-}
 
 TEST(ManifestTest, RoundTrip) {
   const Manifest manifest = SomeManifest();

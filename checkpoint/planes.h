@@ -31,6 +31,8 @@ inline constexpr std::string_view kPrecisionNames[] = {"exact", "fp16", "bf16"};
 inline std::string PrecisionName(Precision precision) {
   return std::string(kPrecisionNames[static_cast<int>(precision)]);
 }
+// Files of a shard.
+constexpr int PlanesOf(Precision precision) { return precision == Precision::kExact ? 2 : 1; }
 // INVALID_ARGUMENT lists the names that there are.
 absl::StatusOr<Precision> ParsePrecision(std::string_view name);
 
@@ -49,6 +51,7 @@ struct WrittenPlane {
 };
 struct WrittenPlanes {
   WrittenPlane plane0, plane1;
+  const WrittenPlane& at(int plane) const { return plane == 0 ? plane0 : plane1; }
   int64_t exceptions = 0;
   int64_t nonfinite = 0;  // NaN and infinities among weights and moments. They are written like any other value.
 };

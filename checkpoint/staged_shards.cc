@@ -43,7 +43,7 @@ class Staged : public StagedShards {
     ShardRange range;
     std::array<Lent, kMaxPlanes> planes;
   };
-  size_t planes() const { return snapshot_.precision == Precision::kExact ? 2 : 1; }
+  size_t planes() const { return static_cast<size_t>(PlanesOf(snapshot_.precision)); }
   absl::Status Open(int64_t bytes, Lent* lent);
   absl::StatusOr<WrittenPlanes> CopyPart(const StateView& state, Part* part);
   void Send(size_t part);
@@ -143,7 +143,7 @@ absl::Status Staged::Copy(const StateView& state) {
     if (!written.ok()) return written.status();
     nonfinite += written->nonfinite;
     for (size_t plane = 0; plane < planes(); ++plane) {
-      const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+      const WrittenPlane& one = written->at(static_cast<int>(plane));
       refs_[plane * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
                                           .bytes = one.bytes,
                                           .xxh3 = one.xxh3,

@@ -90,8 +90,8 @@ inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, 
                                      std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
     const auto written = WritePlanes(state.view(), range, precision, planes[0], planes[1]);
     if (!written.ok()) return written.status();
-    for (int plane = 0; plane < (precision == Precision::kExact ? 2 : 1); ++plane) {
-      const WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+    for (int plane = 0; plane < PlanesOf(precision); ++plane) {
+      const WrittenPlane& one = written->at(plane);
       auto ref = store.PutShard(job, MemorySource(std::move(planes[plane])), one.bytes, one.xxh3);
       if (!ref.ok()) return ref.status();
       ref->generation = generation;

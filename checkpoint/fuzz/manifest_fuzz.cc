@@ -4,8 +4,7 @@
 #include <string>
 
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/manifest.h"
-#include "common/hash.h"
+#include "checkpoint/manifest_testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -28,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rekindle::checkpoint;
   const std::string text(reinterpret_cast<const char*>(data), size);
   Decode(text);
-  Decode(R"({"xxh3":")" + rekindle::common::Xxh3_128Hex(text) + R"(","manifest":)" + text + "}\n");
+  Decode(Framed(text));
   if (const auto name = ParseName(text); name.ok()) REKINDLE_FUZZ_CHECK(FormatName(*name) == text);
   if (size < kShardRecordBytes) return 0;
   if (const auto ref = DecodeShardRef(data); ref.ok()) {

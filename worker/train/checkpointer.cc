@@ -121,7 +121,7 @@ void Checkpointer::Collect(int generation, const ShardNotes& notes) {
   for (const checkpoint::ShardRef& ref : notes.refs) {
     if (ref.generation == generation) gathering.refs[{ref.index, ref.plane}] = ref;
   }
-  const int planes = gathering.info.precision == checkpoint::Precision::kExact ? 2 : 1;
+  const int planes = checkpoint::PlanesOf(gathering.info.precision);
   auto& refs = gathering.refs;
   if (refs.empty() || static_cast<int>(refs.size()) != refs.begin()->second.count * planes) return;
   checkpoint::Manifest manifest;

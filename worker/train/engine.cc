@@ -137,9 +137,7 @@ absl::Status Engine::StepsOf(Generation& generation) {
   if (reads) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
   absl::Status status = TakeState(generation);
   if (status.ok() && reads) {  // One may read memory while another reads a bucket: nobody steps before all can.
-    uint8_t done = 1;
-    std::vector<uint8_t> dones(static_cast<size_t>(generation.communicator.world_size()));
-    status = generation.communicator.AllGather(&done, dones.data(), 1).Wait();
+    status = AwaitAll(generation);
   }
   if (!status.ok()) return status;
   JoinSchedule(generation);
@@ -152,6 +150,13 @@ absl::Status Engine::StepsOf(Generation& generation) {
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
   return Finish(generation);
+}
+
+// Collective: returns when every rank has come here.
+absl::Status Engine::AwaitAll(Generation& generation) {
+  const uint8_t here = 1;
+  std::vector<uint8_t> all(static_cast<size_t>(generation.communicator.world_size()));
+  return generation.communicator.AllGather(&here, all.data(), 1).Wait();
 }
 
 absl::Status Engine::TakeState(Generation& generation) {

@@ -112,6 +112,7 @@ class Engine {
   absl::Status CheckpointNow(Generation& generation);
   absl::Status GatherNow(Generation& generation);
   double FinalSeconds() const;
+  absl::Status AwaitAll(Generation& generation);
 
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);

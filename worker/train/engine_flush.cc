@@ -61,7 +61,6 @@ absl::StatusOr<FlushDecision> Engine::DecideFlush(Generation& generation) {
 
 // Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
 absl::Status Engine::CheckpointNow(Generation& generation) {
-  comm::Communicator& communicator = generation.communicator;
   checkpointer_->Drain(FinalSeconds());  // What is under way may take from the seconds that are left.
   const auto decision = DecideFlush(generation);
   if (!decision.ok()) return decision.status();
@@ -74,9 +73,7 @@ absl::Status Engine::CheckpointNow(Generation& generation) {
   checkpointer_->WaitCopied(kFinalCopySeconds);
   if (absl::Status status = GatherNow(generation); !status.ok()) return status;
   checkpointer_->Drain(FinalSeconds());
-  uint8_t done = 1;  // Nobody leaves before the committer has written, or given up.
-  std::vector<uint8_t> dones(static_cast<size_t>(communicator.world_size()));
-  return communicator.AllGather(&done, dones.data(), 1).Wait();
+  return AwaitAll(generation);  // Nobody leaves before the committer has written, or given up.
 }
 
 // Collective: the shards of the present step, from all ranks to the committer.

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
 #include <optional>
 #include <random>
 
@@ -36,16 +37,27 @@ class EngineTest : public testing::Test {
     setenv("REKINDLE_LOG_LEVEL", "error", 0);
     log::Init("engine_test");
   }
+  // Called on the thread of a trainer, by its number, before each of its backwards.
+  using BeforeBackward = std::function<void(int trainer, int64_t step)>;
+
   // Returns when all of them step together.
-  void Start(const TrainSpec& spec, int trainers) {
+  void Start(const TrainSpec& spec, int trainers, BeforeBackward before_backward = {}) {
     spec_ = spec;
-    coordinator_.emplace(spec_, 1);
+    before_backward_ = std::move(before_backward);
+    trainers_.reserve(100);  // A hook reads it while others are added.
+    coordinator_.emplace(spec_, min_workers_);
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
     ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
         << coordinator_->Status().DebugString();
   }
   LocalTrainer& Add(const std::string& node) {
-    trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_));
+    LocalTrainerOptions options;
+    if (before_backward_) {
+      options.before_backward = [this, index = static_cast<int>(trainers_.size())](int64_t step, int) {
+        before_backward_(index, step);
+      };
+    }
+    trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
     return *trainers_.back();
   }
   void AwaitStep(int step) {
@@ -70,6 +82,8 @@ class EngineTest : public testing::Test {
   }
 
   TrainSpec spec_;
+  BeforeBackward before_backward_;
+  int min_workers_ = 1;
   int incarnations_ = 0;
   std::optional<LocalCoordinator> coordinator_;
   std::vector<std::unique_ptr<LocalTrainer>> trainers_;
@@ -129,22 +143,19 @@ TEST_F(EngineTest, BrokenConnectionsReFormTheSameMembers) {
 }
 
 TEST_F(EngineTest, AKillInMidBackwardIsRecomputedByOthers) {
-  Start(SmallSpec(400), 3);
-  LocalTrainer* victim = trainers_[1].get();
   std::atomic<bool> killed{false};
-  victim->model().before_backward = [&, victim](int64_t step, int) {
-    if (step > 200 && !killed.exchange(true)) victim->Kill();
-  };
+  Start(SmallSpec(400), 3, [&](int trainer, int64_t step) {
+    if (trainer == 1 && step > 200 && !killed.exchange(true)) trainers_[1]->Kill();
+  });
   ExpectUndisturbedResult();
   EXPECT_TRUE(killed);
 }
 
 TEST_F(EngineTest, AnAbortInMidBackwardLosesNoMicroBatch) {
-  Start(SmallSpec(400), 3);
   std::atomic<bool> broken{false};
-  trainers_[1]->model().before_backward = [&](int64_t step, int) {
-    if (step > 200 && !broken.exchange(true)) trainers_[0]->BreakConnections();
-  };
+  Start(SmallSpec(400), 3, [&](int trainer, int64_t step) {
+    if (trainer == 1 && step > 200 && !broken.exchange(true)) trainers_[0]->BreakConnections();
+  });
   ExpectUndisturbedResult();
   EXPECT_TRUE(broken);
   int backwards = 0;
@@ -153,16 +164,21 @@ TEST_F(EngineTest, AnAbortInMidBackwardLosesNoMicroBatch) {
 }
 
 TEST_F(EngineTest, WithoutACoordinatorRanksKeepStepping) {
-  Start(SmallSpec(400), 3);
-  AwaitStep(20);
-  const int generation = coordinator_->Status().generation();
-  coordinator_->SetAway(true);
-  const int before = trainers_[0]->model().backwards;
-  while (trainers_[0]->model().backwards < before + 40) std::this_thread::yield();
+  int generation = 0;  // Used by one trainer's thread until the latch opens.
+  std::latch stepped_alone(1);
+  min_workers_ = 3;  // All steps are steps of three.
+  Start(SmallSpec(400), 3, [&](int trainer, int64_t step) {
+    if (trainer != 0) return;
+    if (generation == 0 && step >= 20) {
+      generation = coordinator_->Status().generation();
+      coordinator_->SetAway(true);
+    }
+    if (step >= 100 && !stepped_alone.try_wait()) stepped_alone.count_down();
+  });
+  stepped_alone.wait();
   coordinator_->Restart();
-  AwaitStep(100);
-  EXPECT_EQ(coordinator_->Status().generation(), generation);
   ExpectUndisturbedResult();
+  EXPECT_EQ(coordinator_->Status().generation(), generation);
 }
 
 TEST_F(EngineTest, ADeathWhileTheCoordinatorIsAwayWaitsForIt) {
@@ -175,7 +191,7 @@ TEST_F(EngineTest, ADeathWhileTheCoordinatorIsAwayWaitsForIt) {
 }
 
 TEST_F(EngineTest, AJoinerTakesStateFromAPeer) {
-  Start(SmallSpec(300), 2);
+  Start(SmallSpec(3000), 2);  // Long enough for the joiner to come before its end.
   AwaitStep(30);
   Add("late");
   ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.members_size() == 3 || Ended(s); }));

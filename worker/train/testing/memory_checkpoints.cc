@@ -25,8 +25,8 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
                                        std::vector<uint8_t>(static_cast<size_t>(room.plane1))};
       const auto written = WritePlanes(state, range, precision_, planes[0], planes[1]);
       if (!written.ok()) return written.status();
-      for (int plane = 0; plane < (precision_ == Precision::kExact ? 2 : 1); ++plane) {
-        const checkpoint::WrittenPlane& one = plane == 0 ? written->plane0 : written->plane1;
+      for (int plane = 0; plane < checkpoint::PlanesOf(precision_); ++plane) {
+        const checkpoint::WrittenPlane& one = written->at(plane);
         planes[plane].resize(static_cast<size_t>(one.bytes));
         refs_.push_back({one.xxh3 + ".safetensors", one.bytes, one.xxh3, generation_, range.index, range.count, plane});
         files_[one.xxh3] = std::move(planes[plane]);
