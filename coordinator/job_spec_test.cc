@@ -55,6 +55,31 @@ TEST(JobSpec, DefaultsAreFilledIn) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, expected)) << resolved->DebugString();
 }
 
+TEST(JobSpec, EveryScheduleHasItsOwnDefaults) {
+  v1::JobSpec spec = Small();
+  spec.mutable_training()->set_evaluate_every(10);
+  for (const auto& [kind, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"constant", R"({"kind":"constant","warmup_steps":10})"},
+           {"linear", R"({"kind":"linear","warmup_steps":10,"final_ratio":0.1})"},
+           {"cosine_restarts",
+            R"({"kind":"cosine_restarts","warmup_steps":10,"final_ratio":0.1,"cycle_steps":25,"cycle_growth":1})"},
+           {"warmup_stable_decay",
+            R"({"kind":"warmup_stable_decay","warmup_steps":10,"final_ratio":0.1,"decay_steps":20})"},
+           {"plateau",
+            R"({"kind":"plateau","warmup_steps":10,"final_ratio":0,"factor":0.5,"patience":1,"min_delta":0.0001})"},
+       }) {
+    spec.mutable_schedule()->set_kind(kind);
+    const auto resolved = ResolveSpec(spec, kDefaults);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    v1::JobSpec::Schedule schedule;
+    ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(expected, &schedule).ok());
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(resolved->schedule(), schedule))
+        << resolved->DebugString();
+    const auto again = ResolveSpec(*resolved, kDefaults);
+    ASSERT_TRUE(again.ok()) << again.status();
+  }
+}
+
 TEST(JobSpec, AResolvedSpecResolvesToItself) {
   const auto once = ResolveSpec(Small(), kDefaults);
   ASSERT_TRUE(once.ok());
@@ -196,6 +221,34 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
       {[](auto& s) { s.mutable_schedule()->set_warmup_steps(101); },
        "spec.schedule.warmup_steps: 101 is out of range: use 0 to 100"},
       {[](auto& s) { s.mutable_schedule()->set_final_ratio(2); }, "spec.schedule.final_ratio"},
+      {[](auto& s) { s.mutable_schedule()->set_factor(0.5); },
+       "spec.schedule.factor: has no meaning with spec.schedule.kind 'cosine': remove it, or choose a kind that has it "
+       "(plateau)"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("constant");
+         s.mutable_schedule()->set_final_ratio(0.5);
+       },
+       "spec.schedule.final_ratio: has no meaning with spec.schedule.kind 'constant'"},
+      {[](auto& s) { s.mutable_schedule()->set_kind("plateau"); },
+       "spec.schedule.kind: 'plateau' follows the evaluations, and there are none before the end: set "
+       "spec.training.evaluate_every above 0"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_schedule()->set_kind("plateau");
+         s.mutable_schedule()->set_factor(1);
+       },
+       "spec.schedule.factor: 1 is out of range: use 0 or more, below 1"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("cosine_restarts");
+         s.mutable_schedule()->set_cycle_steps(0);
+       },
+       "spec.schedule.cycle_steps: 0 is out of range"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("warmup_stable_decay");
+         s.mutable_schedule()->set_warmup_steps(50);
+         s.mutable_schedule()->set_decay_steps(51);
+       },
+       "spec.schedule.decay_steps: 51 and warmup_steps 50 are more than the job's 100 steps: lower one"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("ftp://bucket"); },
        "spec.checkpoint.store: store 'ftp://bucket' is not supported"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("s3://id:hush@bucket"); }, "must not hold credentials"},

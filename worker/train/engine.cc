@@ -267,14 +267,17 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
+  LeverState levers = scalars.levers;  // Theirs counts only if the step does.
+  const std::string change = ShowSchedule(outcome.evaluation, &levers);
   const double learning_rate =
-      LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps);
+      LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps, levers);
   const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
                                      learning_rate, options_.spec.clip_norm, &state_);
   if (!result.found_inf) {
     if (options_.spec.exact) {
       scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
     }
+    scalars.levers = std::move(levers);
     ++scalars.step;
     scalars.attempt = 0;
     scalars.cursor += options_.spec.global_batch;
@@ -282,6 +285,8 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const bool goes_on = !outcome.yield;
   reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
   parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
+  TellLever({.lever = options_.spec.schedule.kind, .step = scalars.step, .text = change});
+  learning_rate_ = learning_rate;
   if (result.found_inf) {
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
                                       ": the gradient's norm is not finite; lower optimizer.learning_rate");

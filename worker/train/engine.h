@@ -114,6 +114,8 @@ class Engine {
   double FinalSeconds() const;
   absl::Status AwaitAll(Generation& generation);
 
+  std::string ShowSchedule(const StepRecord& evaluation, LeverState* levers) const;
+  void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
@@ -133,6 +135,7 @@ class Engine {
   CheckpointSchedule schedule_;
   int checkpoints_failed_ = 0;                    // As far as the schedule knows.
   std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  double learning_rate_ = 0;                      // Of the newest step.
   int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
   int generation_ = 0;                            // The newest this engine has been in.

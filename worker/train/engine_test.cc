@@ -25,7 +25,7 @@ TrainSpec SmallSpec(int steps = 40) {
   spec.clip_norm = 1;
   spec.evaluate_every = 10;
   spec.optimizer.learning_rate = 0.05;
-  spec.schedule = {ScheduleSpec::Kind::kCosine, 5, 0.1};
+  spec.schedule = {"cosine", 5, 0.1};
   return spec;
 }
 
@@ -105,6 +105,24 @@ TEST_F(EngineTest, TheNumberOfWorkersDoesNotChangeTheResult) {
     trainers_.clear();
     coordinator_.reset();
   }
+}
+
+// The rate follows evaluations, so a trainer that lost what the schedule remembers would end with other weights.
+TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
+  TrainSpec spec = SmallSpec(60);
+  spec.evaluate_every = 2;
+  spec.schedule = {.kind = "plateau", .warmup_steps = 5, .factor = 0.5, .patience = 0, .min_delta = 0.05};
+  Start(spec, 2);
+  AwaitStep(20);
+  trainers_[0]->Kill();
+  Add("n9");
+  AwaitStep(35);
+  trainers_[1]->Kill();
+  ExpectUndisturbedResult();
+  const v1::JobStatus status = coordinator_->Status();
+  ASSERT_EQ(status.levers_size(), 1);
+  EXPECT_EQ(status.levers(0).lever(), "plateau");
+  EXPECT_LT(status.learning_rate(), spec.optimizer.learning_rate);
 }
 
 TEST_F(EngineTest, FloatModeRunsToo) {

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
+#include "worker/train/levers/schedule.h"
 
 namespace rekindle::train {
 namespace {
@@ -33,6 +34,18 @@ absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& c
   return out;
 }
 
+ScheduleSpec ToScheduleSpec(const v1::JobSpec::Schedule& schedule) {
+  return {.kind = schedule.kind(),
+          .warmup_steps = schedule.warmup_steps(),
+          .final_ratio = schedule.final_ratio(),
+          .decay_steps = schedule.decay_steps(),
+          .cycle_steps = schedule.cycle_steps(),
+          .cycle_growth = schedule.cycle_growth(),
+          .factor = schedule.factor(),
+          .patience = schedule.patience(),
+          .min_delta = schedule.min_delta()};
+}
+
 absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
   if (!checkpoint.ok()) return checkpoint.status();
@@ -50,9 +63,7 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
   out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
                    optimizer.weight_decay()};
-  out.schedule.kind = spec.schedule().kind() == "cosine" ? ScheduleSpec::Kind::kCosine : ScheduleSpec::Kind::kConstant;
-  out.schedule.warmup_steps = spec.schedule().warmup_steps();
-  out.schedule.final_ratio = spec.schedule().final_ratio();
+  out.schedule = ToScheduleSpec(spec.schedule());
   return out;
 }
 
@@ -92,6 +103,10 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   auto train = ToTrainSpec(spec);
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);
+  if (FindSchedule(job.spec.schedule.kind) == nullptr) {
+    return absl::InvalidArgumentError(path + ": this trainer does not know schedule '" + job.spec.schedule.kind +
+                                      "'; install the same release on every node");
+  }
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};

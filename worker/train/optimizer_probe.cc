@@ -34,14 +34,14 @@ std::string OptimizerProbe() {
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
   GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
   const OptimizerSpec optimizer;
-  const ScheduleSpec schedule{ScheduleSpec::Kind::kCosine, 2, 0.1};
+  const ScheduleSpec schedule{"cosine", 2, 0.1};
   std::vector<float> gradient(kElements);
   for (int step = 0; step < kSteps; ++step) {
     FillGradient(step, &gradient);
     accumulator.Begin(step, 0, state.scalars.exponents);
     accumulator.Add(0, gradient);
     const auto* sums = static_cast<const int64_t*>(accumulator.Data(buckets[0]));
-    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps), 1.0, &state);
+    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps, {}), 1.0, &state);
     ++state.scalars.step;
   }
   return StateDigest(state);

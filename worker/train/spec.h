@@ -4,6 +4,7 @@
 #define REKINDLE_WORKER_TRAIN_SPEC_H_
 
 #include <cstdint>
+#include <string>
 
 #include "checkpoint/planes.h"
 
@@ -18,11 +19,17 @@ struct OptimizerSpec {
   double weight_decay = 0.1;    // >= 0; on parameters with ParameterInfo::decay.
 };
 
+// What each field means, and which kinds use it: levers/schedule_*.cc.
 struct ScheduleSpec {
-  enum class Kind { kConstant, kCosine };
-  Kind kind = Kind::kConstant;
-  int warmup_steps = 0;    // >= 0; linear from learning_rate / warmup_steps.
-  double final_ratio = 0;  // [0, 1]; cosine: learning rate of the last step as a share of the highest.
+  std::string kind = "constant";  // Of Schedules().
+  int warmup_steps = 0;           // >= 0; linear from learning_rate / warmup_steps.
+  double final_ratio = 0;         // [0, 1]; the lowest learning rate as a share of the highest.
+  int decay_steps = 1;            // >= 1
+  int cycle_steps = 1;            // >= 1
+  int cycle_growth = 1;           // >= 1
+  double factor = 0;              // [0, 1)
+  int patience = 0;               // >= 0; evaluations.
+  double min_delta = 0;           // [0, 1); of the best loss.
 };
 
 struct CheckpointSpec {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -76,6 +77,19 @@ TEST(ScalarsTest, RoundTrip) {
             R"({"step":2,"attempt":0,"cursor":32,"exponents":[30]})");
 }
 
+TEST(ScalarsTest, LeversTravelToTheLastBit) {
+  StateScalars scalars = SomeScalars(), back;
+  scalars.levers = {{"plateau.best", 0.1 + 0.2}, {"plateau.share", 1.0 / 3}, {"x", -0.0}};
+  ASSERT_TRUE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+  EXPECT_EQ(back.levers, scalars.levers);
+  back = {};
+  ASSERT_TRUE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
+  EXPECT_EQ(back.levers, scalars.levers);
+  scalars.levers["x"] = std::nan("");
+  EXPECT_FALSE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+  EXPECT_FALSE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
+}
+
 TEST(ScalarsTest, RefusesEveryTruncationAndExtension) {
   std::vector<uint8_t> bytes = EncodeScalars(SomeScalars());
   StateScalars out = SomeScalars();
@@ -116,6 +130,9 @@ TEST(ScalarsTest, RefusesHostileJson) {
            R"({"step":1.5,"attempt":0,"cursor":1,"exponents":[]})",
            R"({"step":"1","attempt":0,"cursor":16,"exponents":[]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":{}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":[]})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"plateau.best":"1"}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"":1}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[4294967326]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":["30"]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[251]})",

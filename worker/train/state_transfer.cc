@@ -7,6 +7,8 @@
 namespace rekindle::train {
 namespace {
 
+constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(uint32_t) + sizeof(double));
+
 size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
 
 // Waits for all of them, so that no buffer is in use afterwards; the first error.
@@ -29,13 +31,14 @@ absl::Status SendTo(comm::Communicator& communicator, int peer, const TrainState
 absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
                          const std::function<bool()>& may_swap, TrainState& state) {
   TrainState spare = TrainState::Zero(layout);
-  const uint64_t expected = EncodeScalars(spare.scalars).size();
+  // Those of levers come and go.
+  const uint64_t least = EncodeScalars(spare.scalars).size();
   uint64_t length = 0;
   if (absl::Status status = communicator.Recv(&length, sizeof(length), peer).Wait(); !status.ok()) return status;
-  if (length != expected) {
+  if (length < least || length > least + kMaxLeverBytes) {
     absl::Status status =
         absl::InternalError("state from rank " + std::to_string(peer) + " has scalars of " + std::to_string(length) +
-                            " bytes, this model's have " + std::to_string(expected));
+                            " bytes, this model's have " + std::to_string(least) + " and a little more");
     communicator.Abort(status);
     return status;
   }
