@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/spec_checker.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/levers/schedule.h"
 
 namespace rekindle::coordinator {
@@ -83,22 +84,17 @@ std::vector<std::string> NamesOf(std::span<const Kind* const> kinds) {
   return names;
 }
 
-void FillOptimizer(v1::JobSpec::Optimizer& optimizer) {
+void FillOptimizer(v1::JobSpec& spec) {
+  auto& optimizer = *spec.mutable_optimizer();
   if (optimizer.kind().empty()) optimizer.set_kind("adamw");
-  if (optimizer.learning_rate() == 0) optimizer.set_learning_rate(1e-3);
-  if (!optimizer.has_beta1()) optimizer.set_beta1(0.9);
-  if (!optimizer.has_beta2()) optimizer.set_beta2(0.95);
-  if (optimizer.epsilon() == 0) optimizer.set_epsilon(1e-8);
-  if (!optimizer.has_weight_decay()) optimizer.set_weight_decay(0.1);
+  const train::OptimizerKind* kind = train::FindOptimizer(optimizer.kind());
+  if (kind != nullptr) FillParameters(kind->parameters, spec.training().steps(), &optimizer);
 }
 
 void CheckOptimizer(Checker& check, const v1::JobSpec::Optimizer& optimizer) {
-  check.OneOf("spec.optimizer.kind", optimizer.kind(), {"adamw"});
-  check.Above("spec.optimizer.learning_rate", optimizer.learning_rate(), 0, 100);
-  check.Share("spec.optimizer.beta1", optimizer.beta1());
-  check.Share("spec.optimizer.beta2", optimizer.beta2());
-  check.Above("spec.optimizer.epsilon", optimizer.epsilon(), 0, 1);
-  check.Range("spec.optimizer.weight_decay", optimizer.weight_decay(), 0, 100);
+  check.OneOf("spec.optimizer.kind", optimizer.kind(), NamesOf(train::Optimizers()));
+  const train::OptimizerKind* kind = train::FindOptimizer(optimizer.kind());
+  if (kind != nullptr) CheckParameters(check, "spec.optimizer", *kind, train::Optimizers(), {"kind"}, optimizer);
 }
 
 void FillSchedule(v1::JobSpec& spec) {
@@ -130,7 +126,7 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
 }  // namespace
 
 void FillLevers(v1::JobSpec& spec) {
-  FillOptimizer(*spec.mutable_optimizer());
+  FillOptimizer(spec);
   FillSchedule(spec);
 }
 

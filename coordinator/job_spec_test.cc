@@ -55,6 +55,22 @@ TEST(JobSpec, DefaultsAreFilledIn) {
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, expected)) << resolved->DebugString();
 }
 
+TEST(JobSpec, EveryOptimizerHasItsOwnDefaults) {
+  v1::JobSpec spec = Small();
+  for (const auto& [kind, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"sgd", R"({"kind":"sgd","learning_rate":0.1,"weight_decay":0.0001,"momentum":0.9})"},
+           {"lion", R"({"kind":"lion","learning_rate":0.0001,"beta1":0.9,"beta2":0.99,"weight_decay":1})"},
+       }) {
+    spec.mutable_optimizer()->set_kind(kind);
+    const auto resolved = ResolveSpec(spec, kDefaults);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    v1::JobSpec::Optimizer optimizer;
+    ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(expected, &optimizer).ok());
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(resolved->optimizer(), optimizer))
+        << resolved->DebugString();
+  }
+}
+
 TEST(JobSpec, EveryScheduleHasItsOwnDefaults) {
   v1::JobSpec spec = Small();
   spec.mutable_training()->set_evaluate_every(10);
@@ -210,6 +226,13 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
       {[](auto& s) { s.mutable_workers()->set_min(-1); }, "spec.workers.min: -1 is out of range"},
       {[](auto& s) { s.mutable_workers()->set_threads_per_rank(1000); }, "spec.workers.threads_per_rank"},
       {[](auto& s) { s.mutable_optimizer()->set_kind("adam"); }, "did you mean 'adamw'?"},
+      {[](auto& s) {
+         s.mutable_optimizer()->set_kind("sgd");
+         s.mutable_optimizer()->set_beta1(0.9);
+       },
+       "spec.optimizer.beta1: has no meaning with spec.optimizer.kind 'sgd': remove it, or choose a kind that has it "
+       "(adamw, lion)"},
+      {[](auto& s) { s.mutable_optimizer()->set_momentum(0.9); }, "spec.optimizer.momentum: has no meaning"},
       {[](auto& s) { s.mutable_optimizer()->set_learning_rate(-1); },
        "spec.optimizer.learning_rate: -1 is out of range"},
       {[=](auto& s) { s.mutable_optimizer()->set_learning_rate(inf); }, "spec.optimizer.learning_rate: inf"},

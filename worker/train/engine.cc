@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "worker/train/exact_scale.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
 #include "worker/train/state_transfer.h"
@@ -23,7 +24,8 @@ Engine::Engine(EngineOptions options, EngineParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       reporter_(parts_.control),
-      state_(TrainState::Zero(parts_.model.layout())),
+      moments_(FindOptimizer(options_.spec.optimizer.kind)->moments),
+      state_(TrainState::Zero(parts_.model.layout(), moments_)),
       steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
@@ -188,7 +190,7 @@ absl::Status Engine::TakeState(Generation& generation) {
 }
 
 absl::Status Engine::StartAfresh() {
-  TrainState fresh = TrainState::Zero(parts_.model.layout());
+  TrainState fresh = TrainState::Zero(parts_.model.layout(), moments_);
   parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
   const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
   if (!loaded.ok()) return loaded;

@@ -127,6 +127,7 @@ class Engine {
   const EngineOptions options_;
   EngineParts parts_;
   Reporter reporter_;
+  const int moments_;  // That the optimizer keeps.
   TrainState state_;
   bool has_state_ = false;
   StepTimes times_;

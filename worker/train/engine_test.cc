@@ -125,6 +125,23 @@ TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
   EXPECT_LT(status.learning_rate(), spec.optimizer.learning_rate);
 }
 
+TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
+  for (const OptimizerSpec& optimizer : {OptimizerSpec{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.9},
+                                         OptimizerSpec{.kind = "lion", .learning_rate = 0.01}}) {
+    TrainSpec spec = SmallSpec(60);
+    spec.optimizer = optimizer;
+    Start(spec, 2);
+    AwaitStep(15);
+    Add("n9");
+    AwaitStep(30);
+    trainers_[0]->Kill();
+    ExpectUndisturbedResult();
+    EXPECT_LT(coordinator_->Status().loss(), 2.7);  // log(16) = 2.77 at the start.
+    trainers_.clear();
+    coordinator_.reset();
+  }
+}
+
 TEST_F(EngineTest, FloatModeRunsToo) {
   TrainSpec spec = SmallSpec();
   spec.exact = false;

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/levers/schedule.h"
 
 namespace rekindle::train {
@@ -61,10 +62,24 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();
   out.checkpoint = *checkpoint;
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
-  out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
-                   optimizer.weight_decay()};
+  out.optimizer = {.kind = optimizer.kind(),
+                   .learning_rate = optimizer.learning_rate(),
+                   .beta1 = optimizer.beta1(),
+                   .beta2 = optimizer.beta2(),
+                   .epsilon = optimizer.epsilon(),
+                   .weight_decay = optimizer.weight_decay(),
+                   .momentum = optimizer.momentum()};
   out.schedule = ToScheduleSpec(spec.schedule());
   return out;
+}
+
+absl::Status CheckKnown(const TrainSpec& spec) {
+  const bool optimizer = FindOptimizer(spec.optimizer.kind) != nullptr;
+  if (optimizer && FindSchedule(spec.schedule.kind) != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this trainer does not know " +
+      (optimizer ? "schedule '" + spec.schedule.kind : "optimizer '" + spec.optimizer.kind) +
+      "'; install the same release on every node");
 }
 
 // Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
@@ -103,10 +118,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   auto train = ToTrainSpec(spec);
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);
-  if (FindSchedule(job.spec.schedule.kind) == nullptr) {
-    return absl::InvalidArgumentError(path + ": this trainer does not know schedule '" + job.spec.schedule.kind +
-                                      "'; install the same release on every node");
-  }
+  if (auto known = CheckKnown(job.spec); !known.ok()) return known;
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "worker/train/accumulator.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
 #include "worker/train/state.h"
@@ -24,16 +25,13 @@ void FillGradient(int step, std::vector<float>* gradient) {
   }
 }
 
-}  // namespace
-
-std::string OptimizerProbe() {
+std::string ProbeOf(const OptimizerSpec& optimizer) {
   ParameterLayout layout;
   layout.parameters = {{.name = "probe", .shape = {kElements}, .offset = 0, .size = kElements, .decay = true}};
   layout.total = kElements;
   TrainState state = TrainState::Zero(layout);
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
   GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
-  const OptimizerSpec optimizer;
   const ScheduleSpec schedule{"cosine", 2, 0.1};
   std::vector<float> gradient(kElements);
   for (int step = 0; step < kSteps; ++step) {
@@ -45,6 +43,14 @@ std::string OptimizerProbe() {
     ++state.scalars.step;
   }
   return StateDigest(state);
+}
+
+}  // namespace
+
+std::string OptimizerProbe() {
+  std::string digests;
+  for (const OptimizerKind* kind : Optimizers()) digests += ProbeOf({.kind = kind->name, .momentum = 0.9});
+  return digests;
 }
 
 }  // namespace rekindle::train

@@ -10,13 +10,15 @@
 
 namespace rekindle::train {
 
-// AdamW.
+// Which kinds use a field, and its default there: levers/optimizer_*.cc.
 struct OptimizerSpec {
+  std::string kind = "adamw";   // Of Optimizers().
   double learning_rate = 1e-3;  // The highest of the schedule; > 0.
   double beta1 = 0.9;           // [0, 1)
   double beta2 = 0.95;          // [0, 1)
   double epsilon = 1e-8;        // > 0
   double weight_decay = 0.1;    // >= 0; on parameters with ParameterInfo::decay.
+  double momentum = 0;          // [0, 1)
 };
 
 // What each field means, and which kinds use it: levers/schedule_*.cc.

@@ -1,5 +1,7 @@
 #include "worker/train/state.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -72,15 +74,37 @@ FloatBuffer::FloatBuffer(int64_t size) : size_(size) {
   data_.reset(memory);
 }
 
-void FloatBuffer::Free::operator()(float* p) const { std::free(p); }
+FloatBuffer FloatBuffer::Unused(int64_t size) {
+  const size_t bytes = static_cast<size_t>(size) * sizeof(float) + 64;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  FloatBuffer buffer;
+  buffer.data_ = {static_cast<float*>(memory), Free{bytes}};
+  buffer.size_ = size;
+  return buffer;
+}
 
-TrainState TrainState::Zero(const ParameterLayout& layout) {
+void FloatBuffer::Free::operator()(float* p) const {
+  if (mapped > 0) {
+    munmap(p, mapped);
+  } else {
+    std::free(p);
+  }
+}
+
+TrainState TrainState::Zero(const ParameterLayout& layout, int moments) {
   TrainState state;
   state.weights = FloatBuffer(layout.total);
-  state.first_moment = FloatBuffer(layout.total);
-  state.second_moment = FloatBuffer(layout.total);
+  state.first_moment = moments >= 1 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.second_moment = moments >= 2 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.moments = moments;
   state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
   return state;
+}
+
+void TrainState::DropUnused() {
+  if (moments < 1) first_moment = FloatBuffer::Unused(weights.size());
+  if (moments < 2) second_moment = FloatBuffer::Unused(weights.size());
 }
 
 std::string StateDigest(const TrainState& state) {

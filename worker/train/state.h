@@ -19,6 +19,8 @@ class FloatBuffer {
  public:
   FloatBuffer() = default;
   explicit FloatBuffer(int64_t size);
+  // Of zeros that take no memory until they are written.
+  static FloatBuffer Unused(int64_t size);
   float* data() { return data_.get(); }
   const float* data() const { return data_.get(); }
   int64_t size() const { return size_; }
@@ -27,6 +29,7 @@ class FloatBuffer {
 
  private:
   struct Free {
+    size_t mapped = 0;  // Bytes to unmap; 0: from the heap.
     void operator()(float* p) const;
   };
   std::unique_ptr<float[], Free> data_;
@@ -46,10 +49,14 @@ struct TrainState {
   FloatBuffer weights;
   FloatBuffer first_moment;
   FloatBuffer second_moment;
+  int moments = 2;  // That the optimizer keeps (OptimizerKind::moments).
   StateScalars scalars;
 
-  // Zeros; exponents are those of step 0 (kInitialExponent).
-  static TrainState Zero(const ParameterLayout& layout);
+  // Zeros; exponents are those of step 0 (kInitialExponent). Moments that the optimizer does not keep take no memory
+  // and must stay zeros.
+  static TrainState Zero(const ParameterLayout& layout, int moments = 2);
+  // Gives back what zeros have been written into moments that are not kept.
+  void DropUnused();
 };
 
 // XXH3-128, hex, over weights, first moment, second moment (raw little-endian floats in layout order), then

@@ -65,6 +65,16 @@ TEST(StateDigestTest, KnownValue) {
   EXPECT_EQ(StateDigest(state), "3224366fe69f56a66a16f8b220710199");
 }
 
+TEST(StateTest, MomentsThatAreNotKeptAreZerosWithoutMemory) {
+  const ParameterLayout layout = testing::MakeLayout({70000});
+  TrainState both = TrainState::Zero(layout), none = TrainState::Zero(layout, 0);
+  EXPECT_EQ(StateDigest(none), StateDigest(both));
+  none.second_moment.data()[5] = 1;
+  EXPECT_NE(StateDigest(none), StateDigest(both));
+  none.DropUnused();
+  EXPECT_EQ(StateDigest(none), StateDigest(both));
+}
+
 TEST(ScalarsTest, RoundTrip) {
   StateScalars back;
   const std::vector<uint8_t> bytes = EncodeScalars(SomeScalars());

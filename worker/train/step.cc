@@ -28,7 +28,8 @@ StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec
       buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
       readiness_(&buckets_),
       accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
-      reduced_(spec.exact, model.layout().total) {}
+      reduced_(spec.exact, model.layout().total),
+      squares_(model.layout()) {}
 
 void StepRunner::Forget() {
   begun_ = false;
@@ -47,10 +48,10 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   if (absl::Status status = Compute(scalars, assigned, communicator); !status.ok()) return status;
   const double start = common::SteadySeconds();
   absl::Status status = Gather(scalars, extras, communicator, outcome);
-  for (const comm::Work& work : works_) status.Update(work.Wait());
   metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
+  outcome->gradient.squares = squares_.Total();
   if (EvaluationDue(scalars.step)) status = CheckWhole(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
@@ -112,6 +113,16 @@ void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
                                           comm::ReduceOp::kSum));
 }
 
+// Of each bucket as it arrives, while the next ones are still reduced. They come in the order they were issued in.
+absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
+  absl::Status status;
+  for (size_t bucket = 0; bucket < works_.size(); ++bucket) {
+    status.Update(works_[bucket].Wait());
+    if (status.ok()) squares_.Add(reduced_.view(), scalars.exponents, buckets_[bucket]);
+  }
+  return status;
+}
+
 absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
                                 StepOutcome* outcome) {
   StepMessage message{.step = scalars.step,
@@ -127,9 +138,10 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
   const StepMessageLayout layout{static_cast<int>(model_.layout().parameters.size()), extras.most_shards};
   const std::vector<uint8_t> mine = Encode(message, layout);
   std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
-  if (absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait(); !status.ok()) {
-    return status;
-  }
+  const comm::Work gathered = communicator.AllGather(mine.data(), all.data(), mine.size());
+  absl::Status reduced = GatherSquares(scalars);
+  reduced.Update(gathered.Wait());
+  if (!reduced.ok()) return reduced;
   outcome->record = EmptyRecord(scalars.step, scalars.attempt, model_.layout().parameters.size());
   outcome->evaluation = EmptyRecord(scalars.step, 0, 0);
   for (int rank = 0; rank < communicator.world_size(); ++rank) {
