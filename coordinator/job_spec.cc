@@ -145,6 +145,7 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
                 "needs text to evaluate on: set spec.data.validation_fraction above 0");
+  check.OneOf("spec.training.on_divergence", training.on_divergence(), {"warn", "fail"});
   check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
 }
 

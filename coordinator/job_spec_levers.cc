@@ -117,15 +117,39 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
                 "spec.schedule.decay_steps",
                 absl::StrCat(schedule.decay_steps(), " and warmup_steps ", schedule.warmup_steps(),
                              " are more than the job's ", steps, " steps: lower one"));
-  check.Require(kind->evaluated == nullptr || spec.training().evaluate_every() > 0, "spec.schedule.kind",
+  check.Require(!kind->needs_evaluations || spec.training().evaluate_every() > 0, "spec.schedule.kind",
                 absl::StrCat("'", schedule.kind(),
                              "' follows the evaluations, and there are none before the end: set "
                              "spec.training.evaluate_every above 0"));
 }
 
+void FillEarlyStop(v1::JobSpec& spec) {
+  if (!spec.has_early_stop()) return;
+  auto& stop = *spec.mutable_early_stop();
+  if (!stop.has_patience()) stop.set_patience(3);
+  if (!stop.has_min_delta()) stop.set_min_delta(0);
+}
+
+void CheckEarlyStop(Checker& check, const v1::JobSpec& spec) {
+  if (!spec.has_early_stop()) return;
+  const auto& stop = spec.early_stop();
+  check.Range("spec.early_stop.patience", stop.patience(), 1, 1e6);
+  check.Range("spec.early_stop.min_delta", stop.min_delta(), 0, 1e6);
+  check.Require(spec.training().evaluate_every() > 0, "spec.early_stop",
+                "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0");
+  check.Require(spec.schedule().kind() != "plateau" || stop.patience() > spec.schedule().patience() + 1,
+                "spec.early_stop.patience",
+                absl::StrCat(stop.patience(),
+                             " ends the job before spec.schedule has lowered the rate and it could "
+                             "tell: use ",
+                             spec.schedule().patience() + 2, " or more"));
+}
+
 }  // namespace
 
 void FillLevers(v1::JobSpec& spec) {
+  if (spec.training().on_divergence().empty()) spec.mutable_training()->set_on_divergence("warn");
+  FillEarlyStop(spec);
   FillOptimizer(spec);
   FillSchedule(spec);
 }
@@ -133,6 +157,7 @@ void FillLevers(v1::JobSpec& spec) {
 void CheckLevers(Checker& check, const v1::JobSpec& spec) {
   CheckOptimizer(check, spec.optimizer());
   CheckSchedule(check, spec);
+  CheckEarlyStop(check, spec);
 }
 
 }  // namespace rekindle::coordinator

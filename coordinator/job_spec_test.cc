@@ -46,7 +46,7 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
           R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8},)"
+          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn"},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
@@ -252,6 +252,21 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
          s.mutable_schedule()->set_final_ratio(0.5);
        },
        "spec.schedule.final_ratio: has no meaning with spec.schedule.kind 'constant'"},
+      {[](auto& s) { s.mutable_early_stop(); },
+       "spec.early_stop: follows the evaluations, and there are none before the end: set spec.training.evaluate_every"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_early_stop()->set_patience(0);
+       },
+       "spec.early_stop.patience: 0 is out of range"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_schedule()->set_kind("plateau");
+         s.mutable_schedule()->set_patience(2);
+         s.mutable_early_stop();
+       },
+       "spec.early_stop.patience: 3 ends the job before spec.schedule has lowered the rate and it could tell: use 4"},
+      {[](auto& s) { s.mutable_training()->set_on_divergence("fall"); }, "did you mean 'fail'?"},
       {[](auto& s) { s.mutable_schedule()->set_kind("plateau"); },
        "spec.schedule.kind: 'plateau' follows the evaluations, and there are none before the end: set "
        "spec.training.evaluate_every above 0"},

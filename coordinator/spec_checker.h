@@ -51,7 +51,7 @@ class Checker {
   absl::Status status_;
 };
 
-// The optimizer and the schedule (job_spec_levers.cc).
+// The optimizer, the schedule, early stop (job_spec_levers.cc).
 void FillLevers(v1::JobSpec& spec);
 void CheckLevers(Checker& check, const v1::JobSpec& spec);
 // The checkpoint section (job_spec_checkpoint.cc).

@@ -253,7 +253,14 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_checkpoint_interval_seconds(ToDouble(value));
     else if (key == "why")
       report.set_checkpoint_interval_reason(value);
-    else if (key == "flush")
+    else if (key == "stop")
+      report.set_stop_reason(value);
+    else if (key == "lever") {
+      v1::LeverStatus& lever = *(report.levers_size() > 0 ? report.mutable_levers(0) : report.add_levers());
+      lever.set_lever(value);
+      lever.set_step(report.step());
+      lever.set_text(absl::StrCat("what-", value, "-did-at-", report.step()));
+    } else if (key == "flush")
       report.set_flush(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));

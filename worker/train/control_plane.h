@@ -104,6 +104,7 @@ struct Report {
   StepLoss validation;
   double unigram_bits_per_byte = 0;
   std::string state_digest;
+  std::string stop_reason;  // Finished before the last step: why.
   std::string error;
   bool error_is_jobs_fault = false;
 };

@@ -152,6 +152,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->mutable_validation()->set_value(report.validation.value);
   message->set_unigram_bits_per_byte(report.unigram_bits_per_byte);
   message->set_state_digest(report.state_digest);
+  message->set_stop_reason(report.stop_reason);
   message->set_error(report.error);
   message->set_error_is_jobs_fault(report.error_is_jobs_fault);
 }

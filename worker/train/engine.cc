@@ -143,12 +143,14 @@ absl::Status Engine::StepsOf(Generation& generation) {
   }
   if (!status.ok()) return status;
   JoinSchedule(generation);
+  stop_reason_.clear();
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
     bool yielded = false;
     if (status = OneStep(generation, &yielded); !status.ok()) return status;
     if (yielded) return absl::OkStatus();
+    if (!stop_reason_.empty()) break;
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
   return Finish(generation);
@@ -250,11 +252,12 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const ParameterLayout& layout = parts_.model.layout();
   StateScalars& scalars = state_.scalars;
   const int micro_batches = options_.spec.micro_batches();
-  if (outcome.record.NotFinite()) {
-    const std::vector<int> bad = outcome.record.NotFiniteParameters();
-    const std::string where = bad.empty() ? "the loss" : "the gradient of " + layout.parameters[bad[0]].name;
-    return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) + ": " + where +
-                                      " is not finite; lower optimizer.learning_rate or set training.clip_norm");
+  if (outcome.record.NotFinite()) return DescribeNotFinite(outcome.record);
+  const bool redone =
+      options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty();
+  LeverState levers = scalars.levers;  // Theirs counts only if the step does.
+  if (!redone) {
+    if (absl::Status status = AskLevers(outcome, &levers); !status.ok() || !stop_reason_.empty()) return status;
   }
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
@@ -263,14 +266,12 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
   const double start = common::SteadySeconds();
-  if (options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty()) {
+  if (redone) {
     scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, micro_batches);
     ++scalars.attempt;
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
-  LeverState levers = scalars.levers;  // Theirs counts only if the step does.
-  const std::string change = ShowSchedule(outcome.evaluation, &levers);
   const double learning_rate =
       LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps, levers);
   const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
@@ -287,7 +288,6 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const bool goes_on = !outcome.yield;
   reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
   parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
-  TellLever({.lever = options_.spec.schedule.kind, .step = scalars.step, .text = change});
   learning_rate_ = learning_rate;
   if (result.found_inf) {
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
@@ -320,6 +320,7 @@ absl::Status Engine::Finish(Generation& generation) {
   reporter_.Update(
       [&](Report& r) {
         r.state_digest = digest;
+        r.stop_reason = stop_reason_;
         r.completed_step = state_.scalars.step;
       },
       false);

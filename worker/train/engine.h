@@ -114,7 +114,8 @@ class Engine {
   double FinalSeconds() const;
   absl::Status AwaitAll(Generation& generation);
 
-  std::string ShowSchedule(const StepRecord& evaluation, LeverState* levers) const;
+  absl::Status DescribeNotFinite(const StepRecord& record) const;
+  absl::Status AskLevers(const StepOutcome& outcome, LeverState* levers);
   void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
@@ -136,6 +137,7 @@ class Engine {
   CheckpointSchedule schedule_;
   int checkpoints_failed_ = 0;                    // As far as the schedule knows.
   std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  std::string stop_reason_;                       // A lever ended the job at this step; empty: none did.
   double learning_rate_ = 0;                      // Of the newest step.
   int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.

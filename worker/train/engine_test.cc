@@ -109,7 +109,7 @@ TEST_F(EngineTest, TheNumberOfWorkersDoesNotChangeTheResult) {
 
 // The rate follows evaluations, so a trainer that lost what the schedule remembers would end with other weights.
 TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
-  TrainSpec spec = SmallSpec(60);
+  TrainSpec spec = SmallSpec(600);
   spec.evaluate_every = 2;
   spec.schedule = {.kind = "plateau", .warmup_steps = 5, .factor = 0.5, .patience = 0, .min_delta = 0.05};
   Start(spec, 2);
@@ -128,7 +128,7 @@ TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
 TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
   for (const OptimizerSpec& optimizer : {OptimizerSpec{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.9},
                                          OptimizerSpec{.kind = "lion", .learning_rate = 0.01}}) {
-    TrainSpec spec = SmallSpec(60);
+    TrainSpec spec = SmallSpec(600);
     spec.optimizer = optimizer;
     Start(spec, 2);
     AwaitStep(15);
@@ -140,6 +140,29 @@ TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
     trainers_.clear();
     coordinator_.reset();
   }
+}
+
+TEST_F(EngineTest, StopsEarlyAtTheSameStepWhateverHappens) {
+  TrainSpec spec = SmallSpec(100'000);
+  spec.evaluate_every = 50;
+  spec.early_stop = {.patience = 3, .min_delta = 0.002};
+  Start(spec, 3);
+  AwaitStep(60);
+  trainers_[1]->Kill();
+  AwaitStep(120);
+  Add("n9");
+  ExpectUndisturbedResult();
+  const v1::JobStatus status = coordinator_->Status();
+  EXPECT_GT(status.step(), 100);
+  EXPECT_EQ(status.step() % 50, 0);
+  EXPECT_LT(status.step(), 100'000);
+  EXPECT_NE(status.reason().find("stopped early at step " + std::to_string(status.step()) + " of 100000"),
+            std::string::npos)
+      << status.reason();
+  ASSERT_EQ(status.levers_size(), 1);
+  EXPECT_EQ(status.levers(0).lever(), "early_stop");
+  EXPECT_EQ(status.levers(0).steps_saved(), 100'000 - status.step());
+  EXPECT_GT(status.levers(0).seconds_saved(), 0);
 }
 
 TEST_F(EngineTest, FloatModeRunsToo) {

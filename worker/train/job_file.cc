@@ -70,6 +70,8 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
                    .weight_decay = optimizer.weight_decay(),
                    .momentum = optimizer.momentum()};
   out.schedule = ToScheduleSpec(spec.schedule());
+  if (spec.has_early_stop()) out.early_stop = {spec.early_stop().patience(), spec.early_stop().min_delta()};
+  if (spec.training().on_divergence() == "fail") out.on_divergence = TrainSpec::OnDivergence::kFail;
   return out;
 }
 

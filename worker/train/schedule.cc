@@ -15,9 +15,4 @@ double LearningRate(const OptimizerSpec& optimizer, const ScheduleSpec& schedule
   return highest * FindSchedule(schedule.kind)->share(schedule, time, state);
 }
 
-std::string ShowEvaluation(const ScheduleSpec& schedule, int64_t step, double loss, LeverState* state) {
-  const ScheduleKind* kind = FindSchedule(schedule.kind);
-  return kind->evaluated == nullptr || step < schedule.warmup_steps ? "" : kind->evaluated(schedule, loss, state);
-}
-
 }  // namespace rekindle::train

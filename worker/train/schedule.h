@@ -3,7 +3,6 @@
 #define REKINDLE_WORKER_TRAIN_SCHEDULE_H_
 
 #include <cstdint>
-#include <string>
 
 #include "worker/train/levers/lever_state.h"
 #include "worker/train/spec.h"
@@ -14,10 +13,6 @@ namespace rekindle::train {
 // warmup_steps. Then the shape of the schedule's kind (levers/schedule.h). The same bits on every machine.
 double LearningRate(const OptimizerSpec& optimizer, const ScheduleSpec& schedule, int64_t step, int64_t steps,
                     const LeverState& state);
-
-// Shows the schedule an evaluation of the weights of `step`, before the rate of the step that follows is asked for.
-// What it changed, as one sentence, or "".
-std::string ShowEvaluation(const ScheduleSpec& schedule, int64_t step, double loss, LeverState* state);
 
 }  // namespace rekindle::train
 

@@ -34,6 +34,11 @@ struct ScheduleSpec {
   double min_delta = 0;           // [0, 1); of the best loss.
 };
 
+struct EarlyStopSpec {
+  int patience = 0;      // >= 1 evaluations; 0: never stops early.
+  double min_delta = 0;  // >= 0; nats a token.
+};
+
 struct CheckpointSpec {
   enum class Kind { kNever, kEverySteps, kEverySeconds, kAuto };
   Kind kind = Kind::kNever;
@@ -56,6 +61,9 @@ struct TrainSpec {
   int evaluate_micro_batches = 0;
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
+  EarlyStopSpec early_stop;
+  enum class OnDivergence { kWarn, kFail };
+  OnDivergence on_divergence = OnDivergence::kWarn;
   CheckpointSpec checkpoint;
 
   // M: micro-batches of a step. At most kMaxMicroBatches.

@@ -94,7 +94,10 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
   };
   const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
-  if (!loss.ok()) return loss.status();
+  if (!loss.ok()) {
+    return absl::Status(loss.status().code(),
+                        "step " + std::to_string(scalars.step + 1) + ", " + std::string(loss.status().message()));
+  }
   if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
   held_.insert(index);
   const double end = common::SteadySeconds();

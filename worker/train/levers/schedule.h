@@ -4,9 +4,7 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "worker/train/levers/lever_state.h"
 #include "worker/train/levers/parameter.h"
@@ -28,8 +26,7 @@ struct ScheduleKind {
   std::span<const Parameter> parameters;  // Of spec.schedule, beside kind and warmup_steps.
   // The learning rate as a share of the highest.
   double (*share)(const ScheduleSpec& schedule, const ScheduleTime& time, const LeverState& state);
-  // Not null: is shown each evaluation before the step that follows it. Returns what it did, as one sentence, or "".
-  std::string (*evaluated)(const ScheduleSpec& schedule, double loss, LeverState* state) = nullptr;
+  bool needs_evaluations = false;
 };
 
 std::span<const ScheduleKind* const> Schedules();

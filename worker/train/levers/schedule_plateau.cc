@@ -5,9 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/train/levers/schedule.h"
+#include "worker/train/levers/step_lever.h"
 #include "worker/train/spec.h"
 
 namespace rekindle::train {
+
+extern const StepLever kPlateau;
+
 namespace {
 
 constexpr char kBest[] = "plateau.best", kBad[] = "plateau.bad", kShare[] = "plateau.share";
@@ -21,31 +25,36 @@ constexpr Parameter kParameters[] = {
 
 double Share(const ScheduleSpec&, const ScheduleTime&, const LeverState& state) { return LeverValue(state, kShare, 1); }
 
-std::string Evaluated(const ScheduleSpec& schedule, double loss, LeverState* state) {
+StepAdvice Look(const StepView& view, LeverState* state) {
+  const ScheduleSpec& schedule = view.spec.schedule;
+  if (schedule.kind != kPlateau.name || !view.validation_loss || view.step < schedule.warmup_steps) return {};
+  const double loss = *view.validation_loss;
   const auto best = state->find(kBest);
   if (best == state->end() || loss < best->second * (1 - schedule.min_delta)) {
     (*state)[kBest] = loss;
     (*state)[kBad] = 0;
-    return "";
+    return {};
   }
   const double bad = LeverValue(*state, kBad, 0) + 1;
   if (bad <= schedule.patience) {
     (*state)[kBad] = bad;
-    return "";
+    return {};
   }
   (*state)[kBad] = 0;
   const double before = LeverValue(*state, kShare, 1);
   const double after = std::max(before * schedule.factor, schedule.final_ratio);
-  if (after == before) return "";
+  if (after == before) return {};
   (*state)[kShare] = after;
-  return absl::StrCat("the learning rate goes down to ", after, " of the highest: no evaluation of the last ", bad,
-                      " was better than ", best->second, " by ", schedule.min_delta, " of it");
+  return {.text = absl::StrCat("the learning rate goes down to ", after, " of the highest: none of the last ", bad,
+                               " evaluations was better than ", best->second, " by ", schedule.min_delta, " of it")};
 }
 
 }  // namespace
 
 extern const ScheduleKind kPlateauSchedule;
 const ScheduleKind kPlateauSchedule{
-    .name = "plateau", .parameters = kParameters, .share = Share, .evaluated = Evaluated};
+    .name = "plateau", .parameters = kParameters, .share = Share, .needs_evaluations = true};
+
+const StepLever kPlateau{.name = "plateau", .look = Look};
 
 }  // namespace rekindle::train
