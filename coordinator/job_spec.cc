@@ -145,7 +145,13 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
                 "needs text to evaluate on: set spec.data.validation_fraction above 0");
-  check.OneOf("spec.training.on_divergence", training.on_divergence(), {"warn", "fail"});
+  check.OneOf("spec.training.on_divergence", training.on_divergence(), {"warn", "fail", "skip"});
+  if (training.on_divergence() == "skip") {
+    check.Range("spec.training.max_skipped", training.max_skipped(), 1, kMaxSteps);
+  } else {
+    check.Require(!training.has_max_skipped(), "spec.training.max_skipped",
+                  "counts what spec.training.on_divergence 'skip' skips: set that, or remove this");
+  }
   check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
 }
 

@@ -149,6 +149,9 @@ void CheckEarlyStop(Checker& check, const v1::JobSpec& spec) {
 
 void FillLevers(v1::JobSpec& spec) {
   if (spec.training().on_divergence().empty()) spec.mutable_training()->set_on_divergence("warn");
+  if (spec.training().on_divergence() == "skip" && !spec.training().has_max_skipped()) {
+    spec.mutable_training()->set_max_skipped(10);
+  }
   FillEarlyStop(spec);
   FillOptimizer(spec);
   FillSchedule(spec);

@@ -267,6 +267,13 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        },
        "spec.early_stop.patience: 3 ends the job before spec.schedule has lowered the rate and it could tell: use 4"},
       {[](auto& s) { s.mutable_training()->set_on_divergence("fall"); }, "did you mean 'fail'?"},
+      {[](auto& s) { s.mutable_training()->set_max_skipped(5); },
+       "spec.training.max_skipped: counts what spec.training.on_divergence 'skip' skips: set that, or remove this"},
+      {[](auto& s) {
+         s.mutable_training()->set_on_divergence("skip");
+         s.mutable_training()->set_max_skipped(0);
+       },
+       "spec.training.max_skipped: 0 is out of range"},
       {[](auto& s) { s.mutable_schedule()->set_kind("plateau"); },
        "spec.schedule.kind: 'plateau' follows the evaluations, and there are none before the end: set "
        "spec.training.evaluate_every above 0"},

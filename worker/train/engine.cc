@@ -249,16 +249,10 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
 }
 
 absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outcome) {
-  const ParameterLayout& layout = parts_.model.layout();
   StateScalars& scalars = state_.scalars;
-  const int micro_batches = options_.spec.micro_batches();
-  if (outcome.record.NotFinite()) return DescribeNotFinite(outcome.record);
-  const bool redone =
-      options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty();
   LeverState levers = scalars.levers;  // Theirs counts only if the step does.
-  if (!redone) {
-    if (absl::Status status = AskLevers(outcome, &levers); !status.ok() || !stop_reason_.empty()) return status;
-  }
+  const auto verdict = Judge(outcome, &levers);
+  if (!verdict.ok() || *verdict == Verdict::kStop) return verdict.status();
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
     schedule_.Stalled(stalled);
@@ -266,20 +260,14 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
   const double start = common::SteadySeconds();
-  if (redone) {
-    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, micro_batches);
+  if (*verdict == Verdict::kRedo) {
+    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, options_.spec.micro_batches());
     ++scalars.attempt;
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
-  const double learning_rate =
-      LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps, levers);
-  const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
-                                     learning_rate, options_.spec.clip_norm, &state_);
-  if (!result.found_inf) {
-    if (options_.spec.exact) {
-      scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
-    }
+  const bool found_inf = *verdict == Verdict::kApply && !ApplyUpdate(outcome, levers);
+  if (!found_inf) {
     scalars.levers = std::move(levers);
     ++scalars.step;
     scalars.attempt = 0;
@@ -288,12 +276,24 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const bool goes_on = !outcome.yield;
   reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
   parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
-  learning_rate_ = learning_rate;
-  if (result.found_inf) {
+  if (found_inf) {
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
                                       ": the gradient's norm is not finite; lower optimizer.learning_rate");
   }
   return absl::OkStatus();
+}
+
+bool Engine::ApplyUpdate(const StepOutcome& outcome, const LeverState& levers) {
+  const TrainSpec& spec = options_.spec;
+  StateScalars& scalars = state_.scalars;
+  learning_rate_ = LearningRate(spec.optimizer, spec.schedule, scalars.step, spec.steps, levers);
+  const UpdateResult result = Update(parts_.model.layout(), outcome.gradient, outcome.record.tokens, spec.optimizer,
+                                     learning_rate_, spec.clip_norm, &state_);
+  if (result.found_inf) return false;
+  if (spec.exact) {
+    scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, spec.micro_batches());
+  }
+  return true;
 }
 
 absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {

@@ -114,8 +114,12 @@ class Engine {
   double FinalSeconds() const;
   absl::Status AwaitAll(Generation& generation);
 
-  absl::Status DescribeNotFinite(const StepRecord& record) const;
-  absl::Status AskLevers(const StepOutcome& outcome, LeverState* levers);
+  bool ApplyUpdate(const StepOutcome& outcome, const LeverState& levers);  // False: not finite, nothing written.
+
+  enum class Verdict { kApply, kRedo, kSkip, kStop };  // Of a step that is reduced and not yet applied.
+  absl::StatusOr<Verdict> Judge(const StepOutcome& outcome, LeverState* levers);
+  absl::StatusOr<Verdict> Diverged(const std::string& why, LeverState* levers);
+  std::string DescribeNotFinite(const StepRecord& record) const;
   void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);

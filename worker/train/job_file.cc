@@ -72,6 +72,8 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   out.schedule = ToScheduleSpec(spec.schedule());
   if (spec.has_early_stop()) out.early_stop = {spec.early_stop().patience(), spec.early_stop().min_delta()};
   if (spec.training().on_divergence() == "fail") out.on_divergence = TrainSpec::OnDivergence::kFail;
+  if (spec.training().on_divergence() == "skip") out.on_divergence = TrainSpec::OnDivergence::kSkip;
+  out.max_skipped = spec.training().max_skipped();
   return out;
 }
 

@@ -62,8 +62,9 @@ struct TrainSpec {
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
   EarlyStopSpec early_stop;
-  enum class OnDivergence { kWarn, kFail };
+  enum class OnDivergence { kWarn, kFail, kSkip };
   OnDivergence on_divergence = OnDivergence::kWarn;
+  int max_skipped = 10;  // >= 1; with kSkip.
   CheckpointSpec checkpoint;
 
   // M: micro-batches of a step. At most kMaxMicroBatches.

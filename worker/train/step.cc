@@ -1,6 +1,7 @@
 #include "worker/train/step.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/clock.h"
@@ -13,6 +14,15 @@ constexpr int64_t kBucketElements = 256 * 1024;
 
 GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
   return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
+}
+
+// A micro-batch without a finite loss takes part with zeros, so that all ranks learn of it from the step's record.
+LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
+  for (size_t p = layout.parameters.size(); p-- > 0;) {
+    const std::vector<float> zeros(static_cast<size_t>(layout.parameters[p].size));
+    sink(static_cast<int>(p), zeros);
+  }
+  return {.sum = std::numeric_limits<double>::quiet_NaN(), .count = 1};
 }
 
 }  // namespace
@@ -93,7 +103,10 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
     accumulator_.Add(parameter, gradient);
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
   };
-  const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  if (absl::IsInvalidArgument(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
+    loss = NothingOf(model_.layout(), sink);
+  }
   if (!loss.ok()) {
     return absl::Status(loss.status().code(),
                         "step " + std::to_string(scalars.step + 1) + ", " + std::string(loss.status().message()));

@@ -1,6 +1,7 @@
 // Notices a loss far above those before: more than 10 robust standard deviations (1.4826 times the median absolute
 // deviation) and 5 % above the median of the newest 32, which at least 16 must be. A median does not follow a single
-// outlier, and a falling loss lies below it. By training.on_divergence it is told (warn) or ends the job (fail).
+// outlier, and a falling loss lies below it. By training.on_divergence it is told (warn), ends the job (fail), or its
+// batch is passed over (skip).
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -32,13 +33,18 @@ StepAdvice Look(const StepView& view, LeverState* state) {
   (*state)[Slot(view.step)] = view.loss;
   if (losses.size() < kLeast || static_cast<double>(view.step) < LeverValue(*state, kQuietUntil, 0)) return {};
   const double median = Median(losses);
-  for (double& loss : losses) loss = std::abs(loss - median);
+  std::vector<double> distances = losses;
+  for (double& distance : distances) distance = std::abs(distance - median);
   const double limit =
-      std::max(median + kDeviations * kRobust * Median(std::move(losses)), median + kLeastRise * std::abs(median));
+      median + std::max(kDeviations * kRobust * Median(std::move(distances)), kLeastRise * std::abs(median));
   if (view.loss <= limit) return {};
-  (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);  // One event a spike.
-  const bool fails = view.spec.on_divergence == TrainSpec::OnDivergence::kFail;
-  return {.action = fails ? StepAdvice::Action::kDiverged : StepAdvice::Action::kGoOn,
+  const bool warns = view.spec.on_divergence == TrainSpec::OnDivergence::kWarn;
+  if (warns) {
+    (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);  // One event a spike.
+  } else {
+    (*state)[Slot(view.step)] = median;  // A batch that is skipped leaves no trace.
+  }
+  return {.action = warns ? StepAdvice::Action::kGoOn : StepAdvice::Action::kDiverged,
           .text = absl::StrCat("the loss jumped to ", view.loss, " at step ", view.step + 1, ", from a median of ",
                                median, "; above ", limit, " is a spike"),
           .steps_saved = 0};
