@@ -130,7 +130,9 @@ void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) 
   }
 }
 
-void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& reason) {
+void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& why) {
+  const bool smoke = state == v1::FAILED && IsSmokeTest(job);
+  const std::string reason = smoke ? absl::StrCat("the smoke test on one worker failed: ", why) : why;
   job.active = false;
   job.yielding = false;
   SetState(job, state, reason);

@@ -9,6 +9,9 @@ namespace rekindle::core {
 // Of a current member. All members have done the same; what is newer than the status becomes the status and an event.
 void TakeLevers(Turn& turn, Job& job, const v1::TrainerReport& report);
 
+// The smoke test has passed when its worker has completed two steps; the others may come then.
+void TakeSmokeTest(Turn& turn, Job& job, const v1::TrainerReport& report);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_LEVERS_H_

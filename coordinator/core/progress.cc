@@ -284,6 +284,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     TakeProgress(turn, job, report);
     TakeInterval(turn, job, report);
     TakeLevers(turn, job, report);
+    TakeSmokeTest(turn, job, report);
   }
   CheckIdentity(turn, job, report.trainer());
   return true;

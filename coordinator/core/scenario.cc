@@ -131,6 +131,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_micro_batch(1);
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce("exact");
+  if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
