@@ -8,7 +8,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr OptimizerSpec kOptimizer{.learning_rate = 1e-3};
+const OptimizerSpec kOptimizer{.learning_rate = 1e-3};
 
 TEST(ScheduleTest, ConstantAfterWarmup) {
   const ScheduleSpec schedule{.kind = "constant", .warmup_steps = 4};

@@ -13,7 +13,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr OptimizerSpec kOptimizer{.learning_rate = 1};
+const OptimizerSpec kOptimizer{.learning_rate = 1};
 
 std::vector<double> Rates(const ScheduleSpec& schedule, int steps) {
   std::vector<double> rates;
