@@ -28,7 +28,7 @@ class LeversTest(ClusterTest):
         self.assertEqual(levers["early_stop"]["steps_saved"], 4000 - status["step"])
         self.assertGreater(levers["early_stop"]["seconds_saved"], 0)
         self.assertLess(status["learning_rate"], 1e-3)
-        kinds = [event["kind"] for event in cluster.events("levers2")]
+        kinds = [event["kind"] for event in cluster.events("levers2")["events"]]
         self.assertLess(kinds.index("smoke_test"), kinds.index("plateau"))
 
 
