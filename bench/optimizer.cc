@@ -64,7 +64,7 @@ int main(int argc, char** argv) {
   app.add_option("--matrices", matrices)->required()->check(CLI::Range(1, 1000));
   app.add_option("--rows", rows)->required()->check(CLI::Range(1, 1 << 16));
   app.add_option("--columns", columns)->required()->check(CLI::Range(1, 1 << 16));
-  app.add_option("--kind", spec.kind)->check(CLI::IsMember({"adamw", "lion", "sgd"}));
+  app.add_option("--kind", spec.kind)->check(CLI::IsMember({"adamw", "lion", "muon", "sgd"}));
   CLI11_PARSE(app, argc, argv);
   return rekindle::train::Run(rekindle::train::MakeLayout(matrices, rows, columns), spec);
 }

@@ -231,7 +231,7 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
          s.mutable_optimizer()->set_beta1(0.9);
        },
        "spec.optimizer.beta1: has no meaning with spec.optimizer.kind 'sgd': remove it, or choose a kind that has it "
-       "(adamw, lion)"},
+       "(adamw, lion, muon)"},
       {[](auto& s) { s.mutable_optimizer()->set_momentum(0.9); }, "spec.optimizer.momentum: has no meaning"},
       {[](auto& s) { s.mutable_optimizer()->set_learning_rate(-1); },
        "spec.optimizer.learning_rate: -1 is out of range"},

@@ -131,7 +131,8 @@ TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
 
 TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
   for (const OptimizerSpec& optimizer : {OptimizerSpec{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.9},
-                                         OptimizerSpec{.kind = "lion", .learning_rate = 0.01}}) {
+                                         OptimizerSpec{.kind = "lion", .learning_rate = 0.01},
+                                         OptimizerSpec{.kind = "muon", .learning_rate = 0.05, .momentum = 0.95}}) {
     TrainSpec spec = SmallSpec(600);
     spec.optimizer = optimizer;
     Start(spec, 2);

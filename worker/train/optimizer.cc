@@ -32,6 +32,7 @@ UpdateResult Update(const ParameterLayout& layout, const GradientView& gradient,
                   .values = fixed ? nullptr : gradient.values + info.offset,
                   .scale = fixed ? std::ldexp(scale, -exponents[p]) : scale,
                   .size = info.size,
+                  .shape = info.shape,
                   .weights = state->weights.data() + info.offset,
                   .first_moment = kind->moments >= 1 ? state->first_moment.data() + info.offset : nullptr,
                   .second_moment = kind->moments >= 2 ? state->second_moment.data() + info.offset : nullptr});

@@ -12,6 +12,7 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kElements = 5000;  // No multiple of any vector's width.
+constexpr int kRows = 50;
 constexpr int kSteps = 4;
 
 // Values of many magnitudes and both signs, from integer arithmetic alone.
@@ -27,7 +28,8 @@ void FillGradient(int step, std::vector<float>* gradient) {
 
 std::string ProbeOf(const OptimizerSpec& optimizer) {
   ParameterLayout layout;
-  layout.parameters = {{.name = "probe", .shape = {kElements}, .offset = 0, .size = kElements, .decay = true}};
+  layout.parameters = {
+      {.name = "probe", .shape = {kRows, kElements / kRows}, .offset = 0, .size = kElements, .decay = true}};
   layout.total = kElements;
   TrainState state = TrainState::Zero(layout);
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);

@@ -16,7 +16,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr int kMatrix = 4096, kVector = 128, kSteps = 30, kCount = 2048;
+constexpr int kMatrix = 4096, kColumns = 32, kVector = 128, kSteps = 30, kCount = 2048;
 const std::string kWheels = REKINDLE_WHEELS;
 const std::string kPython = kWheels + "/../../../bin/python3";
 
@@ -50,7 +50,8 @@ TEST_P(OptimizerTorchTest, SameWeightsAsTorchAfterEachStep) {
     GTEST_SKIP() << "no torch, or no Python beside it, under REKINDLE_WHEELS='" << kWheels << "'";
   }
   const OptimizerSpec& spec = GetParam();
-  const ParameterLayout layout = testing::MakeLayout({kMatrix, kVector});  // The first decays.
+  ParameterLayout layout = testing::MakeLayout({kMatrix, kVector});  // The first decays.
+  layout.parameters[0].shape = {kMatrix / kColumns, kColumns};
   std::vector<std::vector<float>> rows{testing::RandomGradient(layout, 0.02, 1)};
   for (int s = 0; s < kSteps; ++s) rows.push_back(testing::RandomGradient(layout, s % 2 ? 500.0 : 5.0, 2 + s));
   const std::vector<float> expected = AskTorch(spec.kind, rows);
@@ -82,7 +83,8 @@ TEST_P(OptimizerTorchTest, SameWeightsAsTorchAfterEachStep) {
       }
     }
   }
-  EXPECT_LT(worst, 1e-6);
+  // The orthogonalized direction multiplies roundings of small singular values, most by 3.4 to the power of 5.
+  EXPECT_LT(worst, spec.kind == "muon" ? 1e-3 : 1e-6);
   EXPECT_LE(turned, 2 * kSteps);
   std::printf("%s: largest relative difference %.2g, turned signs %ld\n", spec.kind.c_str(), worst, turned);
 }
@@ -91,7 +93,8 @@ INSTANTIATE_TEST_SUITE_P(
     Kinds, OptimizerTorchTest,
     ::testing::Values(OptimizerSpec{.kind = "adamw", .learning_rate = 1e-3, .beta2 = 0.95, .weight_decay = 0.1},
                       OptimizerSpec{.kind = "sgd", .learning_rate = 0.1, .weight_decay = 0.01, .momentum = 0.9},
-                      OptimizerSpec{.kind = "lion", .learning_rate = 1e-4, .beta2 = 0.99, .weight_decay = 1}),
+                      OptimizerSpec{.kind = "lion", .learning_rate = 1e-4, .beta2 = 0.99, .weight_decay = 1},
+                      OptimizerSpec{.kind = "muon", .learning_rate = 1e-3, .weight_decay = 0.1, .momentum = 0.95}),
     [](const auto& info) { return info.param.kind; });
 
 }  // namespace

@@ -4,12 +4,13 @@
 
 namespace rekindle::train {
 
-extern const OptimizerKind kAdamwOptimizer, kLionOptimizer, kSgdOptimizer;
+extern const OptimizerKind kAdamwOptimizer, kLionOptimizer, kMuonOptimizer, kSgdOptimizer;
 
 std::span<const OptimizerKind* const> Optimizers() {
   static constexpr std::array kOptimizers{
       &kAdamwOptimizer,  //
       &kLionOptimizer,   //
+      &kMuonOptimizer,   //
       &kSgdOptimizer,    //
   };
   return kOptimizers;
