@@ -29,10 +29,10 @@ class FloatBuffer {
 
  private:
   struct Free {
-    size_t mapped = 0;  // Bytes to unmap; 0: from the heap.
+    size_t mapped;  // Bytes to unmap; 0: from the heap.
     void operator()(float* p) const;
   };
-  std::unique_ptr<float[], Free> data_;
+  std::unique_ptr<float[], Free> data_{nullptr, Free{0}};
   int64_t size_ = 0;
 };
 
