@@ -61,7 +61,6 @@ TEST_P(OptimizerTorchTest, SameWeightsAsTorchAfterEachStep) {
   TrainState fixed = TrainState::Zero(layout, moments), values = TrainState::Zero(layout, moments);
   for (TrainState* state : {&fixed, &values}) std::copy(rows[0].begin(), rows[0].end(), state->weights.data());
   std::vector<int64_t> q(layout.total);
-  int64_t turned = 0;
   double worst = 0;
   for (int s = 0; s < kSteps; ++s) {
     const float* torch = expected.data() + s * (layout.total + 1);
@@ -76,17 +75,12 @@ TEST_P(OptimizerTorchTest, SameWeightsAsTorchAfterEachStep) {
       for (const TrainState* state : {&fixed, &values}) {
         // Relative to the weight, or to what the steps moved it where that is more.
         const double size = std::max<double>(std::abs(torch[i]), kSteps * spec.learning_rate);
-        const double difference = std::abs(state->weights.data()[i] - torch[i]) / size;
-        const bool sign = spec.kind == "lion" && difference > 1e-6;  // A direction of 0 but for its last bit.
-        turned += sign ? 1 : 0;
-        if (!sign) worst = std::max(worst, difference);
+        worst = std::max(worst, std::abs(state->weights.data()[i] - torch[i]) / size);
       }
     }
   }
-  // The orthogonalized direction multiplies roundings of small singular values, most by 3.4 to the power of 5.
-  EXPECT_LT(worst, spec.kind == "muon" ? 1e-3 : 1e-6);
-  EXPECT_LE(turned, 2 * kSteps);
-  std::printf("%s: largest relative difference %.2g, turned signs %ld\n", spec.kind.c_str(), worst, turned);
+  EXPECT_LT(worst, 1e-6);
+  std::printf("%s: largest relative difference %.2g\n", spec.kind.c_str(), worst);
 }
 
 INSTANTIATE_TEST_SUITE_P(
