@@ -202,7 +202,8 @@ TEST_F(EngineTest, BadBatchesAreSkippedAlikeOnAnyNumberOfWorkers) {
   ExpectUndisturbedResult();
   EXPECT_EQ(coordinator_->Status().step(), 600);
   std::string told;
-  for (const v1::LeverStatus& lever : coordinator_->Status().levers()) told += lever.text() + "\n";
+  const v1::JobStatus status = coordinator_->Status();
+  for (const v1::LeverStatus& lever : status.levers()) told += lever.text() + "\n";
   EXPECT_NE(told.find("skips the batch, 3 of 3"), std::string::npos) << told;
 }
 
