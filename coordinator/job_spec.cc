@@ -51,27 +51,12 @@ void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
   if (training.evaluate_micro_batches() == 0) training.set_evaluate_micro_batches(8);
 }
 
-void FillOptimizer(v1::JobSpec::Optimizer& optimizer) {
-  if (optimizer.kind().empty()) optimizer.set_kind("adamw");
-  if (optimizer.learning_rate() == 0) optimizer.set_learning_rate(1e-3);
-  if (!optimizer.has_beta1()) optimizer.set_beta1(0.9);
-  if (!optimizer.has_beta2()) optimizer.set_beta2(0.95);
-  if (optimizer.epsilon() == 0) optimizer.set_epsilon(1e-8);
-  if (!optimizer.has_weight_decay()) optimizer.set_weight_decay(0.1);
-}
-
 void Fill(v1::JobSpec& spec, const Defaults& defaults) {
   if (!spec.has_seed()) spec.set_seed(1);
   FillModel(*spec.mutable_model());
   if (!spec.data().has_validation_fraction()) spec.mutable_data()->set_validation_fraction(0.05);
   FillTraining(*spec.mutable_training(), defaults);
-  FillOptimizer(*spec.mutable_optimizer());
-
-  auto& schedule = *spec.mutable_schedule();
-  if (schedule.kind().empty()) schedule.set_kind("cosine");
-  if (!schedule.has_warmup_steps()) schedule.set_warmup_steps(std::clamp(spec.training().steps() / 10, 0, 100));
-  if (!schedule.has_final_ratio()) schedule.set_final_ratio(0.1);
-
+  FillLevers(spec);
   FillCheckpoint(*spec.mutable_checkpoint(), defaults);
 
   auto& workers = *spec.mutable_workers();
@@ -160,22 +145,14 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
                 "needs text to evaluate on: set spec.data.validation_fraction above 0");
+  check.OneOf("spec.training.on_divergence", training.on_divergence(), {"warn", "fail", "skip"});
+  if (training.on_divergence() == "skip") {
+    check.Range("spec.training.max_skipped", training.max_skipped(), 1, kMaxSteps);
+  } else {
+    check.Require(!training.has_max_skipped(), "spec.training.max_skipped",
+                  "counts what spec.training.on_divergence 'skip' skips: set that, or remove this");
+  }
   check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
-}
-
-void CheckOptimizer(Checker& check, const v1::JobSpec::Optimizer& optimizer) {
-  check.OneOf("spec.optimizer.kind", optimizer.kind(), {"adamw"});
-  check.Above("spec.optimizer.learning_rate", optimizer.learning_rate(), 0, 100);
-  check.Share("spec.optimizer.beta1", optimizer.beta1());
-  check.Share("spec.optimizer.beta2", optimizer.beta2());
-  check.Above("spec.optimizer.epsilon", optimizer.epsilon(), 0, 1);
-  check.Range("spec.optimizer.weight_decay", optimizer.weight_decay(), 0, 100);
-}
-
-void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
-  check.OneOf("spec.schedule.kind", spec.schedule().kind(), {"constant", "cosine"});
-  check.Range("spec.schedule.warmup_steps", spec.schedule().warmup_steps(), 0, spec.training().steps());
-  check.Range("spec.schedule.final_ratio", spec.schedule().final_ratio(), 0, 1);
 }
 
 bool IsUid(const std::string& name) {
@@ -221,8 +198,7 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckData(check, resolved.data());
   CheckTraining(check, resolved);
   CheckWorkers(check, resolved);
-  CheckOptimizer(check, resolved.optimizer());
-  CheckSchedule(check, resolved);
+  CheckLevers(check, resolved);
   CheckCheckpoint(check, resolved);
   check.Require(!spec.has_goals(), "spec.goals",
                 "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");

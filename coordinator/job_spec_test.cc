@@ -46,13 +46,54 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
           R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8},)"
+          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn"},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
           &expected)
           .ok());
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, expected)) << resolved->DebugString();
+}
+
+TEST(JobSpec, EveryOptimizerHasItsOwnDefaults) {
+  v1::JobSpec spec = Small();
+  for (const auto& [kind, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"sgd", R"({"kind":"sgd","learning_rate":0.1,"weight_decay":0.0001,"momentum":0.9})"},
+           {"lion", R"({"kind":"lion","learning_rate":0.0001,"beta1":0.9,"beta2":0.99,"weight_decay":1})"},
+       }) {
+    spec.mutable_optimizer()->set_kind(kind);
+    const auto resolved = ResolveSpec(spec, kDefaults);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    v1::JobSpec::Optimizer optimizer;
+    ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(expected, &optimizer).ok());
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(resolved->optimizer(), optimizer))
+        << resolved->DebugString();
+  }
+}
+
+TEST(JobSpec, EveryScheduleHasItsOwnDefaults) {
+  v1::JobSpec spec = Small();
+  spec.mutable_training()->set_evaluate_every(10);
+  for (const auto& [kind, expected] : std::vector<std::pair<std::string, std::string>>{
+           {"constant", R"({"kind":"constant","warmup_steps":10})"},
+           {"linear", R"({"kind":"linear","warmup_steps":10,"final_ratio":0.1})"},
+           {"cosine_restarts",
+            R"({"kind":"cosine_restarts","warmup_steps":10,"final_ratio":0.1,"cycle_steps":25,"cycle_growth":1})"},
+           {"warmup_stable_decay",
+            R"({"kind":"warmup_stable_decay","warmup_steps":10,"final_ratio":0.1,"decay_steps":20})"},
+           {"plateau",
+            R"({"kind":"plateau","warmup_steps":10,"final_ratio":0,"factor":0.5,"patience":1,"min_delta":0.0001})"},
+       }) {
+    spec.mutable_schedule()->set_kind(kind);
+    const auto resolved = ResolveSpec(spec, kDefaults);
+    ASSERT_TRUE(resolved.ok()) << resolved.status();
+    v1::JobSpec::Schedule schedule;
+    ASSERT_TRUE(google::protobuf::util::JsonStringToMessage(expected, &schedule).ok());
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(resolved->schedule(), schedule))
+        << resolved->DebugString();
+    const auto again = ResolveSpec(*resolved, kDefaults);
+    ASSERT_TRUE(again.ok()) << again.status();
+  }
 }
 
 TEST(JobSpec, AResolvedSpecResolvesToItself) {
@@ -185,6 +226,13 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
       {[](auto& s) { s.mutable_workers()->set_min(-1); }, "spec.workers.min: -1 is out of range"},
       {[](auto& s) { s.mutable_workers()->set_threads_per_rank(1000); }, "spec.workers.threads_per_rank"},
       {[](auto& s) { s.mutable_optimizer()->set_kind("adam"); }, "did you mean 'adamw'?"},
+      {[](auto& s) {
+         s.mutable_optimizer()->set_kind("sgd");
+         s.mutable_optimizer()->set_beta1(0.9);
+       },
+       "spec.optimizer.beta1: has no meaning with spec.optimizer.kind 'sgd': remove it, or choose a kind that has it "
+       "(adamw, lion, muon)"},
+      {[](auto& s) { s.mutable_optimizer()->set_momentum(0.9); }, "spec.optimizer.momentum: has no meaning"},
       {[](auto& s) { s.mutable_optimizer()->set_learning_rate(-1); },
        "spec.optimizer.learning_rate: -1 is out of range"},
       {[=](auto& s) { s.mutable_optimizer()->set_learning_rate(inf); }, "spec.optimizer.learning_rate: inf"},
@@ -196,6 +244,56 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
       {[](auto& s) { s.mutable_schedule()->set_warmup_steps(101); },
        "spec.schedule.warmup_steps: 101 is out of range: use 0 to 100"},
       {[](auto& s) { s.mutable_schedule()->set_final_ratio(2); }, "spec.schedule.final_ratio"},
+      {[](auto& s) { s.mutable_schedule()->set_factor(0.5); },
+       "spec.schedule.factor: has no meaning with spec.schedule.kind 'cosine': remove it, or choose a kind that has it "
+       "(plateau)"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("constant");
+         s.mutable_schedule()->set_final_ratio(0.5);
+       },
+       "spec.schedule.final_ratio: has no meaning with spec.schedule.kind 'constant'"},
+      {[](auto& s) { s.mutable_early_stop(); },
+       "spec.early_stop: follows the evaluations, and there are none before the end: set spec.training.evaluate_every"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_early_stop()->set_patience(0);
+       },
+       "spec.early_stop.patience: 0 is out of range"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_schedule()->set_kind("plateau");
+         s.mutable_schedule()->set_patience(2);
+         s.mutable_early_stop();
+       },
+       "spec.early_stop.patience: 3 ends the job before spec.schedule has lowered the rate and it could tell: use 4"},
+      {[](auto& s) { s.mutable_training()->set_on_divergence("fall"); }, "did you mean 'fail'?"},
+      {[](auto& s) { s.mutable_training()->set_max_skipped(5); },
+       "spec.training.max_skipped: counts what spec.training.on_divergence 'skip' skips: set that, or remove this"},
+      {[](auto& s) {
+         s.mutable_training()->set_on_divergence("skip");
+         s.mutable_training()->set_max_skipped(0);
+       },
+       "spec.training.max_skipped: 0 is out of range"},
+      {[](auto& s) { s.mutable_schedule()->set_kind("plateau"); },
+       "spec.schedule.kind: 'plateau' follows the evaluations, and there are none before the end: set "
+       "spec.training.evaluate_every above 0"},
+      {[](auto& s) {
+         s.mutable_training()->set_evaluate_every(5);
+         s.mutable_schedule()->set_kind("plateau");
+         s.mutable_schedule()->set_factor(1);
+       },
+       "spec.schedule.factor: 1 is out of range: use 0 or more, below 1"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("cosine_restarts");
+         s.mutable_schedule()->set_cycle_steps(0);
+       },
+       "spec.schedule.cycle_steps: 0 is out of range"},
+      {[](auto& s) {
+         s.mutable_schedule()->set_kind("warmup_stable_decay");
+         s.mutable_schedule()->set_warmup_steps(50);
+         s.mutable_schedule()->set_decay_steps(51);
+       },
+       "spec.schedule.decay_steps: 51 and warmup_steps 50 are more than the job's 100 steps: lower one"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("ftp://bucket"); },
        "spec.checkpoint.store: store 'ftp://bucket' is not supported"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("s3://id:hush@bucket"); }, "must not hold credentials"},

@@ -51,6 +51,9 @@ class Checker {
   absl::Status status_;
 };
 
+// The optimizer, the schedule, early stop (job_spec_levers.cc).
+void FillLevers(v1::JobSpec& spec);
+void CheckLevers(Checker& check, const v1::JobSpec& spec);
 // The checkpoint section (job_spec_checkpoint.cc).
 void FillCheckpoint(v1::JobSpec::Checkpoint& checkpoint, const Defaults& defaults);
 void CheckCheckpoint(Checker& check, const v1::JobSpec& spec);

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/fixed_point_convert.h"
+#include "kernels/scaled_gradient.h"
 
 namespace rekindle::kernels {
 namespace {
@@ -13,11 +13,6 @@ double Power(double base, int64_t exponent) {
     if (exponent & 1) result *= base;
   }
   return result;
-}
-
-REKINDLE_INLINE float Scaled(float gradient, float scale) { return gradient * scale; }
-REKINDLE_INLINE float Scaled(int64_t gradient, double scale) {
-  return static_cast<float>(FixedToDouble(gradient) * scale);
 }
 
 template <typename Gradient, typename Scale>

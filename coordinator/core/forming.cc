@@ -130,7 +130,9 @@ void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) 
   }
 }
 
-void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& reason) {
+void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& why) {
+  const bool smoke = state == v1::FAILED && IsSmokeTest(job);
+  const std::string reason = smoke ? absl::StrCat("the smoke test on one worker failed: ", why) : why;
   job.active = false;
   job.yielding = false;
   SetState(job, state, reason);
@@ -145,21 +147,25 @@ void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, c
 
 bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   std::map<std::string, std::vector<std::string>> digests;
-  int finished = 0;
+  int finished = 0, step = 0;
+  std::string early;
   for (const MemberView& view : views) {
     if (view.standing == Standing::kDead || view.standing == Standing::kLeftOut) continue;
     if (view.standing != Standing::kStopped || view.trainer->report.phase() != v1::TRAINER_FINISHED) return false;
-    digests[view.trainer->report.state_digest()].push_back(ShortName(view.member->trainer()));
+    const v1::TrainerReport& report = view.trainer->report;
+    digests[report.state_digest()].push_back(ShortName(view.member->trainer()));
+    step = report.step();  // Equal digests are of equal steps.
+    if (step < SpecOf(job).training().steps()) early = Bounded(report.stop_reason());
     ++finished;
   }
   if (finished == 0) return false;
   if (digests.size() == 1) {
     v1::JobStatus* status = job.record.mutable_job()->mutable_status();
     status->set_state_digest(digests.begin()->first);
-    status->set_step(SpecOf(job).training().steps());
+    status->set_step(step);
     EndJob(turn, job, v1::SUCCEEDED, "succeeded",
            absl::StrCat("all ", finished, " members finished step ", status->step(), " with equal state ",
-                        status->state_digest()));
+                        status->state_digest(), early.empty() ? "" : "; ", early));
     return true;
   }
   std::vector<std::string> words;

@@ -7,6 +7,7 @@
 #include "common/version.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/levers.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -42,7 +43,8 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
     return "too many accusations or losses, or too long an error";
   }
   if (!Finite(report.micro_batch_seconds()) || !Finite(report.step_seconds()) || !Finite(report.step_seconds_p99()) ||
-      !Finite(report.tokens_per_second()) || !Finite(report.checkpoint_interval_seconds())) {
+      !Finite(report.tokens_per_second()) || !Finite(report.learning_rate()) ||
+      !Finite(report.checkpoint_interval_seconds())) {
     return "a time or rate is negative or not finite";
   }
   if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
@@ -115,6 +117,7 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
   TakeValidation(job, report);
   if (report.step_seconds() > 0) status->set_step_seconds(report.step_seconds());
   if (report.tokens_per_second() > 0) status->set_tokens_per_second(report.tokens_per_second());
+  if (report.learning_rate() > 0) status->set_learning_rate(report.learning_rate());
   for (v1::MemberStatus& member : *status->mutable_members()) {
     if (member.trainer() == report.trainer()) member.set_micro_batch_seconds(report.micro_batch_seconds());
   }
@@ -280,6 +283,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (IsCurrent(job, report)) {
     TakeProgress(turn, job, report);
     TakeInterval(turn, job, report);
+    TakeLevers(turn, job, report);
+    TakeSmokeTest(turn, job, report);
   }
   CheckIdentity(turn, job, report.trainer());
   return true;

@@ -131,6 +131,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_micro_batch(1);
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce("exact");
+  if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
@@ -253,7 +254,14 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_checkpoint_interval_seconds(ToDouble(value));
     else if (key == "why")
       report.set_checkpoint_interval_reason(value);
-    else if (key == "flush")
+    else if (key == "stop")
+      report.set_stop_reason(value);
+    else if (key == "lever") {
+      v1::LeverStatus& lever = *(report.levers_size() > 0 ? report.mutable_levers(0) : report.add_levers());
+      lever.set_lever(value);
+      lever.set_step(report.step());
+      lever.set_text(absl::StrCat("what-", value, "-did-at-", report.step()));
+    } else if (key == "flush")
       report.set_flush(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));

@@ -29,9 +29,19 @@ int MicroBatches(const Job& job) {
   return std::max(1, training.micro_batch() > 0 ? training.global_batch() / training.micro_batch() : 1);
 }
 
-int MinWorkers(const Job& job) { return std::clamp(SpecOf(job).workers().min(), 1, MicroBatches(job)); }
+bool IsSmokeTest(const Job& job) {
+  if (!SpecOf(job).training().smoke_test()) return false;
+  const auto& levers = job.record.job().status().levers();
+  return std::none_of(levers.begin(), levers.end(), [](const auto& l) { return l.lever() == kSmokeTest; });
+}
+
+int MinWorkers(const Job& job) {
+  if (IsSmokeTest(job)) return 1;
+  return std::clamp(SpecOf(job).workers().min(), 1, MicroBatches(job));
+}
 
 int MaxWorkers(const Job& job) {
+  if (IsSmokeTest(job)) return 1;
   const int max = SpecOf(job).workers().max();
   return std::max(MinWorkers(job), max > 0 ? std::min(max, MicroBatches(job)) : MicroBatches(job));
 }

@@ -13,6 +13,7 @@
 
 namespace rekindle::core {
 
+inline constexpr char kSmokeTest[] = "smoke_test";  // Its lever's name; in the status once it has passed.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // One trainer process.
@@ -120,8 +121,10 @@ struct Turn {
 // Facts every part asks for.
 const v1::JobSpec& SpecOf(const Job& job);
 int MicroBatches(const Job& job);
+// Not yet two steps on its one first worker, and the spec wants those before any other is started.
+bool IsSmokeTest(const Job& job);
 int MinWorkers(const Job& job);
-int MaxWorkers(const Job& job);  // At most one a micro-batch.
+int MaxWorkers(const Job& job);  // At most one a micro-batch; one in the smoke test.
 bool IsOver(const Job& job);
 double PollSeconds(int wait_ms);  // How long a long poll may keep quiet, whatever was asked for.
 const v1::Member* FindMember(const Job& job, const std::string& trainer);

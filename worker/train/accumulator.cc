@@ -1,7 +1,9 @@
 #include "worker/train/accumulator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "kernels/accumulate.h"
@@ -21,6 +23,7 @@ GradientAccumulator::GradientAccumulator(const ParameterLayout* layout, Mode mod
 void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents) {
   exponents_.assign(exponents.begin(), exponents.end());
   held_.clear();
+  bad_parameter_ = -1;
   std::fill(written_.begin(), written_.end(), 0);
   std::fill(arrivals_.begin(), arrivals_.end(), 0);
   record_ = EmptyRecord(step, attempt, layout_->parameters.size());
@@ -33,6 +36,7 @@ void GradientAccumulator::Add(int parameter, std::span<const float> gradient) {
                             ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter], first,
                                                        sums_.fixed() + info.offset)
                             : kernels::AccumulateFloat(gradient.data(), info.size, first, sums_.values() + info.offset);
+  if (!std::isfinite(maximum)) bad_parameter_ = bad_parameter_ < 0 ? parameter : std::min(bad_parameter_, parameter);
   record_.maxima[parameter] = std::max(record_.maxima[parameter], maximum);
   written_[parameter] = 1;
   ++arrivals_[parameter];
@@ -52,6 +56,7 @@ absl::Status GradientAccumulator::MicroBatchDone(int index, const LossSum& loss)
   std::fill(arrivals_.begin(), arrivals_.end(), 0);
   held_.push_back(index);
   AddLoss(index, loss, micro_batches_, &record_);
+  if (bad_parameter_ >= 0) AddNotFinite(index, std::exchange(bad_parameter_, -1), &record_);
   return absl::OkStatus();
 }
 

@@ -64,6 +64,7 @@ class GradientAccumulator {
   std::vector<int> held_;
   std::vector<uint8_t> written_;  // By parameter: has a sum in this step.
   std::vector<int> arrivals_;     // By parameter: calls of Add in this micro-batch.
+  int bad_parameter_ = -1;        // The first of this micro-batch that was not finite; -1: none.
   StepRecord record_;
 };
 

@@ -207,7 +207,9 @@ TEST(AccumulatorTest, NanAndInfinityReachTheRecordFromAnyMicroBatch) {
         if (m == 1) gradient[105] = bad;
         AddMicroBatch(layout, gradient, m, &accumulator);
       }
-      EXPECT_EQ(accumulator.record().NotFiniteParameters(), std::vector<int>{1});
+      EXPECT_TRUE(accumulator.record().NotFinite());
+      EXPECT_EQ(accumulator.record().bad_micro_batch, 1);
+      EXPECT_EQ(accumulator.record().bad_parameter, 1);
     }
   }
 }

@@ -4,6 +4,7 @@
 #define REKINDLE_WORKER_TRAIN_CONTROL_PLANE_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,16 @@ struct StepLoss {
   double value = 0;
 };
 
+// What a lever did last, and what it saved so far.
+struct LeverNote {
+  std::string lever;
+  int64_t step = 0;
+  std::string text;
+  double steps_saved = 0;
+  double seconds_saved = 0;
+  double bytes_saved = 0;
+};
+
 // All there is to say. See TrainerReport for the meaning of each field.
 struct Report {
   Phase phase = Phase::kStarting;
@@ -88,9 +99,12 @@ struct Report {
   int64_t completed_step = 0;
   double loss = 0;
   double tokens_per_second = 0;
+  double learning_rate = 0;
+  std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;
   std::string state_digest;
+  std::string stop_reason;  // Finished before the last step: why.
   std::string error;
   bool error_is_jobs_fault = false;
 };

@@ -140,10 +140,21 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_completed_step(static_cast<int32_t>(report.completed_step));
   message->set_loss(report.loss);
   message->set_tokens_per_second(report.tokens_per_second);
+  message->set_learning_rate(report.learning_rate);
+  for (const auto& [name, note] : report.levers) {
+    v1::LeverStatus* out = message->add_levers();
+    out->set_lever(name);
+    out->set_step(static_cast<int32_t>(note.step));
+    out->set_text(note.text);
+    out->set_steps_saved(note.steps_saved);
+    out->set_seconds_saved(note.seconds_saved);
+    out->set_bytes_saved(note.bytes_saved);
+  }
   message->mutable_validation()->set_step(static_cast<int32_t>(report.validation.step));
   message->mutable_validation()->set_value(report.validation.value);
   message->set_unigram_bits_per_byte(report.unigram_bits_per_byte);
   message->set_state_digest(report.state_digest);
+  message->set_stop_reason(report.stop_reason);
   message->set_error(report.error);
   message->set_error_is_jobs_fault(report.error_is_jobs_fault);
 }

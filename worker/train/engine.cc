@@ -6,6 +6,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "worker/train/exact_scale.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
 #include "worker/train/state_transfer.h"
@@ -23,7 +24,8 @@ Engine::Engine(EngineOptions options, EngineParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       reporter_(parts_.control),
-      state_(TrainState::Zero(parts_.model.layout())),
+      moments_(FindOptimizer(options_.spec.optimizer.kind)->moments),
+      state_(TrainState::Zero(parts_.model.layout(), moments_)),
       steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
@@ -141,12 +143,14 @@ absl::Status Engine::StepsOf(Generation& generation) {
   }
   if (!status.ok()) return status;
   JoinSchedule(generation);
+  stop_reason_.clear();
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
     bool yielded = false;
     if (status = OneStep(generation, &yielded); !status.ok()) return status;
     if (yielded) return absl::OkStatus();
+    if (!stop_reason_.empty()) break;
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
   return Finish(generation);
@@ -188,7 +192,7 @@ absl::Status Engine::TakeState(Generation& generation) {
 }
 
 absl::Status Engine::StartAfresh() {
-  TrainState fresh = TrainState::Zero(parts_.model.layout());
+  TrainState fresh = TrainState::Zero(parts_.model.layout(), moments_);
   parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
   const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
   if (!loaded.ok()) return loaded;
@@ -245,15 +249,10 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
 }
 
 absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outcome) {
-  const ParameterLayout& layout = parts_.model.layout();
   StateScalars& scalars = state_.scalars;
-  const int micro_batches = options_.spec.micro_batches();
-  if (outcome.record.NotFinite()) {
-    const std::vector<int> bad = outcome.record.NotFiniteParameters();
-    const std::string where = bad.empty() ? "the loss" : "the gradient of " + layout.parameters[bad[0]].name;
-    return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) + ": " + where +
-                                      " is not finite; lower optimizer.learning_rate or set training.clip_norm");
-  }
+  LeverState levers = scalars.levers;  // Theirs counts only if the step does.
+  const auto verdict = Judge(outcome, &levers);
+  if (!verdict.ok() || *verdict == Verdict::kStop) return verdict.status();
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
     schedule_.Stalled(stalled);
@@ -261,20 +260,15 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
   const double start = common::SteadySeconds();
-  if (options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty()) {
-    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, micro_batches);
+  if (*verdict == Verdict::kRedo) {
+    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, options_.spec.micro_batches());
     ++scalars.attempt;
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
-  const double learning_rate =
-      LearningRate(options_.spec.optimizer, options_.spec.schedule, scalars.step, options_.spec.steps);
-  const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
-                                     learning_rate, options_.spec.clip_norm, &state_);
-  if (!result.found_inf) {
-    if (options_.spec.exact) {
-      scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
-    }
+  const bool found_inf = *verdict == Verdict::kApply && !ApplyUpdate(outcome, levers);
+  if (!found_inf) {
+    scalars.levers = std::move(levers);
     ++scalars.step;
     scalars.attempt = 0;
     scalars.cursor += options_.spec.global_batch;
@@ -282,11 +276,24 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const bool goes_on = !outcome.yield;
   reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
   parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
-  if (result.found_inf) {
+  if (found_inf) {
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
                                       ": the gradient's norm is not finite; lower optimizer.learning_rate");
   }
   return absl::OkStatus();
+}
+
+bool Engine::ApplyUpdate(const StepOutcome& outcome, const LeverState& levers) {
+  const TrainSpec& spec = options_.spec;
+  StateScalars& scalars = state_.scalars;
+  learning_rate_ = LearningRate(spec.optimizer, spec.schedule, scalars.step, spec.steps, levers);
+  const UpdateResult result = Update(parts_.model.layout(), outcome.gradient, outcome.record.tokens, spec.optimizer,
+                                     learning_rate_, spec.clip_norm, &state_);
+  if (result.found_inf) return false;
+  if (spec.exact) {
+    scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, spec.micro_batches());
+  }
+  return true;
 }
 
 absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
@@ -313,6 +320,7 @@ absl::Status Engine::Finish(Generation& generation) {
   reporter_.Update(
       [&](Report& r) {
         r.state_digest = digest;
+        r.stop_reason = stop_reason_;
         r.completed_step = state_.scalars.step;
       },
       false);

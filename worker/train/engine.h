@@ -114,6 +114,13 @@ class Engine {
   double FinalSeconds() const;
   absl::Status AwaitAll(Generation& generation);
 
+  bool ApplyUpdate(const StepOutcome& outcome, const LeverState& levers);  // False: not finite, nothing written.
+
+  enum class Verdict { kApply, kRedo, kSkip, kStop };  // Of a step that is reduced and not yet applied.
+  absl::StatusOr<Verdict> Judge(const StepOutcome& outcome, LeverState* levers);
+  absl::StatusOr<Verdict> Diverged(const std::string& why, LeverState* levers);
+  std::string DescribeNotFinite(const StepRecord& record) const;
+  void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
@@ -125,6 +132,7 @@ class Engine {
   const EngineOptions options_;
   EngineParts parts_;
   Reporter reporter_;
+  const int moments_;  // That the optimizer keeps.
   TrainState state_;
   bool has_state_ = false;
   StepTimes times_;
@@ -133,6 +141,8 @@ class Engine {
   CheckpointSchedule schedule_;
   int checkpoints_failed_ = 0;                    // As far as the schedule knows.
   std::optional<double> loss_, validation_loss_;  // Newest known to this rank.
+  std::string stop_reason_;                       // A lever ended the job at this step; empty: none did.
+  double learning_rate_ = 0;                      // Of the newest step.
   int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
   int generation_ = 0;                            // The newest this engine has been in.

@@ -102,6 +102,7 @@ void Engine::TellStep(const StepOutcome& outcome, double seconds) {
       [&](Report& r) {
         r.completed_step = step - 1;  // The exchange showed that everyone had applied the step before.
         r.loss = loss;
+        r.learning_rate = learning_rate_;
         r.micro_batch_seconds = times_.micro_batch_seconds();
         r.step_seconds = times_.step_seconds();
         r.step_seconds_p99 = times_.step_seconds_p99();

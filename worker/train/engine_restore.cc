@@ -42,7 +42,7 @@ void Engine::FindRestorable(const checkpoint::Newest& newest) {
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
   // Into spare memory, but where there is nothing to lose: pages that are there already cost nothing.
-  TrainState target = has_state_ ? TrainState::Zero(parts_.model.layout()) : std::move(state_);
+  TrainState target = has_state_ ? TrainState::Zero(parts_.model.layout(), moments_) : std::move(state_);
   const auto restored = parts_.checkpoints->Restore(
       membership.generation, membership.checkpoint,
       {target.weights.data(), target.first_moment.data(), target.second_moment.data(), target.weights.size()});
@@ -52,6 +52,7 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (status.ok() && restored->manifest.spec_digest != options_.spec_digest) {
     status = absl::FailedPreconditionError("checkpoint " + membership.checkpoint + " was made by another job spec");
   }
+  if (status.ok()) target.DropUnused();
   const bool applies = status.ok() && reporter_.BeginApply();
   if (applies || !has_state_) state_ = std::move(target);  // What is not applied is no state, and never taken for one.
   if (!status.ok()) {

@@ -25,7 +25,7 @@ TrainSpec SmallSpec(int steps = 40) {
   spec.clip_norm = 1;
   spec.evaluate_every = 10;
   spec.optimizer.learning_rate = 0.05;
-  spec.schedule = {ScheduleSpec::Kind::kCosine, 5, 0.1};
+  spec.schedule = {"cosine", 5, 0.1};
   return spec;
 }
 
@@ -57,6 +57,7 @@ class EngineTest : public testing::Test {
         before_backward_(index, step);
       };
     }
+    options.poison = poison_;
     trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
     return *trainers_.back();
   }
@@ -70,7 +71,9 @@ class EngineTest : public testing::Test {
   }
   std::string UndisturbedDigest() {
     LocalCoordinator alone(spec_, 1);
-    LocalTrainer only(alone, spec_, "alone", 1);
+    LocalTrainerOptions options;
+    options.poison = poison_;
+    LocalTrainer only(alone, spec_, "alone", 1, options);
     EXPECT_TRUE(alone.Await(Ended)) << alone.Status().DebugString();
     return alone.Status().state_digest();
   }
@@ -83,6 +86,7 @@ class EngineTest : public testing::Test {
 
   TrainSpec spec_;
   BeforeBackward before_backward_;
+  std::function<BigramModel::Poison(int64_t step, int index)> poison_;
   int min_workers_ = 1;
   int incarnations_ = 0;
   std::optional<LocalCoordinator> coordinator_;
@@ -105,6 +109,118 @@ TEST_F(EngineTest, TheNumberOfWorkersDoesNotChangeTheResult) {
     trainers_.clear();
     coordinator_.reset();
   }
+}
+
+// The rate follows evaluations, so a trainer that lost what the schedule remembers would end with other weights.
+TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
+  TrainSpec spec = SmallSpec(600);
+  spec.evaluate_every = 2;
+  spec.schedule = {.kind = "plateau", .warmup_steps = 5, .factor = 0.5, .patience = 0, .min_delta = 0.05};
+  Start(spec, 2);
+  AwaitStep(20);
+  trainers_[0]->Kill();
+  Add("n9");
+  AwaitStep(35);
+  trainers_[1]->Kill();
+  ExpectUndisturbedResult();
+  const v1::JobStatus status = coordinator_->Status();
+  ASSERT_EQ(status.levers_size(), 1);
+  EXPECT_EQ(status.levers(0).lever(), "plateau");
+  EXPECT_LT(status.learning_rate(), spec.optimizer.learning_rate);
+}
+
+TEST_F(EngineTest, EveryOptimizerSurvivesLosses) {
+  for (const OptimizerSpec& optimizer : {OptimizerSpec{.kind = "sgd", .learning_rate = 0.5, .momentum = 0.9},
+                                         OptimizerSpec{.kind = "lion", .learning_rate = 0.01},
+                                         OptimizerSpec{.kind = "muon", .learning_rate = 0.05, .momentum = 0.95}}) {
+    TrainSpec spec = SmallSpec(600);
+    spec.optimizer = optimizer;
+    Start(spec, 2);
+    AwaitStep(15);
+    Add("n9");
+    AwaitStep(30);
+    trainers_[0]->Kill();
+    ExpectUndisturbedResult();
+    EXPECT_LT(coordinator_->Status().loss(), 2.7);  // log(16) = 2.77 at the start.
+    trainers_.clear();
+    coordinator_.reset();
+  }
+}
+
+TEST_F(EngineTest, StopsEarlyAtTheSameStepWhateverHappens) {
+  TrainSpec spec = SmallSpec(100'000);
+  spec.evaluate_every = 50;
+  spec.early_stop = {.patience = 3, .min_delta = 0.002};
+  Start(spec, 3);
+  AwaitStep(60);
+  trainers_[1]->Kill();
+  AwaitStep(120);
+  Add("n9");
+  ExpectUndisturbedResult();
+  const v1::JobStatus status = coordinator_->Status();
+  EXPECT_GT(status.step(), 100);
+  EXPECT_EQ(status.step() % 50, 0);
+  EXPECT_LT(status.step(), 100'000);
+  EXPECT_NE(status.reason().find("stopped early at step " + std::to_string(status.step()) + " of 100000"),
+            std::string::npos)
+      << status.reason();
+  ASSERT_EQ(status.levers_size(), 1);
+  EXPECT_EQ(status.levers(0).lever(), "early_stop");
+  EXPECT_EQ(status.levers(0).steps_saved(), 100'000 - status.step());
+  EXPECT_GT(status.levers(0).seconds_saved(), 0);
+}
+
+TEST_F(EngineTest, WhatIsNotFiniteIsNamedByStepMicroBatchAndTensor) {
+  for (const auto& [poison, what] :
+       {std::pair{BigramModel::Poison::kGradient, "step 31, micro-batch 4: the gradient of bias is not finite"},
+        {BigramModel::Poison::kLoss, "step 31, micro-batch 4: the loss is not finite"}}) {
+    poison_ = [poison](int64_t step, int index) {
+      return step == 30 && index == 4 ? poison : BigramModel::Poison::kNone;
+    };
+    Start(SmallSpec(100), 2);
+    const v1::JobStatus status = AwaitEnd();
+    EXPECT_EQ(status.state(), v1::FAILED);
+    EXPECT_NE(status.reason().find(what), std::string::npos) << status.reason();
+    trainers_.clear();
+    coordinator_.reset();
+  }
+}
+
+TEST_F(EngineTest, BadBatchesAreSkippedAlikeOnAnyNumberOfWorkers) {
+  poison_ = [](int64_t step, int index) {
+    return step == 30 && index == 4    ? BigramModel::Poison::kGradient
+           : step == 45 && index == 0  ? BigramModel::Poison::kLoss
+           : step == 300 && index == 2 ? BigramModel::Poison::kSpike
+                                       : BigramModel::Poison::kNone;
+  };
+  TrainSpec spec = SmallSpec(600);
+  spec.on_divergence = TrainSpec::OnDivergence::kSkip;
+  spec.max_skipped = 3;
+  Start(spec, 3);
+  AwaitStep(40);
+  trainers_[1]->Kill();
+  ExpectUndisturbedResult();
+  EXPECT_EQ(coordinator_->Status().step(), 600);
+  std::string told;
+  const v1::JobStatus status = coordinator_->Status();
+  for (const v1::LeverStatus& lever : status.levers()) told += lever.text() + "\n";
+  EXPECT_NE(told.find("skips the batch, 3 of 3"), std::string::npos) << told;
+}
+
+TEST_F(EngineTest, MoreBadBatchesThanMayBeSkippedEndTheJob) {
+  poison_ = [](int64_t step, int) {
+    return step == 20 || step == 25 ? BigramModel::Poison::kGradient : BigramModel::Poison::kNone;
+  };
+  TrainSpec spec = SmallSpec(100);
+  spec.on_divergence = TrainSpec::OnDivergence::kSkip;
+  spec.max_skipped = 1;
+  Start(spec, 2);
+  const v1::JobStatus status = AwaitEnd();
+  EXPECT_EQ(status.state(), v1::FAILED);
+  EXPECT_NE(status.reason().find("step 26, micro-batch 0: the gradient of bias is not finite; training.max_skipped 1 "
+                                 "batches have been skipped already"),
+            std::string::npos)
+      << status.reason();
 }
 
 TEST_F(EngineTest, FloatModeRunsToo) {

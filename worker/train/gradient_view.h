@@ -6,14 +6,16 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 #include <span>
 
 namespace rekindle::train {
 
-// Exactly one of the two is set; it points to ParameterLayout::total elements.
+// Exactly one of `fixed` and `values` is set; it points to ParameterLayout::total elements.
 struct GradientView {
   const int64_t* fixed = nullptr;  // With an exponent a parameter: g = fixed * 2^-exponent.
   const float* values = nullptr;
+  std::optional<double> squares;  // Its GradientSumOfSquares, where it is known already.
 };
 
 // Uninitialised, 64-byte aligned memory for one. Movable.
@@ -30,7 +32,7 @@ class GradientBuffer {
   float* values() { return exact_ ? nullptr : static_cast<float*>(data_.get()); }
   // The element's address, for collectives.
   void* At(int64_t element) { return static_cast<char*>(data_.get()) + element * (exact_ ? 8 : 4); }
-  GradientView view() { return {.fixed = fixed(), .values = values()}; }
+  GradientView view() { return {.fixed = fixed(), .values = values(), .squares = std::nullopt}; }
 
  private:
   struct Free {

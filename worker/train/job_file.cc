@@ -8,6 +8,8 @@
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
+#include "worker/train/levers/optimizer_kind.h"
+#include "worker/train/levers/schedule.h"
 
 namespace rekindle::train {
 namespace {
@@ -33,6 +35,18 @@ absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& c
   return out;
 }
 
+ScheduleSpec ToScheduleSpec(const v1::JobSpec::Schedule& schedule) {
+  return {.kind = schedule.kind(),
+          .warmup_steps = schedule.warmup_steps(),
+          .final_ratio = schedule.final_ratio(),
+          .decay_steps = schedule.decay_steps(),
+          .cycle_steps = schedule.cycle_steps(),
+          .cycle_growth = schedule.cycle_growth(),
+          .factor = schedule.factor(),
+          .patience = schedule.patience(),
+          .min_delta = schedule.min_delta()};
+}
+
 absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
   if (!checkpoint.ok()) return checkpoint.status();
@@ -48,12 +62,28 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();
   out.checkpoint = *checkpoint;
   const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
-  out.optimizer = {optimizer.learning_rate(), optimizer.beta1(), optimizer.beta2(), optimizer.epsilon(),
-                   optimizer.weight_decay()};
-  out.schedule.kind = spec.schedule().kind() == "cosine" ? ScheduleSpec::Kind::kCosine : ScheduleSpec::Kind::kConstant;
-  out.schedule.warmup_steps = spec.schedule().warmup_steps();
-  out.schedule.final_ratio = spec.schedule().final_ratio();
+  out.optimizer = {.kind = optimizer.kind(),
+                   .learning_rate = optimizer.learning_rate(),
+                   .beta1 = optimizer.beta1(),
+                   .beta2 = optimizer.beta2(),
+                   .epsilon = optimizer.epsilon(),
+                   .weight_decay = optimizer.weight_decay(),
+                   .momentum = optimizer.momentum()};
+  out.schedule = ToScheduleSpec(spec.schedule());
+  if (spec.has_early_stop()) out.early_stop = {spec.early_stop().patience(), spec.early_stop().min_delta()};
+  if (spec.training().on_divergence() == "fail") out.on_divergence = TrainSpec::OnDivergence::kFail;
+  if (spec.training().on_divergence() == "skip") out.on_divergence = TrainSpec::OnDivergence::kSkip;
+  out.max_skipped = spec.training().max_skipped();
   return out;
+}
+
+absl::Status CheckKnown(const TrainSpec& spec) {
+  const bool optimizer = FindOptimizer(spec.optimizer.kind) != nullptr;
+  if (optimizer && FindSchedule(spec.schedule.kind) != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "this trainer does not know " +
+      (optimizer ? "schedule '" + spec.schedule.kind : "optimizer '" + spec.optimizer.kind) +
+      "'; install the same release on every node");
 }
 
 // Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
@@ -92,6 +122,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   auto train = ToTrainSpec(spec);
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);
+  if (auto known = CheckKnown(job.spec); !known.ok()) return known;
   job.spec_digest = *std::move(digest);
   job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
                spec.model().width(), spec.model().context(), spec.model().dropout()};

@@ -1,4 +1,5 @@
-// One optimizer step over the whole flat state, from the reduced gradient: mean, clipping by global norm, AdamW.
+// One optimizer step over the whole flat state, from the reduced gradient: mean, clipping by global norm, and
+// the update of the job's kind (levers/optimizer_kind.h).
 // The same bits whatever the ranks, threads or instruction set. Pure but for the state it writes.
 #ifndef REKINDLE_WORKER_TRAIN_OPTIMIZER_H_
 #define REKINDLE_WORKER_TRAIN_OPTIMIZER_H_

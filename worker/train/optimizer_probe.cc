@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "worker/train/accumulator.h"
+#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
 #include "worker/train/state.h"
@@ -11,6 +12,7 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kElements = 5000;  // No multiple of any vector's width.
+constexpr int kRows = 50;
 constexpr int kSteps = 4;
 
 // Values of many magnitudes and both signs, from integer arithmetic alone.
@@ -24,27 +26,33 @@ void FillGradient(int step, std::vector<float>* gradient) {
   }
 }
 
-}  // namespace
-
-std::string OptimizerProbe() {
+std::string ProbeOf(const OptimizerSpec& optimizer) {
   ParameterLayout layout;
-  layout.parameters = {{.name = "probe", .shape = {kElements}, .offset = 0, .size = kElements, .decay = true}};
+  layout.parameters = {
+      {.name = "probe", .shape = {kRows, kElements / kRows}, .offset = 0, .size = kElements, .decay = true}};
   layout.total = kElements;
   TrainState state = TrainState::Zero(layout);
   const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
   GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
-  const OptimizerSpec optimizer;
-  const ScheduleSpec schedule{ScheduleSpec::Kind::kCosine, 2, 0.1};
+  const ScheduleSpec schedule{"cosine", 2, 0.1};
   std::vector<float> gradient(kElements);
   for (int step = 0; step < kSteps; ++step) {
     FillGradient(step, &gradient);
     accumulator.Begin(step, 0, state.scalars.exponents);
     accumulator.Add(0, gradient);
     const auto* sums = static_cast<const int64_t*>(accumulator.Data(buckets[0]));
-    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps), 1.0, &state);
+    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps, {}), 1.0, &state);
     ++state.scalars.step;
   }
   return StateDigest(state);
+}
+
+}  // namespace
+
+std::string OptimizerProbe() {
+  std::string digests;
+  for (const OptimizerKind* kind : Optimizers()) digests += ProbeOf({.kind = kind->name, .momentum = 0.9});
+  return digests;
 }
 
 }  // namespace rekindle::train

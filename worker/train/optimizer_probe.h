@@ -7,8 +7,8 @@
 
 namespace rekindle::train {
 
-// Digest of the state after a few exact updates with warm-up, cosine, clipping and decay on fixed gradients. Below 5
-// ms.
+// Digests, one an optimizer, of the state after a few exact updates with warm-up, cosine, clipping and decay on fixed
+// gradients. Below 5 ms.
 std::string OptimizerProbe();
 
 }  // namespace rekindle::train

@@ -139,6 +139,11 @@ TEST(GradientNormTest, BlocksAreSummedInOrder) {
     total += block;
   }
   EXPECT_EQ(GradientSumOfSquares(layout, {.values = gradient.data()}, {}), total);
+  SquaresGatherer gatherer(layout);  // Bucket by bucket, from the last parameter on, as they are reduced.
+  for (const GradientBucket& bucket : CutIntoBuckets(layout, 100)) {
+    gatherer.Add({.values = gradient.data()}, {}, bucket);
+  }
+  EXPECT_EQ(gatherer.Total(), total);
 }
 
 }  // namespace

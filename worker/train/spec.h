@@ -4,25 +4,39 @@
 #define REKINDLE_WORKER_TRAIN_SPEC_H_
 
 #include <cstdint>
+#include <string>
 
 #include "checkpoint/planes.h"
 
 namespace rekindle::train {
 
-// AdamW.
+// Which kinds use a field, and its default there: levers/optimizer_*.cc.
 struct OptimizerSpec {
+  std::string kind = "adamw";   // Of Optimizers().
   double learning_rate = 1e-3;  // The highest of the schedule; > 0.
   double beta1 = 0.9;           // [0, 1)
   double beta2 = 0.95;          // [0, 1)
   double epsilon = 1e-8;        // > 0
   double weight_decay = 0.1;    // >= 0; on parameters with ParameterInfo::decay.
+  double momentum = 0;          // [0, 1)
 };
 
+// What each field means, and which kinds use it: levers/schedule_*.cc.
 struct ScheduleSpec {
-  enum class Kind { kConstant, kCosine };
-  Kind kind = Kind::kConstant;
-  int warmup_steps = 0;    // >= 0; linear from learning_rate / warmup_steps.
-  double final_ratio = 0;  // [0, 1]; cosine: learning rate of the last step as a share of the highest.
+  std::string kind = "constant";  // Of Schedules().
+  int warmup_steps = 0;           // >= 0; linear from learning_rate / warmup_steps.
+  double final_ratio = 0;         // [0, 1]; the lowest learning rate as a share of the highest.
+  int decay_steps = 1;            // >= 1
+  int cycle_steps = 1;            // >= 1
+  int cycle_growth = 1;           // >= 1
+  double factor = 0;              // [0, 1)
+  int patience = 0;               // >= 0; evaluations.
+  double min_delta = 0;           // [0, 1); of the best loss.
+};
+
+struct EarlyStopSpec {
+  int patience = 0;      // >= 1 evaluations; 0: never stops early.
+  double min_delta = 0;  // >= 0; nats a token.
 };
 
 struct CheckpointSpec {
@@ -47,6 +61,10 @@ struct TrainSpec {
   int evaluate_micro_batches = 0;
   OptimizerSpec optimizer;
   ScheduleSpec schedule;
+  EarlyStopSpec early_stop;
+  enum class OnDivergence { kWarn, kFail, kSkip };
+  OnDivergence on_divergence = OnDivergence::kWarn;
+  int max_skipped = 10;  // >= 1; with kSkip.
   CheckpointSpec checkpoint;
 
   // M: micro-batches of a step. At most kMaxMicroBatches.

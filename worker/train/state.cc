@@ -1,5 +1,9 @@
 #include "worker/train/state.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -13,7 +17,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr uint32_t kMagic = 0x31435352;  // "RSC1"
+constexpr uint32_t kMagic = 0x32435352;  // "RSC2"
 constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
 
@@ -29,7 +33,35 @@ absl::Status Check(const StateScalars& scalars) {
           absl::StrCat("state scalars: exponent ", exponent, " is outside [", kMinExponent, ", ", kMaxExponent, "]"));
     }
   }
+  if (scalars.levers.size() > kMaxLeverValues) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("state scalars: ", scalars.levers.size(), " values of levers, at most ", kMaxLeverValues));
+  }
+  for (const auto& [name, value] : scalars.levers) {
+    if (name.empty() || name.size() > kMaxLeverName || !std::isfinite(value)) {
+      return absl::InvalidArgumentError("state scalars: a lever's value is not finite, or its name no name");
+    }
+  }
   return absl::OkStatus();
+}
+
+bool GetName(RecordReader& in, std::string* name) {
+  uint32_t size = 0;
+  if (!in.Get(&size) || size > kMaxLeverName) return false;
+  name->resize(size);
+  return std::all_of(name->begin(), name->end(), [&](char& c) { return in.Get(&c); });
+}
+
+bool GetLevers(RecordReader& in, LeverState* levers) {
+  uint32_t count = 0;
+  if (!in.Get(&count) || count > kMaxLeverValues) return false;
+  for (uint32_t i = 0; i < count; ++i) {
+    std::string name;
+    double value = 0;
+    if (!GetName(in, &name) || !in.Get(&value)) return false;
+    (*levers)[name] = value;
+  }
+  return levers->size() == count;
 }
 
 }  // namespace
@@ -42,15 +74,37 @@ FloatBuffer::FloatBuffer(int64_t size) : size_(size) {
   data_.reset(memory);
 }
 
-void FloatBuffer::Free::operator()(float* p) const { std::free(p); }
+FloatBuffer FloatBuffer::Unused(int64_t size) {
+  const size_t bytes = static_cast<size_t>(size) * sizeof(float) + 64;
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  FloatBuffer buffer;
+  buffer.data_ = {static_cast<float*>(memory), Free{bytes}};
+  buffer.size_ = size;
+  return buffer;
+}
 
-TrainState TrainState::Zero(const ParameterLayout& layout) {
+void FloatBuffer::Free::operator()(float* p) const {
+  if (mapped > 0) {
+    munmap(p, mapped);
+  } else {
+    std::free(p);
+  }
+}
+
+TrainState TrainState::Zero(const ParameterLayout& layout, int moments) {
   TrainState state;
   state.weights = FloatBuffer(layout.total);
-  state.first_moment = FloatBuffer(layout.total);
-  state.second_moment = FloatBuffer(layout.total);
+  state.first_moment = moments >= 1 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.second_moment = moments >= 2 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.moments = moments;
   state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
   return state;
+}
+
+void TrainState::DropUnused() {
+  if (moments < 1) first_moment = FloatBuffer::Unused(weights.size());
+  if (moments < 2) second_moment = FloatBuffer::Unused(weights.size());
 }
 
 std::string StateDigest(const TrainState& state) {
@@ -70,6 +124,12 @@ std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
   out.Put(scalars.cursor);
   out.Put(static_cast<uint32_t>(scalars.exponents.size()));
   for (int32_t exponent : scalars.exponents) out.Put(exponent);
+  out.Put(static_cast<uint32_t>(scalars.levers.size()));
+  for (const auto& [name, value] : scalars.levers) {
+    out.Put(static_cast<uint32_t>(name.size()));
+    for (char c : name) out.Put(c);
+    out.Put(value);
+  }
   return out.Take();
 }
 
@@ -78,22 +138,26 @@ absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars
   uint32_t magic = 0, count = 0;
   StateScalars out;
   if (!in.Get(&magic) || !in.Get(&out.step) || !in.Get(&out.attempt) || !in.Get(&out.cursor) || !in.Get(&count) ||
-      magic != kMagic || count > kMaxParameters || in.left() != count * sizeof(int32_t)) {
+      magic != kMagic || count > kMaxParameters || in.left() < count * sizeof(int32_t)) {
     return absl::InvalidArgumentError(absl::StrCat("state scalars: ", bytes.size(), " bytes are no valid record"));
   }
   out.exponents.resize(count);
   for (int32_t& exponent : out.exponents) in.Get(&exponent);
+  if (!GetLevers(in, &out.levers) || in.left() != 0) {
+    return absl::InvalidArgumentError("state scalars: the values of the levers are no valid record");
+  }
   if (absl::Status status = Check(out); !status.ok()) return status;
   *scalars = std::move(out);
   return absl::OkStatus();
 }
 
 std::string ScalarsToJson(const StateScalars& scalars) {
-  return nlohmann::ordered_json{{"step", scalars.step},
-                                {"attempt", scalars.attempt},
-                                {"cursor", scalars.cursor},
-                                {"exponents", scalars.exponents}}
-      .dump();
+  nlohmann::ordered_json json{{"step", scalars.step},
+                              {"attempt", scalars.attempt},
+                              {"cursor", scalars.cursor},
+                              {"exponents", scalars.exponents}};
+  if (!scalars.levers.empty()) json["levers"] = scalars.levers;
+  return json.dump();
 }
 
 absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
@@ -120,6 +184,12 @@ absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
                                                      kMinExponent, ", ", kMaxExponent, "]"));
     }
     out.exponents.push_back(static_cast<int32_t>(value));
+  }
+  if (const auto levers = parsed.find("levers"); levers != parsed.end()) {
+    if (!levers->is_object()) return absl::InvalidArgumentError("state scalars: 'levers' is no object");
+    for (const auto& [name, value] : levers->items()) {
+      out.levers[name] = value.is_number() ? value.get<double>() : std::nan("");
+    }
   }
   if (absl::Status status = Check(out); !status.ok()) return status;
   *scalars = std::move(out);

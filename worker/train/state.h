@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/train/levers/lever_state.h"
 #include "worker/train/model.h"
 
 namespace rekindle::train {
@@ -18,6 +19,8 @@ class FloatBuffer {
  public:
   FloatBuffer() = default;
   explicit FloatBuffer(int64_t size);
+  // Of zeros that take no memory until they are written.
+  static FloatBuffer Unused(int64_t size);
   float* data() { return data_.get(); }
   const float* data() const { return data_.get(); }
   int64_t size() const { return size_; }
@@ -26,9 +29,10 @@ class FloatBuffer {
 
  private:
   struct Free {
+    size_t mapped;  // Bytes to unmap; 0: from the heap.
     void operator()(float* p) const;
   };
-  std::unique_ptr<float[], Free> data_;
+  std::unique_ptr<float[], Free> data_{nullptr, Free{0}};
   int64_t size_ = 0;
 };
 
@@ -38,20 +42,25 @@ struct StateScalars {
   int64_t attempt = 0;             // Redone attempts of the running step.
   int64_t cursor = 0;              // Samples consumed: global_batch * step.
   std::vector<int32_t> exponents;  // Exact mode: power-of-two scale of each parameter's gradient for the next step.
+  LeverState levers;
 };
 
 struct TrainState {
   FloatBuffer weights;
   FloatBuffer first_moment;
   FloatBuffer second_moment;
+  int moments = 2;  // That the optimizer keeps (OptimizerKind::moments).
   StateScalars scalars;
 
-  // Zeros; exponents are those of step 0 (kInitialExponent).
-  static TrainState Zero(const ParameterLayout& layout);
+  // Zeros; exponents are those of step 0 (kInitialExponent). Moments that the optimizer does not keep take no memory
+  // and must stay zeros.
+  static TrainState Zero(const ParameterLayout& layout, int moments = 2);
+  // Gives back what zeros have been written into moments that are not kept.
+  void DropUnused();
 };
 
 // XXH3-128, hex, over weights, first moment, second moment (raw little-endian floats in layout order), then
-// the cursor as int64: equal digests mean bit-equal state. (Exponents are derived from the same history.)
+// the cursor as int64: equal digests mean bit-equal state. (Exponents and levers are derived from the same history.)
 std::string StateDigest(const TrainState& state);
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <set>
 
@@ -64,6 +65,16 @@ TEST(StateDigestTest, KnownValue) {
   EXPECT_EQ(StateDigest(state), "3224366fe69f56a66a16f8b220710199");
 }
 
+TEST(StateTest, MomentsThatAreNotKeptAreZerosWithoutMemory) {
+  const ParameterLayout layout = testing::MakeLayout({70000});
+  TrainState both = TrainState::Zero(layout), none = TrainState::Zero(layout, 0);
+  EXPECT_EQ(StateDigest(none), StateDigest(both));
+  none.second_moment.data()[5] = 1;
+  EXPECT_NE(StateDigest(none), StateDigest(both));
+  none.DropUnused();
+  EXPECT_EQ(StateDigest(none), StateDigest(both));
+}
+
 TEST(ScalarsTest, RoundTrip) {
   StateScalars back;
   const std::vector<uint8_t> bytes = EncodeScalars(SomeScalars());
@@ -74,6 +85,19 @@ TEST(ScalarsTest, RoundTrip) {
   EXPECT_TRUE(Same(back, SomeScalars()));
   EXPECT_EQ(ScalarsToJson({.step = 2, .cursor = 32, .exponents = {30}}),
             R"({"step":2,"attempt":0,"cursor":32,"exponents":[30]})");
+}
+
+TEST(ScalarsTest, LeversTravelToTheLastBit) {
+  StateScalars scalars = SomeScalars(), back;
+  scalars.levers = {{"plateau.best", 0.1 + 0.2}, {"plateau.share", 1.0 / 3}, {"x", -0.0}};
+  ASSERT_TRUE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+  EXPECT_EQ(back.levers, scalars.levers);
+  back = {};
+  ASSERT_TRUE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
+  EXPECT_EQ(back.levers, scalars.levers);
+  scalars.levers["x"] = std::nan("");
+  EXPECT_FALSE(DecodeScalars(EncodeScalars(scalars), &back).ok());
+  EXPECT_FALSE(ScalarsFromJson(ScalarsToJson(scalars), &back).ok());
 }
 
 TEST(ScalarsTest, RefusesEveryTruncationAndExtension) {
@@ -116,6 +140,9 @@ TEST(ScalarsTest, RefusesHostileJson) {
            R"({"step":1.5,"attempt":0,"cursor":1,"exponents":[]})",
            R"({"step":"1","attempt":0,"cursor":16,"exponents":[]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":{}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":[]})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"plateau.best":"1"}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"":1}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[4294967326]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":["30"]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[251]})",

@@ -7,6 +7,8 @@
 namespace rekindle::train {
 namespace {
 
+constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(uint32_t) + sizeof(double));
+
 size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
 
 // Waits for all of them, so that no buffer is in use afterwards; the first error.
@@ -16,34 +18,44 @@ absl::Status WaitAll(const std::vector<comm::Work>& works) {
   return first;
 }
 
-absl::Status SendTo(comm::Communicator& communicator, int peer, const TrainState& state) {
+// What of the state travels beside the scalars: moments that are not kept are zeros on every rank.
+std::vector<FloatBuffer*> Travelling(TrainState& state) {
+  std::vector<FloatBuffer*> buffers{&state.weights, &state.first_moment, &state.second_moment};
+  buffers.resize(static_cast<size_t>(1 + state.moments));
+  return buffers;
+}
+
+absl::Status SendTo(comm::Communicator& communicator, int peer, TrainState& state) {
   const std::vector<uint8_t> scalars = EncodeScalars(state.scalars);
   const uint64_t length = scalars.size();
-  return WaitAll({communicator.Send(&length, sizeof(length), peer),
-                  communicator.Send(scalars.data(), scalars.size(), peer),
-                  communicator.Send(state.weights.data(), Bytes(state.weights), peer),
-                  communicator.Send(state.first_moment.data(), Bytes(state.first_moment), peer),
-                  communicator.Send(state.second_moment.data(), Bytes(state.second_moment), peer)});
+  std::vector<comm::Work> works{communicator.Send(&length, sizeof(length), peer),
+                                communicator.Send(scalars.data(), scalars.size(), peer)};
+  for (const FloatBuffer* buffer : Travelling(state)) {
+    works.push_back(communicator.Send(buffer->data(), Bytes(*buffer), peer));
+  }
+  return WaitAll(works);
 }
 
 absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
                          const std::function<bool()>& may_swap, TrainState& state) {
-  TrainState spare = TrainState::Zero(layout);
-  const uint64_t expected = EncodeScalars(spare.scalars).size();
+  TrainState spare = TrainState::Zero(layout, state.moments);
+  // Those of levers come and go.
+  const uint64_t least = EncodeScalars(spare.scalars).size();
   uint64_t length = 0;
   if (absl::Status status = communicator.Recv(&length, sizeof(length), peer).Wait(); !status.ok()) return status;
-  if (length != expected) {
+  if (length < least || length > least + kMaxLeverBytes) {
     absl::Status status =
         absl::InternalError("state from rank " + std::to_string(peer) + " has scalars of " + std::to_string(length) +
-                            " bytes, this model's have " + std::to_string(expected));
+                            " bytes, this model's have " + std::to_string(least) + " and a little more");
     communicator.Abort(status);
     return status;
   }
   std::vector<uint8_t> scalars(length);
-  absl::Status status = WaitAll({communicator.Recv(scalars.data(), scalars.size(), peer),
-                                 communicator.Recv(spare.weights.data(), Bytes(spare.weights), peer),
-                                 communicator.Recv(spare.first_moment.data(), Bytes(spare.first_moment), peer),
-                                 communicator.Recv(spare.second_moment.data(), Bytes(spare.second_moment), peer)});
+  std::vector<comm::Work> works{communicator.Recv(scalars.data(), scalars.size(), peer)};
+  for (FloatBuffer* buffer : Travelling(spare)) {
+    works.push_back(communicator.Recv(buffer->data(), Bytes(*buffer), peer));
+  }
+  absl::Status status = WaitAll(works);
   if (status.ok()) status = DecodeScalars(scalars, &spare.scalars);
   if (status.ok()) status = CheckFits(spare.scalars, layout);
   if (!status.ok()) return status;

@@ -1,6 +1,7 @@
 #include "worker/train/step.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "common/clock.h"
@@ -13,6 +14,15 @@ constexpr int64_t kBucketElements = 256 * 1024;
 
 GradientAccumulator::Mode ModeOf(const TrainSpec& spec) {
   return spec.exact ? GradientAccumulator::Mode::kExact : GradientAccumulator::Mode::kFloat32;
+}
+
+// A micro-batch without a finite loss takes part with zeros, so that all ranks learn of it from the step's record.
+LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
+  for (size_t p = layout.parameters.size(); p-- > 0;) {
+    const std::vector<float> zeros(static_cast<size_t>(layout.parameters[p].size));
+    sink(static_cast<int>(p), zeros);
+  }
+  return {.sum = std::numeric_limits<double>::quiet_NaN(), .count = 1};
 }
 
 }  // namespace
@@ -28,7 +38,8 @@ StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec
       buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
       readiness_(&buckets_),
       accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
-      reduced_(spec.exact, model.layout().total) {}
+      reduced_(spec.exact, model.layout().total),
+      squares_(model.layout()) {}
 
 void StepRunner::Forget() {
   begun_ = false;
@@ -47,10 +58,10 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   if (absl::Status status = Compute(scalars, assigned, communicator); !status.ok()) return status;
   const double start = common::SteadySeconds();
   absl::Status status = Gather(scalars, extras, communicator, outcome);
-  for (const comm::Work& work : works_) status.Update(work.Wait());
   metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
+  outcome->gradient.squares = squares_.Total();
   if (EvaluationDue(scalars.step)) status = CheckWhole(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
@@ -92,8 +103,14 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
     accumulator_.Add(parameter, gradient);
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
   };
-  const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
-  if (!loss.ok()) return loss.status();
+  auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  if (absl::IsInvalidArgument(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
+    loss = NothingOf(model_.layout(), sink);
+  }
+  if (!loss.ok()) {
+    return absl::Status(loss.status().code(),
+                        "step " + std::to_string(scalars.step + 1) + ", " + std::string(loss.status().message()));
+  }
   if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
   held_.insert(index);
   const double end = common::SteadySeconds();
@@ -112,6 +129,16 @@ void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
                                           comm::ReduceOp::kSum));
 }
 
+// Of each bucket as it arrives, while the next ones are still reduced. They come in the order they were issued in.
+absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
+  absl::Status status;
+  for (size_t bucket = 0; bucket < works_.size(); ++bucket) {
+    status.Update(works_[bucket].Wait());
+    if (status.ok()) squares_.Add(reduced_.view(), scalars.exponents, buckets_[bucket]);
+  }
+  return status;
+}
+
 absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
                                 StepOutcome* outcome) {
   StepMessage message{.step = scalars.step,
@@ -127,9 +154,10 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
   const StepMessageLayout layout{static_cast<int>(model_.layout().parameters.size()), extras.most_shards};
   const std::vector<uint8_t> mine = Encode(message, layout);
   std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));
-  if (absl::Status status = communicator.AllGather(mine.data(), all.data(), mine.size()).Wait(); !status.ok()) {
-    return status;
-  }
+  const comm::Work gathered = communicator.AllGather(mine.data(), all.data(), mine.size());
+  absl::Status reduced = GatherSquares(scalars);
+  reduced.Update(gathered.Wait());
+  if (!reduced.ok()) return reduced;
   outcome->record = EmptyRecord(scalars.step, scalars.attempt, model_.layout().parameters.size());
   outcome->evaluation = EmptyRecord(scalars.step, 0, 0);
   for (int rank = 0; rank < communicator.world_size(); ++rank) {

@@ -13,6 +13,7 @@
 #include "worker/train/accumulator.h"
 #include "worker/train/batch_source.h"
 #include "worker/train/gradient_buckets.h"
+#include "worker/train/gradient_norm.h"
 #include "worker/train/model.h"
 #include "worker/train/reporter.h"
 #include "worker/train/spec.h"
@@ -74,6 +75,7 @@ class StepRunner {
   absl::Status Compute(const StateScalars& scalars, const std::set<int>& assigned, comm::Communicator& communicator);
   absl::Status ComputeOne(const StateScalars& scalars, int index, bool last, comm::Communicator& communicator);
   void Reduce(int bucket, comm::Communicator& communicator);
+  absl::Status GatherSquares(const StateScalars& scalars);
   absl::Status Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
                       StepOutcome* outcome);
   absl::Status EvaluateShare(const StateScalars& scalars, int rank, int world_size, StepRecord* share);
@@ -89,6 +91,7 @@ class StepRunner {
   BucketReadiness readiness_;
   GradientAccumulator accumulator_;
   GradientBuffer reduced_;
+  SquaresGatherer squares_;  // Of `reduced_`.
   std::vector<comm::Work> works_;
   std::set<int> held_;
   bool begun_ = false;

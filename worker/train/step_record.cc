@@ -11,9 +11,9 @@
 namespace rekindle::train {
 namespace {
 
-constexpr uint32_t kMagic = 0x31525352;  // "RSR1"
+constexpr uint32_t kMagic = 0x32525352;  // "RSR2"
 constexpr int kLossUnitLog2 = 20;
-constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4;
+constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4;
 
 uint64_t HashIndex(int micro_batch) {
   uint64_t x = static_cast<uint64_t>(micro_batch) + 0x9e3779b97f4a7c15;  // splitmix64
@@ -32,14 +32,6 @@ bool StepRecord::NotFinite() const {
   return loss_not_finite || std::any_of(maxima.begin(), maxima.end(), [](float m) { return !std::isfinite(m); });
 }
 
-std::vector<int> StepRecord::NotFiniteParameters() const {
-  std::vector<int> found;
-  for (size_t i = 0; i < maxima.size(); ++i) {
-    if (!std::isfinite(maxima[i])) found.push_back(static_cast<int>(i));
-  }
-  return found;
-}
-
 StepRecord EmptyRecord(int64_t step, int64_t attempt, size_t parameters) {
   return {.step = step, .attempt = attempt, .maxima = std::vector<float>(parameters)};
 }
@@ -53,7 +45,16 @@ void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord
     record->loss += static_cast<int64_t>(fixed);
   } else {
     record->loss_not_finite = true;
+    AddNotFinite(micro_batch, -1, record);
   }
+}
+
+void AddNotFinite(int micro_batch, int parameter, StepRecord* record) {
+  if (micro_batch > record->bad_micro_batch) return;
+  // Of one micro-batch, the loss goes before every gradient.
+  const bool earlier = micro_batch < record->bad_micro_batch;
+  record->bad_parameter = earlier ? parameter : std::min(parameter, record->bad_parameter);
+  record->bad_micro_batch = micro_batch;
 }
 
 size_t RecordBytes(size_t parameters) { return kHeaderBytes + parameters * sizeof(float); }
@@ -68,6 +69,8 @@ std::vector<uint8_t> EncodeRecord(const StepRecord& record) {
   out.Put(record.micro_batches);
   out.Put(record.micro_batch_check);
   out.Put(static_cast<uint32_t>(record.loss_not_finite));
+  out.Put(record.bad_micro_batch);
+  out.Put(record.bad_parameter);
   out.Put(static_cast<uint32_t>(record.maxima.size()));
   for (float maximum : record.maxima) out.Put(maximum);
   return out.Take();
@@ -89,8 +92,11 @@ absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, Ste
   in.Get(&out.micro_batches);
   in.Get(&out.micro_batch_check);
   in.Get(&not_finite);
+  in.Get(&out.bad_micro_batch);
+  in.Get(&out.bad_parameter);
   in.Get(&count);
-  if (magic != kMagic || count != parameters || not_finite > 1 || out.micro_batches < 0 || out.tokens < 0) {
+  if (magic != kMagic || count != parameters || not_finite > 1 || out.micro_batches < 0 || out.tokens < 0 ||
+      out.bad_micro_batch < 0 || out.bad_parameter < -1 || out.bad_parameter >= static_cast<int64_t>(parameters)) {
     return absl::InvalidArgumentError("malformed step record: the peer is of another version or sent damaged data");
   }
   out.loss_not_finite = not_finite == 1;
@@ -118,6 +124,7 @@ absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
   into->micro_batches = static_cast<int32_t>(add(into->micro_batches, other.micro_batches));
   into->micro_batch_check += other.micro_batch_check;
   into->loss_not_finite |= other.loss_not_finite;
+  if (other.bad_micro_batch != kNoMicroBatch) AddNotFinite(other.bad_micro_batch, other.bad_parameter, into);
   for (size_t i = 0; i < into->maxima.size(); ++i) into->maxima[i] = std::max(into->maxima[i], other.maxima[i]);
   return absl::OkStatus();
 }

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -15,22 +16,24 @@
 
 namespace rekindle::train {
 
+inline constexpr int32_t kNoMicroBatch = std::numeric_limits<int32_t>::max();
+
 struct StepRecord {
   int64_t step = 0;
   int64_t attempt = 0;
   int64_t loss = 0;  // Summed loss in units of 2^-20 nats. Micro-batches are limited so that it cannot wrap.
   int64_t tokens = 0;
-  int32_t micro_batches = 0;       // How many are in the sums.
-  uint64_t micro_batch_check = 0;  // Sum of a hash of each one's index: none twice, none missing.
-  bool loss_not_finite = false;    // A loss was NaN, infinite or beyond the limit; it is not in `loss`.
-  std::vector<float> maxima;       // Per parameter: largest |gradient| of one micro-batch; infinity: not finite.
+  int32_t micro_batches = 0;                // How many are in the sums.
+  uint64_t micro_batch_check = 0;           // Sum of a hash of each one's index: none twice, none missing.
+  bool loss_not_finite = false;             // A loss was NaN, infinite or beyond the limit; it is not in `loss`.
+  int32_t bad_micro_batch = kNoMicroBatch;  // The first whose loss or gradient was not finite,
+  int32_t bad_parameter = -1;               // and the first such parameter of it; -1: the loss.
+  std::vector<float> maxima;  // Per parameter: largest |gradient| of one micro-batch; infinity: not finite.
 
   // Mean loss, nats a token; 0 without tokens.
   double MeanLoss() const;
   // A loss or gradient was NaN or infinite: the step must not be applied.
   bool NotFinite() const;
-  // The parameters whose gradient was not finite.
-  std::vector<int> NotFiniteParameters() const;
 };
 
 // The record of nothing: the neutral element of CombineRecords.
@@ -38,6 +41,9 @@ StepRecord EmptyRecord(int64_t step, int64_t attempt, size_t parameters);
 
 // Adds one micro-batch's loss. `micro_batches` is M: a loss above 2^(42 - ceil(log2 M)) nats counts as not finite.
 void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord* record);
+
+// The first parameter of that micro-batch whose gradient was not finite; kept if no earlier micro-batch has one.
+void AddNotFinite(int micro_batch, int parameter, StepRecord* record);
 
 // Bytes of every record with that many parameters.
 size_t RecordBytes(size_t parameters);

@@ -72,7 +72,6 @@ TEST(StepRecordTest, FlagsWhatIsNotFinite) {
   StepRecord gradient = OfMicroBatch(1, 4);
   gradient.maxima[2] = kInfinity;
   EXPECT_TRUE(gradient.NotFinite());
-  EXPECT_EQ(gradient.NotFiniteParameters(), std::vector<int>{2});
   const double most = std::ldexp(1.0, LimitLog2(4) - 20);
   for (double sum : {std::nan(""), double{kInfinity}, -double{kInfinity}, most * 1.001, -most * 1.001}) {
     StepRecord loss = EmptyRecord(7, 1, 3);
@@ -82,6 +81,25 @@ TEST(StepRecordTest, FlagsWhatIsNotFinite) {
     ASSERT_TRUE(CombineRecords(loss, &total).ok());
     EXPECT_TRUE(total.NotFinite());
   }
+}
+
+TEST(StepRecordTest, NamesTheFirstThatIsNotFiniteInWhateverOrder) {
+  StepRecord a = EmptyRecord(7, 1, 3), b = EmptyRecord(7, 1, 3);
+  AddNotFinite(6, 2, &a);
+  AddNotFinite(5, 2, &a);
+  AddNotFinite(9, 0, &a);
+  AddNotFinite(5, 1, &b);
+  for (const auto& [first, second] : {std::pair{a, b}, std::pair{b, a}}) {
+    StepRecord total = EmptyRecord(7, 1, 3), decoded;
+    ASSERT_TRUE(CombineRecords(first, &total).ok());
+    ASSERT_TRUE(CombineRecords(second, &total).ok());
+    ASSERT_TRUE(DecodeRecord(EncodeRecord(total), 3, &decoded).ok());
+    EXPECT_EQ(decoded.bad_micro_batch, 5);
+    EXPECT_EQ(decoded.bad_parameter, 1);
+  }
+  AddNotFinite(5, -1, &a);  // The loss goes before a gradient.
+  EXPECT_EQ(a.bad_parameter, -1);
+  EXPECT_EQ(EmptyRecord(7, 1, 3).bad_micro_batch, kNoMicroBatch);
 }
 
 TEST(StepRecordTest, LargestLossesDoNotWrap) {

@@ -56,7 +56,11 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
   if (before_backward) before_backward(key.step, batch.index);
   ++backwards;
   std::vector<float> table(256), bias(kSymbols);
-  const LossSum loss = Forward(batch, &table, &bias);
+  LossSum loss = Forward(batch, &table, &bias);
+  const Poison poisoned = poison ? poison(key.step, batch.index) : Poison::kNone;
+  if (poisoned == Poison::kLoss) loss.sum = std::nan("");
+  if (poisoned == Poison::kSpike) loss.sum *= 100;
+  if (poisoned == Poison::kGradient) bias[3] = std::nanf("");
   if (!std::isfinite(loss.sum)) {
     return absl::InvalidArgumentError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
   }

@@ -23,6 +23,9 @@ class BigramModel final : public Model {
 
   // Called before each backward with its micro-batch's index: where tests put their delays and kills.
   std::function<void(int64_t step, int index)> before_backward;
+  // Whether that micro-batch's gradient is to hold a NaN, or its loss to be one.
+  enum class Poison { kNone, kGradient, kLoss, kSpike };
+  std::function<Poison(int64_t step, int index)> poison;
   std::atomic<int> backwards{0};
 
  private:

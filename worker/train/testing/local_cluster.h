@@ -60,6 +60,7 @@ struct LocalTrainerOptions {
   MemoryCheckpoints* checkpoints = nullptr;  // Null: no store.
   std::function<double()> clock = common::SteadySeconds;
   std::function<void(int64_t step, int index)> before_backward;
+  std::function<BigramModel::Poison(int64_t step, int index)> poison;
   std::string timeline;  // A file; empty: none.
 };
 

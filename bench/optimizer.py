@@ -1,0 +1,93 @@
+"""The optimizer's step on one core, beside unscale, clip_grad_norm_ and AdamW(fused=True) of PyTorch, and that alone."""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+
+from _bench_json import Report, program
+
+PROGRAM = "rekindle-bench-optimizer"
+SEQUENCE, ALONE = 1.3, 0.95  # Ours to PyTorch's: norm, clip and update; the update alone.
+ROWS, COLUMNS = 768, 3072
+
+
+class Ours:
+    def __init__(self, matrices, kind):
+        self.process = subprocess.Popen([program(PROGRAM), "--matrices", str(matrices), "--rows", str(ROWS), "--columns",
+                                         str(COLUMNS), "--kind", kind],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def step(self):
+        """(seconds of the norm, seconds of clip and update)"""
+        self.process.stdin.write("\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            sys.exit(f"error: {PROGRAM} exited with {self.process.wait()}")
+        row = json.loads(line)
+        return row["norm"], row["update"]
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Torch:
+    def __init__(self, matrices):
+        import torch
+
+        torch.set_num_threads(1)
+        self.torch = torch
+        self.weights = [torch.zeros(ROWS, COLUMNS, requires_grad=True) for _ in range(matrices)]
+        self.source = torch.linspace(-1, 1, ROWS * COLUMNS).view(ROWS, COLUMNS)
+        for weight in self.weights:
+            weight.grad = torch.empty_like(weight)
+        self.optimizer = torch.optim.AdamW(self.weights, lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1, fused=True)
+
+    def step(self):
+        """(seconds of unscale and clip, seconds of the update)"""
+        for weight in self.weights:
+            weight.grad.copy_(self.source)
+        grads = [weight.grad for weight in self.weights]
+        start = time.perf_counter()
+        found_inf = self.torch.zeros(1)
+        self.torch._amp_foreach_non_finite_check_and_unscale_(grads, found_inf, self.torch.full((1,), 1 / 1024))
+        self.torch.nn.utils.clip_grad_norm_(self.weights, 1.0)
+        clipped = time.perf_counter()
+        self.optimizer.step()
+        return clipped - start, time.perf_counter() - clipped
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench optimizer", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--matrices", type=int, default=12, help="of 768 x 3072 weights")
+    p.add_argument("--rounds", type=int, default=15)
+    args = p.parse_args()
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    elements = args.matrices * ROWS * COLUMNS / 1e6
+    kinds = {kind: Ours(args.matrices, kind) for kind in ("adamw", "lion", "sgd")}
+    torch = Torch(args.matrices)
+    rows = {name: [] for name in (*kinds, "torch")}
+    for turn in range(args.rounds + 2):  # In turns, so that the machine's moods meet all alike; two to warm up.
+        for name, one in (*kinds.items(), ("torch", torch)):
+            seconds = one.step()
+            if turn >= 2:
+                rows[name].append(seconds)
+    for one in kinds.values():
+        one.close()
+    whole = {name: elements / statistics.median(map(sum, each)) for name, each in rows.items()}
+    update = {name: elements / statistics.median(second for _, second in each) for name, each in rows.items()}
+    report = Report("optimizer")
+    report.add("adamw_norm_clip_update", whole["adamw"], "M elements/s", peer=whole["torch"], target_ratio=SEQUENCE)
+    report.add("adamw_update", update["adamw"], "M elements/s", peer=update["torch"], target_ratio=ALONE)
+    for kind in ("lion", "sgd"):
+        report.add(f"{kind}_norm_clip_update", whole[kind], "M elements/s")
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+#include "coordinator/core/levers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr int kMaxLevers = 32;
+constexpr int kSmokeSteps = 2;
+constexpr size_t kMaxName = 64;
+
+// An event's kind, and a label of metrics later: from a small alphabet.
+bool IsName(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxName &&
+         std::all_of(name.begin(), name.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+bool IsMeant(const v1::LeverStatus& lever) {
+  const auto finite = [](double value) { return std::isfinite(value) && value >= 0; };
+  return IsName(lever.lever()) && lever.step() >= 0 && !lever.text().empty() && finite(lever.steps_saved()) &&
+         finite(lever.seconds_saved()) && finite(lever.bytes_saved());
+}
+
+// Keeps the newest of each, by name.
+void Remember(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node) {
+  auto* levers = job.record.mutable_job()->mutable_status()->mutable_levers();
+  auto at = std::find_if(levers->begin(), levers->end(), [&](const auto& l) { return l.lever() >= lever.lever(); });
+  const bool known = at != levers->end() && at->lever() == lever.lever();
+  if (known ? lever.step() <= at->step() : levers->size() >= kMaxLevers) return;
+  const int index = static_cast<int>(at - levers->begin());
+  if (!known) {
+    levers->Add();
+    for (int i = levers->size() - 1; i > index; --i) levers->SwapElements(i, i - 1);
+  }
+  *levers->Mutable(index) = lever;
+  turn.Emit(&job, lever.lever(), lever.text(), node);
+  job.must_save = true;  // So that a restarted coordinator does not tell it again.
+}
+
+}  // namespace
+
+void TakeLevers(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  for (const v1::LeverStatus& told : report.levers()) {
+    if (!IsMeant(told) || told.lever() == kSmokeTest) continue;
+    v1::LeverStatus lever = told;
+    lever.set_text(Bounded(told.text()));
+    Remember(turn, job, lever, report.node());
+  }
+}
+
+void TakeSmokeTest(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  const int step = job.record.job().status().step();
+  if (!IsSmokeTest(job) || step < std::min(kSmokeSteps, SpecOf(job).training().steps())) return;
+  v1::LeverStatus passed;
+  passed.set_lever(kSmokeTest);
+  passed.set_step(step);
+  passed.set_text(absl::StrCat("the job has completed step ", step, " on one worker (", ShortName(report.trainer()),
+                               "): the others may start"));
+  Remember(turn, job, passed, report.node());
+}
+
+}  // namespace rekindle::core

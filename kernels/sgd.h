@@ -1,0 +1,26 @@
+// Stochastic gradient descent with momentum as one pass over weights and momentum; the formulas of torch.optim.SGD
+// (weight decay is part of the gradient, no dampening). Float32 arithmetic.
+//
+// Pure and thread-safe; arrays do not overlap. Element i of the result depends on element i alone.
+#ifndef REKINDLE_KERNELS_SGD_H_
+#define REKINDLE_KERNELS_SGD_H_
+
+#include <cstdint>
+
+namespace rekindle::kernels {
+
+struct Sgd {
+  float weight_decay = 0;
+  float momentum = 0;
+  float step_size = 0;  // The learning rate.
+};
+
+// Gradient g = gradient[i] * scale: velocity = velocity * momentum + (g + weight * weight_decay), then
+// weight -= velocity * step_size.
+void SgdUpdate(const Sgd& sgd, const float* gradient, float scale, int64_t n, float* weights, float* velocity);
+// g = float(double(gradient[i]) * scale).
+void SgdUpdate(const Sgd& sgd, const int64_t* gradient, double scale, int64_t n, float* weights, float* velocity);
+
+}  // namespace rekindle::kernels
+
+#endif  // REKINDLE_KERNELS_SGD_H_

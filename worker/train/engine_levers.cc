@@ -1,0 +1,73 @@
+// What the engine shows its levers, and what it makes of their advice.
+#include <utility>
+
+#include "common/log.h"
+#include "worker/train/engine.h"
+#include "worker/train/exact_scale.h"
+#include "worker/train/levers/step_lever.h"
+
+namespace rekindle::train {
+
+// Every rank is told the same, and so decides the same.
+absl::StatusOr<Engine::Verdict> Engine::Judge(const StepOutcome& outcome, LeverState* levers) {
+  const TrainSpec& spec = options_.spec;
+  const StepRecord& record = outcome.record;
+  if (record.NotFinite()) return Diverged(DescribeNotFinite(record), levers);
+  if (spec.exact && !Overflowed(state_.scalars.exponents, record.maxima, spec.micro_batches()).empty()) {
+    return Verdict::kRedo;
+  }
+  StepView view{.spec = spec,
+                .layout = parts_.model.layout(),
+                .step = state_.scalars.step,
+                .loss = record.MeanLoss(),
+                .maxima = record.maxima,
+                .validation_loss = std::nullopt};
+  if (outcome.evaluation.micro_batches > 0) view.validation_loss = outcome.evaluation.MeanLoss();
+  std::string divergence;
+  for (const StepLever* lever : StepLevers()) {
+    const StepAdvice advice = lever->look(view, levers);
+    if (advice.text.empty()) continue;
+    TellLever({.lever = lever->name,
+               .step = view.step,
+               .text = advice.text,
+               .steps_saved = advice.steps_saved,
+               .seconds_saved = advice.steps_saved * times_.step_seconds()});
+    if (advice.action == StepAdvice::Action::kStop) stop_reason_ = advice.text;
+    if (advice.action == StepAdvice::Action::kDiverged) divergence = advice.text;
+  }
+  if (!stop_reason_.empty()) return Verdict::kStop;
+  return divergence.empty() ? Verdict::kApply : Diverged(divergence, levers);
+}
+
+// The batch was not applied yet, so the weights are those before it: skipping it is all that a rollback could do.
+absl::StatusOr<Engine::Verdict> Engine::Diverged(const std::string& why, LeverState* levers) {
+  constexpr char kSkipped[] = "divergence.skipped";
+  const TrainSpec& spec = options_.spec;
+  const char* fix = "; lower optimizer.learning_rate, set training.clip_norm, or look at the data of that batch";
+  if (spec.on_divergence != TrainSpec::OnDivergence::kSkip) return absl::InvalidArgumentError(why + fix);
+  const double skipped = LeverValue(*levers, kSkipped, 0) + 1;
+  const auto ordinal = std::to_string(static_cast<int>(skipped)) + " of " + std::to_string(spec.max_skipped);
+  if (skipped > spec.max_skipped) {
+    return absl::InvalidArgumentError(why + "; training.max_skipped " + std::to_string(spec.max_skipped) +
+                                      " batches have been skipped already" + fix);
+  }
+  (*levers)[kSkipped] = skipped;
+  TellLever({.lever = "skipped_batch", .step = state_.scalars.step, .text = why + "; skips the batch, " + ordinal});
+  return Verdict::kSkip;
+}
+
+void Engine::TellLever(LeverNote note) {
+  log::Info(note.text, {{"lever", note.lever}, {"step", static_cast<long long>(note.step)}});
+  reporter_.Update([&](Report& r) { r.levers[note.lever] = note; }, false);
+}
+
+std::string Engine::DescribeNotFinite(const StepRecord& record) const {
+  const ParameterLayout& layout = parts_.model.layout();
+  const std::string where =
+      record.bad_parameter < 0 ? "the loss"
+                               : "the gradient of " + layout.parameters[static_cast<size_t>(record.bad_parameter)].name;
+  return "step " + std::to_string(record.step + 1) + ", micro-batch " + std::to_string(record.bad_micro_batch) + ": " +
+         where + " is not finite";
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,58 @@
+// Notices a loss far above those before: more than 10 robust standard deviations (1.4826 times the median absolute
+// deviation) and 5 % above the median of the newest 32, which at least 16 must be. A median does not follow a single
+// outlier, and a falling loss lies below it. By training.on_divergence it is told (warn), ends the job (fail), or its
+// batch is passed over (skip).
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "worker/train/levers/step_lever.h"
+#include "worker/train/spec.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kWindow = 32, kLeast = 16;
+constexpr double kDeviations = 10, kRobust = 1.4826, kLeastRise = 0.05;
+constexpr char kQuietUntil[] = "loss_spike.quiet";
+
+std::string Slot(int64_t step) { return absl::StrCat("loss_spike.", step % kWindow); }
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+StepAdvice Look(const StepView& view, LeverState* state) {
+  std::vector<double> losses;
+  for (int i = 0; i < kWindow; ++i) {
+    if (const auto found = state->find(Slot(i)); found != state->end()) losses.push_back(found->second);
+  }
+  (*state)[Slot(view.step)] = view.loss;
+  if (losses.size() < kLeast || static_cast<double>(view.step) < LeverValue(*state, kQuietUntil, 0)) return {};
+  const double median = Median(losses);
+  std::vector<double> distances = losses;
+  for (double& distance : distances) distance = std::abs(distance - median);
+  const double limit =
+      median + std::max(kDeviations * kRobust * Median(std::move(distances)), kLeastRise * std::abs(median));
+  if (view.loss <= limit) return {};
+  const bool warns = view.spec.on_divergence == TrainSpec::OnDivergence::kWarn;
+  if (warns) {
+    (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);  // One event a spike.
+  } else {
+    (*state)[Slot(view.step)] = median;  // A batch that is skipped leaves no trace.
+  }
+  return {.action = warns ? StepAdvice::Action::kGoOn : StepAdvice::Action::kDiverged,
+          .text = absl::StrCat("the loss jumped to ", view.loss, " at step ", view.step + 1, ", from a median of ",
+                               median, "; above ", limit, " is a spike"),
+          .steps_saved = 0};
+}
+
+}  // namespace
+
+extern const StepLever kLossSpike;
+const StepLever kLossSpike{.name = "loss_spike", .look = Look};
+
+}  // namespace rekindle::train

@@ -1,0 +1,119 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "worker/train/levers/step_lever.h"
+#include "worker/train/spec.h"
+#include "worker/train/testing_layout.h"
+
+namespace rekindle::train {
+namespace {
+
+using ::testing::HasSubstr;
+
+const ParameterLayout& Layout() {
+  static const auto* layout = new ParameterLayout(testing::MakeLayout({4, 4, 4}));
+  return *layout;
+}
+
+// Shows every lever one step, as the engine does: the text and action of `name`'s advice.
+StepAdvice Show(const std::string& name, StepView view, LeverState* state) {
+  StepAdvice advice;
+  for (const StepLever* lever : StepLevers()) {
+    const StepAdvice given = lever->look(view, state);
+    if (name == lever->name) advice = given;
+  }
+  return advice;
+}
+
+StepAdvice ShowLoss(const TrainSpec& spec, int64_t step, double loss, LeverState* state) {
+  static const std::vector<float> kMaxima(3, 1);
+  return Show("loss_spike",
+              {.spec = spec, .layout = Layout(), .step = step, .loss = loss, .maxima = kMaxima, .validation_loss = {}},
+              state);
+}
+
+StepAdvice ShowEvaluation(const TrainSpec& spec, int64_t step, double loss, LeverState* state) {
+  return Show("early_stop",
+              {.spec = spec, .layout = Layout(), .step = step, .loss = 1, .maxima = {}, .validation_loss = loss},
+              state);
+}
+
+TEST(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutAGain) {
+  const TrainSpec spec{.steps = 100, .early_stop = {.patience = 3, .min_delta = 0.01}};
+  LeverState state;
+  const std::vector<double> losses{2, 1.5, 1.495, 1.6, 1.48, 1.48, 1.475};  // A gain of 0.01 or less is none.
+  for (size_t i = 0; i < losses.size(); ++i) {
+    EXPECT_EQ(ShowEvaluation(spec, 10 * static_cast<int64_t>(i), losses[i], &state).action, StepAdvice::Action::kGoOn);
+  }
+  const StepAdvice advice = ShowEvaluation(spec, 70, 1.471, &state);
+  EXPECT_EQ(advice.action, StepAdvice::Action::kStop);
+  EXPECT_EQ(advice.steps_saved, 30);
+  EXPECT_EQ(advice.text,
+            "stopped early at step 70 of 100: 3 evaluations in a row were not better than 1.48 of step 40 by 0.01; "
+            "saved 30 steps");
+}
+
+TEST(EarlyStopTest, OffByDefaultAndAtTheLastStep) {
+  LeverState state;
+  const TrainSpec off{.steps = 100};
+  for (int step = 0; step < 50; ++step) {
+    EXPECT_EQ(ShowEvaluation(off, step, 1, &state).action, StepAdvice::Action::kGoOn);
+  }
+  const TrainSpec on{.steps = 2, .early_stop = {.patience = 1}};
+  ShowEvaluation(on, 1, 1, &state);
+  EXPECT_EQ(ShowEvaluation(on, 2, 1, &state).action, StepAdvice::Action::kGoOn);
+}
+
+TEST(LossSpikeTest, TellsAJumpOnceAndNoNoise) {
+  const TrainSpec spec{.steps = 1000};
+  LeverState state;
+  const auto loss = [](int step) { return 3 - 0.002 * step + 0.05 * ((step * 7) % 11 - 5) / 5; };
+  int64_t step = 0;
+  for (; step < 200; ++step) EXPECT_EQ(ShowLoss(spec, step, loss(static_cast<int>(step)), &state).text, "") << step;
+  const StepAdvice advice = ShowLoss(spec, step++, 9, &state);
+  EXPECT_EQ(advice.action, StepAdvice::Action::kGoOn);
+  EXPECT_THAT(advice.text, HasSubstr("the loss jumped to 9 at step 201, from a median of 2.6"));
+  EXPECT_EQ(ShowLoss(spec, step++, 12, &state).text, "");  // The same spike.
+  for (; step < 240; ++step) EXPECT_EQ(ShowLoss(spec, step, loss(static_cast<int>(step)), &state).text, "") << step;
+  EXPECT_NE(ShowLoss(spec, step, 9, &state).text, "");  // Another one.
+}
+
+TEST(LossSpikeTest, NeedsAHistoryAndEndsTheJobByPolicy) {
+  const TrainSpec spec{.steps = 1000, .on_divergence = TrainSpec::OnDivergence::kFail};
+  LeverState state;
+  for (int step = 0; step < 16; ++step) EXPECT_EQ(ShowLoss(spec, step, step == 5 ? 50 : 2, &state).text, "") << step;
+  EXPECT_EQ(ShowLoss(spec, 16, 2.05, &state).text, "");  // No deviation at all, but below 5 %.
+  EXPECT_EQ(ShowLoss(spec, 17, 2.2, &state).action, StepAdvice::Action::kDiverged);
+}
+
+TEST(NoGradientTest, NamesThemOnceAtTheTenthStep) {
+  const TrainSpec spec{.steps = 100};
+  LeverState state;
+  const std::vector<float> maxima{1, 0, 0};
+  for (int64_t step = 0; step < 20; ++step) {
+    const StepAdvice advice = Show(
+        "no_gradient",
+        {.spec = spec, .layout = Layout(), .step = step, .loss = 1, .maxima = maxima, .validation_loss = {}}, &state);
+    EXPECT_EQ(advice.text, step == 9 ? "2 parameters get no gradient: p1, p2; the loss does not depend on them" : "");
+  }
+}
+
+TEST(StepLeversTest, StateStaysWithinItsBounds) {
+  TrainSpec spec{.steps = 1000, .early_stop = {.patience = 100}};
+  spec.schedule.kind = "plateau";
+  LeverState state;
+  for (int64_t step = 0; step < 100; ++step) {
+    for (const StepLever* lever : StepLevers()) {
+      lever->look({.spec = spec, .layout = Layout(), .step = step, .loss = 2, .maxima = {}, .validation_loss = 2.0},
+                  &state);
+    }
+  }
+  EXPECT_LE(state.size(), static_cast<size_t>(kMaxLeverValues));
+  for (const auto& [name, value] : state) EXPECT_LE(name.size(), static_cast<size_t>(kMaxLeverName));
+}
+
+}  // namespace
+}  // namespace rekindle::train
