@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "worker/train/buffers.h"
 #include "worker/train/exact_scale.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
@@ -272,6 +273,7 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   const UpdateResult result = Update(layout, outcome.gradient, outcome.record.tokens, options_.spec.optimizer,
                                      learning_rate, options_.spec.clip_norm, &state_);
   if (!result.found_inf) {
+    UpdateBuffers(layout, outcome.gradient, micro_batches, &state_);
     if (options_.spec.exact) {
       scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
     }

@@ -13,6 +13,7 @@ double GradientSumOfSquares(const ParameterLayout& layout, const GradientView& g
   double block = 0;
   for (size_t p = 0; p < layout.parameters.size(); ++p) {
     const ParameterInfo& info = layout.parameters[p];
+    if (info.is_buffer()) break;  // They come last, and are no gradients.
     const int64_t end = info.offset + info.size;
     for (int64_t at = info.offset; at < end;) {
       const int64_t block_end = (at / kNormBlockElements + 1) * kNormBlockElements;

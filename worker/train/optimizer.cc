@@ -27,6 +27,7 @@ UpdateResult Update(const ParameterLayout& layout, const GradientView& gradient,
   const kernels::Adamw without_decay = adamw(0);
   for (size_t p = 0; p < layout.parameters.size(); ++p) {
     const ParameterInfo& info = layout.parameters[p];
+    if (info.is_buffer()) break;
     const kernels::Adamw& constants = info.decay ? with_decay : without_decay;
     float* weights = state->weights.data() + info.offset;
     float* first = state->first_moment.data() + info.offset;
