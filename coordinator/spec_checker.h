@@ -51,6 +51,11 @@ class Checker {
   absl::Status status_;
 };
 
+// The model and data sections (job_spec_model.cc).
+void FillModelAndData(v1::JobSpec& spec);
+void CheckModel(Checker& check, const v1::JobSpec& spec);
+void CheckData(Checker& check, const v1::JobSpec& spec);
+
 // The checkpoint section (job_spec_checkpoint.cc).
 void FillCheckpoint(v1::JobSpec::Checkpoint& checkpoint, const Defaults& defaults);
 void CheckCheckpoint(Checker& check, const v1::JobSpec& spec);

@@ -1,6 +1,7 @@
 // The same weights and text give PyTorch's own loss and gradients. Skipped where the wheels' Python has no torch.
 #include <gtest/gtest.h>
 
+#include "absl/strings/str_cat.h"
 #include "worker/models/parity_testing.h"
 
 namespace rekindle::models {
@@ -11,7 +12,7 @@ void ExpectGptParity(const ModelSpec& spec, int sequences, float scale) {
   for (float& w : test.weights()) w *= scale;
   std::string command = "gpt_parity.py";
   for (int number : {spec.layers, spec.heads, spec.width, spec.context, sequences})
-    command += " " + std::to_string(number);
+    absl::StrAppend(&command, " ", number);
   ExpectParity(test, test.Batch(3, sequences), command);
 }
 
