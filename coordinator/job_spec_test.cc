@@ -182,7 +182,8 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
   const double inf = std::numeric_limits<double>::infinity();
   const Case cases[] = {
       {[](auto& s) { s.set_seed(-1); }, "spec.seed: -1 is out of range"},
-      {[](auto& s) { s.mutable_model()->set_kind("gtp"); }, "spec.model.kind: 'gtp' is not supported; did you mean 'gpt2'? supported: gpt"},
+      {[](auto& s) { s.mutable_model()->set_kind("gtp"); },
+       "spec.model.kind: 'gtp' is not supported; did you mean 'gpt2'? supported: gpt"},
       {[](auto& s) { s.mutable_model()->set_layers(-4); }, "spec.model.layers: -4 is out of range: use 1 to 512"},
       {[](auto& s) { s.mutable_model()->set_heads(3); },
        "spec.model.width: 128 is not divisible by heads 3: use 126 or 129"},
