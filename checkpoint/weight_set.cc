@@ -85,7 +85,7 @@ std::string Differences::ToString() const {
   return text;
 }
 
-absl::StatusOr<WeightSet> WeightSet::Open(common::FileSystem& fs, const std::string& path) {
+absl::StatusOr<WeightSet> WeightSet::Open(common::FileSystem& fs, const std::string& path, const Rename& rename) {
   const auto info = fs.Stat(path);
   if (!info.ok()) return info.status();
   std::vector<std::string> paths = {path};
@@ -104,12 +104,12 @@ absl::StatusOr<WeightSet> WeightSet::Open(common::FileSystem& fs, const std::str
   }
   WeightSet set(fs);
   for (const std::string& file : paths) {
-    if (absl::Status status = set.AddFile(file); !status.ok()) return status;
+    if (absl::Status status = set.AddFile(file, rename); !status.ok()) return status;
   }
   return set;
 }
 
-absl::Status WeightSet::AddFile(const std::string& path) {
+absl::Status WeightSet::AddFile(const std::string& path, const Rename& rename) {
   const auto file = fs_->Open(path);
   if (!file.ok()) return file.status();
   const auto size = (*file)->Size();
@@ -120,7 +120,13 @@ absl::Status WeightSet::AddFile(const std::string& path) {
   head.resize(*got);
   auto header = ParseSafetensorsHeader(head, static_cast<uint64_t>(*size));
   if (!header.ok()) return Bad(path, header.status().message());
-  for (const TensorEntry& tensor : header->tensors) {
+  std::set<std::string> names;
+  for (TensorEntry& tensor : header->tensors) {
+    if (rename) tensor.name = rename(tensor.name);
+    if (rename && tensor.name.empty()) continue;
+    if (!names.insert(tensor.name).second) {
+      return Bad(path, absl::StrCat("two of its tensors are the model's '", tensor.name, "'"));
+    }
     if (!IsPlainName(tensor.name)) return Bad(path, "a tensor's name is too long or not of printable ASCII");
     if (!IsFloat(tensor.dtype)) {
       return Bad(path, absl::StrCat("tensor '", tensor.name, "' is ", tensor.dtype, "; use F32, F16, BF16 or F64"));
@@ -139,7 +145,9 @@ absl::Status WeightSet::AddFile(const std::string& path) {
 Differences WeightSet::Compare(const std::vector<TensorInfo>& wanted) const {
   std::map<std::string, const TensorEntry*> there;
   for (const File& file : files_) {
-    for (const TensorEntry& tensor : file.header.tensors) there[tensor.name] = &tensor;
+    for (const TensorEntry& tensor : file.header.tensors) {
+      if (!tensor.name.empty()) there[tensor.name] = &tensor;
+    }
   }
   Differences differences;
   for (const TensorInfo& tensor : wanted) {
@@ -216,6 +224,7 @@ absl::StatusOr<std::string> WeightSet::Load(const std::vector<TensorInfo>& wante
   }
   if (total != static_cast<int64_t>(weights.size())) return absl::InternalError("the model has another size");
   return ReadAll([&](const TensorEntry& tensor, int64_t first, std::span<const uint8_t> bytes) -> absl::Status {
+    if (tensor.name.empty()) return absl::OkStatus();  // Passed over.
     const size_t element = DtypeBytes(tensor.dtype);
     float* const out = weights.data() + offsets[tensor.name] + first;
     for (size_t i = 0; i < bytes.size() / element; ++i) {

@@ -36,9 +36,12 @@ struct Differences {
 // Thread-compatible.
 class WeightSet {
  public:
+  // What the model calls a tensor of the set; empty: it is none of its weights, and passed over.
+  using Rename = std::function<std::string(const std::string& name)>;
   // `path`: a file, or a folder with one of the two layouts. Reads headers only. NOT_FOUND; INVALID_ARGUMENT names the
-  // file and what is wrong with it.
-  static absl::StatusOr<WeightSet> Open(common::FileSystem& fs, const std::string& path);
+  // file and what is wrong with it. Without `rename` names are as they are.
+  static absl::StatusOr<WeightSet> Open(common::FileSystem& fs, const std::string& path,
+                                        const Rename& rename = nullptr);
 
   Differences Compare(const std::vector<TensorInfo>& wanted) const;
   int64_t bytes() const { return bytes_; }
@@ -55,13 +58,13 @@ class WeightSet {
   struct File {
     std::string path;
     int64_t bytes = 0;
-    SafetensorsHeader header;
+    SafetensorsHeader header;  // With the model's names.
   };
   // Elements of the set in pieces: which tensor, from which element on, and their bytes.
   using Sink = std::function<absl::Status(const TensorEntry& tensor, int64_t first, std::span<const uint8_t> bytes)>;
 
   explicit WeightSet(common::FileSystem& fs) : fs_(&fs) {}
-  absl::Status AddFile(const std::string& path);
+  absl::Status AddFile(const std::string& path, const Rename& rename);
   absl::StatusOr<std::string> ReadAll(const Sink& sink) const;
   absl::StatusOr<std::string> ReadFile(const File& file, const Sink& sink) const;
 

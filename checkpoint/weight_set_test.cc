@@ -105,6 +105,24 @@ TEST_F(WeightSetTest, ListsWhatDoesNotFit) {
   EXPECT_THAT(std::string(loaded.message()), HasSubstr("d [3]"));
 }
 
+TEST_F(WeightSetTest, PublishedNamesAreTheModelsOwnAndStrangersArePassedOver) {
+  const auto rename = [](const std::string& name) {
+    return name == "counter" ? "" : name.substr(name.starts_with("prefix.") ? 7 : 0);
+  };
+  const Tensor counter{"counter", "I64", {1}, Bytes<int64_t>({3})};
+  fs_.Put("/set/model.safetensors", FileOf({counter, {"prefix.a", "F32", {1}, Bytes<float>({5})}}));
+  const auto set = WeightSet::Open(fs_, "/set", rename);
+  ASSERT_TRUE(set.ok()) << set.status();
+  EXPECT_TRUE(set->Compare({{"a", {1}}}).empty());
+  std::vector<float> weights(1);
+  EXPECT_EQ(*set->Load({{"a", {1}}}, weights), *set->Digest());
+  EXPECT_THAT(weights, ElementsAre(5));
+  fs_.Put("/set/model.safetensors",
+          FileOf({{"a", "F32", {1}, Bytes<float>({1})}, {"prefix.a", "F32", {1}, Bytes<float>({5})}}));
+  EXPECT_THAT(std::string(WeightSet::Open(fs_, "/set", rename).status().message()),
+              HasSubstr("two of its tensors are the model's 'a'"));
+}
+
 TEST_F(WeightSetTest, ValuesThatAreNotFiniteAreRefused) {
   for (const std::string& bytes : {Bytes<double>({1e300}), Bytes<double>({std::nan("")})}) {
     fs_.Put("/set/model.safetensors", FileOf({{"a", "F64", {1}, bytes}}));

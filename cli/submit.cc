@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/spec/yaml.h"
 #include "worker/models/layout.h"
+#include "worker/models/model_spec_proto.h"
 
 namespace rekindle::cli {
 namespace {
@@ -19,7 +20,13 @@ void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
   const auto resolve = [&](std::string& path) {
     if (!path.empty() && std::filesystem::path(path).is_relative()) path = (folder / path).lexically_normal();
   };
-  for (std::string& text : *spec->mutable_data()->mutable_text()) resolve(text);
+  v1::JobSpec::Data& data = *spec->mutable_data();
+  for (std::string& path : *data.mutable_text()) resolve(path);
+  for (std::string& path : *data.mutable_tokens()) resolve(path);
+  if (data.has_table())
+    for (std::string& path : *data.mutable_table()->mutable_files()) resolve(path);
+  if (data.has_images())
+    for (std::string& path : *data.mutable_images()->mutable_files()) resolve(path);
   if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
 }
 
@@ -54,8 +61,10 @@ void PrintJob(const Context& context, const v1::Job& job) {
   std::cout << "  step         " << s.step() << " of " << s.resolved_spec().training().steps() << ", generation "
             << s.generation() << "\n";
   if (s.step() > 0) {
-    std::cout << "  loss         " << Fixed(s.loss(), 4) << " nats a token, " << Short(s.tokens_per_second())
-              << " tokens/s, learning rate " << s.learning_rate() << "\n";
+    const v1::JobSpec::Data& data = s.resolved_spec().data();
+    const std::string unit = data.has_table() || data.has_images() ? "sample" : "token";
+    std::cout << "  loss         " << Fixed(s.loss(), 4) << " a " << unit << ", " << Short(s.tokens_per_second()) << " "
+              << unit << "s/s, learning rate " << s.learning_rate() << "\n";
   }
   if (s.validation_bits_per_byte() > 0) {
     std::cout << "  validation   " << Fixed(s.validation_bits_per_byte(), 4) << " bits a byte (unigram baseline "
@@ -84,11 +93,12 @@ absl::Status PrepareWeights(Context& context, v1::Job* job) {
   v1::Job resolved;
   absl::Status status = context.Call(&v1::Coordinator::StubInterface::ValidateJob, request, &resolved);
   if (!status.ok()) return status;
-  const auto& spec = resolved.spec().model();
-  const auto layout =
-      models::LayoutOf({spec.kind(), spec.layers(), spec.heads(), spec.width(), spec.context(), spec.dropout()});
+  const auto layout = models::LayoutOf(models::ModelSpecOf(resolved.spec()));
   if (!layout.ok()) return layout.status();
-  const auto set = checkpoint::WeightSet::Open(*common::PosixFileSystem(), model.weights());
+  const std::string kind = resolved.spec().model().kind();
+  const auto set =
+      checkpoint::WeightSet::Open(*common::PosixFileSystem(), model.weights(),
+                                  [&](const std::string& name) { return models::WeightNameOf(kind, name); });
   if (!set.ok()) return set.status();
   const auto differences = set->Compare(models::TensorsOf(*layout));
   if (!differences.empty()) {

@@ -21,21 +21,46 @@ absl::Status Wrong(const std::string& field, const std::string& path, const std:
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", path, " ", why));
 }
 
-absl::Status CheckText(const v1::JobSpec& spec) {
-  const std::vector<std::string> entries(spec.data().text().begin(), spec.data().text().end());
-  const auto files = data::FindTextFiles(entries);
-  if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat("spec.data.text: ", files.status().message()));
+// What one sample takes of the files, where that can be told without decoding them.
+struct DataFiles {
+  std::string field;
+  std::vector<std::string> entries;
+  double record = 0;  // Bytes; each file is whole ones. 0: not known.
+  double needed = 0;  // Records of the smallest set of one sample.
+};
+
+DataFiles DataFilesOf(const v1::JobSpec& spec) {
+  const v1::JobSpec::Data& data = spec.data();
+  const auto list = [](const auto& field) { return std::vector<std::string>(field.begin(), field.end()); };
+  const double window = spec.model().context() + 1;  // A sample is context + 1 tokens.
+  if (data.has_table()) return {"spec.data.table.files", list(data.table().files())};
+  if (data.has_images()) return {"spec.data.images.files", list(data.images().files()), 3073, 1};
+  if (data.tokens_size() > 0) return {"spec.data.tokens", list(data.tokens()), 2, window};
+  return {"spec.data.text", list(data.text()), 1, window};
+}
+
+absl::Status CheckDataFiles(const v1::JobSpec& spec) {
+  const DataFiles wanted = DataFilesOf(spec);
+  const auto files = data::FindTextFiles(wanted.entries);
+  if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", files.status().message()));
+  if (wanted.record == 0) return absl::OkStatus();
   double total = 0;
-  for (const data::TextFile& file : *files) total += static_cast<double>(file.size);
-  if (spec.data().max_bytes() > 0 && spec.data().max_bytes() < total) total = spec.data().max_bytes();
-  // A sample is context + 1 bytes; training needs one, and so does validation.
-  const double needed = (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * (spec.model().context() + 1);
-  if (total < needed) {
-    return absl::InvalidArgumentError(absl::StrCat("spec.data.text: has ", total, " bytes, but spec.model.context ",
-                                                   spec.model().context(), " needs ", needed,
-                                                   ": add text or lower the context"));
+  for (const data::TextFile& file : *files) {
+    total += static_cast<double>(file.size);
+    if (file.size % static_cast<int64_t>(wanted.record) == 0) continue;
+    return Wrong(wanted.field, file.path,
+                 absl::StrCat("has ", file.size, " bytes, no multiple of ", wanted.record,
+                              ": it is truncated, or not of this format"));
   }
-  return absl::OkStatus();
+  if (spec.data().max_bytes() > 0 && spec.data().max_bytes() < total) total = spec.data().max_bytes();
+  // Training needs a sample, and so does validation.
+  const double needed = (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * wanted.needed * wanted.record;
+  if (total >= needed) return absl::OkStatus();
+  const std::string what = spec.model().context() > 0
+                               ? absl::StrCat("spec.model.context ", spec.model().context(), " needs ", needed,
+                                              ": add text or lower the context")
+                               : absl::StrCat(needed, " are needed: add files");
+  return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": has ", total, " bytes, but ", what));
 }
 
 absl::Status CheckStoreFolder(const std::string& store) {
@@ -63,7 +88,7 @@ absl::Status CheckStoreFolder(const std::string& store) {
 }  // namespace
 
 absl::Status CheckJobFiles(const v1::JobSpec& spec) {
-  if (absl::Status text = CheckText(spec); !text.ok()) return text;
+  if (absl::Status data = CheckDataFiles(spec); !data.ok()) return data;
   return TakesCheckpoints(spec.checkpoint()) ? CheckStoreFolder(spec.checkpoint().store()) : absl::OkStatus();
 }
 

@@ -7,9 +7,9 @@
 
 namespace rekindle::coordinator {
 
-// Of a resolved spec. INVALID_ARGUMENT names the field, the file and the fix: a text file or glob that is missing,
-// unreadable, no regular file or empty; too little text for one context; a store that cannot be written.
-// Leaves nothing behind (a probe file is created in the store's nearest folder and removed).
+// Of a resolved spec. INVALID_ARGUMENT names the field, the file and the fix: a data file or glob that is missing,
+// unreadable, no regular file, empty or of no whole records; too little data for one sample; a store that cannot be
+// written. Leaves nothing behind (a probe file is created in the store's nearest folder and removed).
 absl::Status CheckJobFiles(const v1::JobSpec& spec);
 
 }  // namespace rekindle::coordinator

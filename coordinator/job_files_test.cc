@@ -61,6 +61,19 @@ TEST_F(JobFiles, TextIsLookedAt) {
   EXPECT_THAT(Check(small), HasSubstr("has 5 bytes"));
 }
 
+TEST_F(JobFiles, FilesOfRecordsMustHoldWholeOnes) {
+  spec_.mutable_model()->set_context(0);
+  auto& images = *spec_.mutable_data()->mutable_images();
+  images.add_files(Write("images.bin", 2 * 3073));
+  EXPECT_TRUE(CheckJobFiles(spec_).ok());
+  images.add_files(Write("torn.bin", 3072));
+  EXPECT_THAT(std::string(CheckJobFiles(spec_).message()),
+              HasSubstr("spec.data.images.files: " + folder_ + "/torn.bin has 3072 bytes, no multiple of 3073"));
+  images.clear_files();
+  images.add_files(Write("one.bin", 3073));
+  EXPECT_THAT(std::string(CheckJobFiles(spec_).message()), HasSubstr("has 3073 bytes, but 6146 are needed"));
+}
+
 TEST_F(JobFiles, StoreMustBeWritable) {
   const std::string text = Write("a.txt", 100);
   spec_.mutable_checkpoint()->set_store("file://" + text + "/store");

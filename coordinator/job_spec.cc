@@ -15,22 +15,10 @@ namespace {
 
 constexpr int kMaxWorkers = 4096;
 constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
-constexpr double kMaxParameters = 1e11;
-constexpr double kMaxMicroBatchTokens = 1 << 26;
-constexpr int kMaxTexts = 1000;
-constexpr size_t kMaxPathBytes = 4096;
 
 const std::vector<std::string>& Precisions() {
   static const auto* names = new std::vector<std::string>{"fp32"};
   return *names;
-}
-
-void FillModel(v1::JobSpec::Model& model) {
-  if (model.kind().empty()) model.set_kind("gpt");
-  if (model.layers() == 0) model.set_layers(4);
-  if (model.heads() == 0) model.set_heads(4);
-  if (model.width() == 0) model.set_width(128);
-  if (model.context() == 0) model.set_context(128);
 }
 
 void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
@@ -53,8 +41,7 @@ void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
 
 void Fill(v1::JobSpec& spec, const Defaults& defaults) {
   if (!spec.has_seed()) spec.set_seed(1);
-  FillModel(*spec.mutable_model());
-  if (!spec.data().has_validation_fraction()) spec.mutable_data()->set_validation_fraction(0.05);
+  FillModelAndData(spec);
   FillTraining(*spec.mutable_training(), defaults);
   FillLevers(spec);
   FillCheckpoint(*spec.mutable_checkpoint(), defaults);
@@ -82,45 +69,6 @@ void CheckWorkers(Checker& check, const v1::JobSpec& spec) {
   check.Range("spec.workers.threads_per_rank", workers.threads_per_rank(), 1, 256);
 }
 
-void CheckModel(Checker& check, const v1::JobSpec::Model& model) {
-  check.OneOf("spec.model.kind", model.kind(), {"gpt"});
-  check.Range("spec.model.layers", model.layers(), 1, 512);
-  check.Range("spec.model.heads", model.heads(), 1, 512);
-  check.Range("spec.model.width", model.width(), 1, 65536);
-  if (check.status().ok() && model.width() % model.heads() != 0) {
-    const int below = model.width() / model.heads() * model.heads();
-    check.Refuse("spec.model.width", absl::StrCat(model.width(), " is not divisible by heads ", model.heads(), ": use ",
-                                                  below > 0 ? absl::StrCat(below, " or ") : "", below + model.heads()));
-  }
-  check.Range("spec.model.context", model.context(), 1, 1 << 20);
-  check.Share("spec.model.dropout", model.dropout());
-  check.Require(model.weights().empty() || absl::StartsWith(model.weights(), "/"), "spec.model.weights",
-                absl::StrCat("'", model.weights().substr(0, 200), "' is not absolute: begin it with '/'"));
-  check.Require(model.weights().size() <= kMaxPathBytes, "spec.model.weights", "is no path");
-  check.Require(model.weights().empty() == model.weights_digest().empty(), "spec.model.weights_digest",
-                model.weights().empty() ? "is of no spec.model.weights: remove it"
-                                        : "is missing: submit the job with `rekindle`, which fills it in");
-  const double parameters =
-      12.0 * model.layers() * model.width() * model.width() + (256.0 + model.context()) * model.width();
-  check.Require(parameters <= kMaxParameters, "spec.model",
-                absl::StrCat("has ", parameters, " parameters, at most ", kMaxParameters, " are supported"));
-}
-
-void CheckData(Checker& check, const v1::JobSpec::Data& data) {
-  check.Require(data.text_size() > 0, "spec.data.text", "is missing: list the files or globs to train on");
-  check.Require(data.text_size() <= kMaxTexts, "spec.data.text",
-                absl::StrCat("has ", data.text_size(), " entries, at most ", kMaxTexts, ": use globs"));
-  for (int i = 0; i < std::min(data.text_size(), kMaxTexts); ++i) {
-    const std::string& path = data.text(i);
-    const std::string field = absl::StrCat("spec.data.text[", i, "]");
-    check.Require(path.size() <= kMaxPathBytes && path.find('\0') == std::string::npos, field, "is no path");
-    check.Require(absl::StartsWith(path, "/"), field,
-                  absl::StrCat("'", path.substr(0, 200), "' is not absolute: begin it with '/'"));
-  }
-  check.Range("spec.data.validation_fraction", data.validation_fraction(), 0, 0.9);
-  check.Range("spec.data.max_bytes", data.max_bytes(), 0, 1e15);
-}
-
 void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   const auto& training = spec.training();
   check.Require(training.steps() != 0, "spec.training.steps", "is missing: say how many steps to train");
@@ -136,15 +84,12 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   check.Require(
       MicroBatches(spec) <= kMaxMicroBatches, "spec.training.micro_batch",
       absl::StrCat("cuts the batch into ", MicroBatches(spec), " parts, at most ", kMaxMicroBatches, ": raise it"));
-  check.Require(1.0 * training.micro_batch() * spec.model().context() <= kMaxMicroBatchTokens,
-                "spec.training.micro_batch",
-                absl::StrCat("times spec.model.context is over ", kMaxMicroBatchTokens, " tokens: lower one"));
   check.OneOf("spec.training.precision", training.precision(), Precisions());
   check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32"});
   check.Range("spec.training.clip_norm", training.clip_norm(), 0, 1e6);
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
-                "needs text to evaluate on: set spec.data.validation_fraction above 0");
+                "needs data to evaluate on: set spec.data.validation_fraction above 0");
   check.OneOf("spec.training.on_divergence", training.on_divergence(), {"warn", "fail", "skip"});
   if (training.on_divergence() == "skip") {
     check.Range("spec.training.max_skipped", training.max_skipped(), 1, kMaxSteps);
@@ -194,9 +139,9 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   Fill(resolved, defaults);
   Checker check;
   check.Range("spec.seed", resolved.seed(), 0, std::numeric_limits<int>::max());
-  CheckModel(check, resolved.model());
-  CheckData(check, resolved.data());
+  CheckModel(check, resolved);
   CheckTraining(check, resolved);
+  CheckData(check, resolved);
   CheckWorkers(check, resolved);
   CheckLevers(check, resolved);
   CheckCheckpoint(check, resolved);

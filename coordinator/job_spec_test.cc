@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <limits>
+#include <tuple>
 
 namespace rekindle::coordinator {
 namespace {
@@ -96,6 +97,67 @@ TEST(JobSpec, EveryScheduleHasItsOwnDefaults) {
   }
 }
 
+v1::JobSpec OfKind(const std::string& kind) {
+  v1::JobSpec spec = Small();
+  spec.mutable_model()->set_kind(kind);
+  if (kind == "gpt") return spec;
+  v1::JobSpec::Data& data = *spec.mutable_data();
+  data.clear_text();
+  if (kind.starts_with("gpt2")) data.add_tokens("/train.bin");
+  if (kind.starts_with("resnet")) data.mutable_images()->add_files("/cifar/*.bin");
+  if (kind != "mlp") return spec;
+  data.mutable_table()->add_files("/rows.parquet");
+  data.mutable_table()->add_features("height");
+  data.mutable_table()->add_features("width");
+  data.mutable_table()->set_target("kind");
+  return spec;
+}
+
+TEST(JobSpec, EveryKindOfModelHasDefaultsAndResolvesToItself) {
+  for (const char* kind : {"gpt", "gpt2", "gpt2-xl", "mlp", "resnet18", "resnet50"}) {
+    const auto once = ResolveSpec(OfKind(kind), kDefaults);
+    ASSERT_TRUE(once.ok()) << kind << ": " << once.status();
+    const auto again = ResolveSpec(*once, kDefaults);
+    ASSERT_TRUE(again.ok()) << kind << ": " << again.status();
+    EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*once, *again)) << kind;
+  }
+  const auto xl = ResolveSpec(OfKind("gpt2-xl"), kDefaults);
+  EXPECT_EQ(xl->model().kind(), "gpt2");
+  EXPECT_EQ(xl->model().layers(), 48);
+  EXPECT_EQ(xl->model().vocabulary(), 50257);
+  EXPECT_TRUE(ResolveSpec(OfKind("resnet18"), kDefaults)->data().images().augment());
+}
+
+TEST(JobSpec, DataAndFieldsThatTheKindCannotUseAreRefused) {
+  const std::vector<std::tuple<std::string, std::function<void(v1::JobSpec&)>, std::string>> cases = {
+      {"mlp", [](auto& s) { s.mutable_data()->add_text("/a"); }, "spec.data.text: is nothing that model.kind mlp can"},
+      {"gpt", [](auto& s) { s.mutable_data()->mutable_images(); }, "spec.data.images: is nothing that model.kind gpt"},
+      {"mlp", [](auto& s) { s.mutable_data()->clear_table(); }, "spec.data.table.files: is missing"},
+      {"mlp", [](auto& s) { s.mutable_data()->mutable_table()->clear_features(); }, "table.features: is missing"},
+      {"mlp", [](auto& s) { s.mutable_data()->mutable_table()->clear_target(); }, "table.target: is missing"},
+      {"mlp", [](auto& s) { s.mutable_data()->mutable_table()->set_target("width"); }, "names column 'width' twice"},
+      {"mlp", [](auto& s) { s.mutable_data()->set_max_bytes(5); }, "spec.data.max_bytes: is for text and tokens"},
+      {"mlp", [](auto& s) { s.mutable_model()->set_heads(2); }, "spec.model.heads: means nothing to model.kind mlp"},
+      {"mlp", [](auto& s) { s.mutable_model()->set_classes(-1); }, "spec.model.classes: -1 is out of range"},
+      {"resnet18", [](auto& s) { s.mutable_data()->clear_images(); }, "spec.data.images.files: is missing"},
+      {"resnet18", [](auto& s) { s.mutable_model()->set_dropout(0.1); }, "spec.model.dropout: means nothing"},
+      {"resnet50", [](auto& s) { s.mutable_model()->set_classes(300); }, "spec.model.classes: 300 is out of range"},
+      {"resnet50",
+       [](auto& s) {
+         s.mutable_training()->set_micro_batch(1 << 16);
+         s.mutable_training()->set_global_batch(1 << 16);
+       },
+       "spec.training.micro_batch: times the values of a sample"},
+      {"gpt2", [](auto& s) { s.mutable_model()->set_vocabulary(1 << 17); }, "spec.model.vocabulary: 131072 is out of"},
+      {"gpt", [](auto& s) { s.mutable_model()->set_vocabulary(100); }, "spec.model.vocabulary: means nothing"},
+  };
+  for (const auto& [kind, change, message] : cases) {
+    v1::JobSpec spec = OfKind(kind);
+    change(spec);
+    EXPECT_THAT(Message(spec), HasSubstr(message)) << kind;
+  }
+}
+
 TEST(JobSpec, AResolvedSpecResolvesToItself) {
   const auto once = ResolveSpec(Small(), kDefaults);
   ASSERT_TRUE(once.ok());
@@ -161,7 +223,8 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
   const double inf = std::numeric_limits<double>::infinity();
   const Case cases[] = {
       {[](auto& s) { s.set_seed(-1); }, "spec.seed: -1 is out of range"},
-      {[](auto& s) { s.mutable_model()->set_kind("gtp"); }, "spec.model.kind: 'gtp' is not supported; supported: gpt"},
+      {[](auto& s) { s.mutable_model()->set_kind("gtp"); },
+       "spec.model.kind: 'gtp' is not supported; did you mean 'gpt2'? supported: gpt"},
       {[](auto& s) { s.mutable_model()->set_layers(-4); }, "spec.model.layers: -4 is out of range: use 1 to 512"},
       {[](auto& s) { s.mutable_model()->set_heads(3); },
        "spec.model.width: 128 is not divisible by heads 3: use 126 or 129"},
@@ -214,7 +277,7 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
          s.mutable_training()->set_evaluate_every(5);
          s.mutable_data()->set_validation_fraction(0);
        },
-       "spec.training.evaluate_every: needs text to evaluate on"},
+       "spec.training.evaluate_every: needs data to evaluate on"},
       {[](auto& s) { s.mutable_workers()->set_min(5); },
        "spec.workers.min: 5 workers for 4 micro-batches (global_batch 16 / micro_batch 4)"},
       {[](auto& s) { s.mutable_workers()->set_max(5); }, "spec.workers.max: 5 workers for 4 micro-batches"},

@@ -54,6 +54,10 @@ class Checker {
 // The optimizer, the schedule, early stop (job_spec_levers.cc).
 void FillLevers(v1::JobSpec& spec);
 void CheckLevers(Checker& check, const v1::JobSpec& spec);
+// The model and data sections (job_spec_model.cc).
+void FillModelAndData(v1::JobSpec& spec);
+void CheckModel(Checker& check, const v1::JobSpec& spec);
+void CheckData(Checker& check, const v1::JobSpec& spec);
 // The checkpoint section (job_spec_checkpoint.cc).
 void FillCheckpoint(v1::JobSpec::Checkpoint& checkpoint, const Defaults& defaults);
 void CheckCheckpoint(Checker& check, const v1::JobSpec& spec);

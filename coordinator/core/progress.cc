@@ -94,7 +94,9 @@ void TakeValidation(Job& job, const v1::TrainerReport& report) {
   }
   *status->add_validation_curve() = point;
   status->set_validation_loss(point.value());
-  status->set_validation_bits_per_byte(point.value() / std::log(2.0));
+  if (status->resolved_spec().data().text_size() > 0) {
+    status->set_validation_bits_per_byte(point.value() / std::log(2.0));
+  }
 }
 
 // What interruptions are counted against.

@@ -37,8 +37,9 @@ RULES = [
     (in_folder("coordinator/", "cli/", "worker/agent/"), TORCH, "these programs never see torch: move it to worker/"),
     (in_folder("coordinator/", "cli/", "worker/agent/"), CUDA,
      "these programs never see CUDA: move it to kernels/cuda/"),
-    (lambda path: path != "common/object_store_arrow.cc", ARROW,
-     "only the plugin sees Arrow: common/object_store_arrow.cc, behind common/object_client.h"),
+    (lambda path: path not in ("common/object_store_arrow.cc", "worker/data/parquet_arrow.cc"), ARROW,
+     "only the plugins see Arrow: common/object_store_arrow.cc behind common/object_client.h, and "
+     "worker/data/parquet_arrow.cc behind worker/data/parquet.h"),
     (in_folder("coordinator/", "worker/"), OBJECTS,
      "only checkpoint/ and what uses it opens buckets: object_uri.h is enough to check one's name"),
     (lambda path: not path.startswith("worker/comm/nccl"), NCCL, "only worker/comm/nccl* sees NCCL"),

@@ -14,7 +14,7 @@ RULES = [
     (("coordinator/", "cli/", "worker/agent/"), re.compile(r"torch|cuda|arrow|parquet|nccl", re.IGNORECASE),
      "these programs never link torch, CUDA, NCCL or Arrow: split the library that brings it"),
     (("checkpoint/", "worker/", "bench/"), re.compile(r"^rk_arrow$"),
-     "nobody links Arrow but the plugin rekindle_objects, which is loaded by the first cloud URI"),
+     "nobody links Arrow but the plugins rekindle_objects and, as rk_parquet, rekindle_parquet, loaded when needed"),
     (("kernels/",), RPC, "kernels link no gRPC and no protobuf"),
 ]
 

@@ -43,15 +43,16 @@ Counts Count(std::span<const uint8_t> tokens) {
 absl::StatusOr<Dataset> Dataset::Create(std::span<const uint8_t> tokens, const std::string& content_fingerprint,
                                         const DatasetOptions& options) {
   if (absl::Status status = CheckOptions(options); !status.ok()) return status;
-  int64_t length = static_cast<int64_t>(tokens.size());
+  const int bytes = options.token_bytes;
+  int64_t length = static_cast<int64_t>(tokens.size()) / bytes;
   int64_t window = int64_t{options.context} + 1;
   bool validates = options.validation_fraction > 0;
   int64_t needed = validates ? 2 * window : window;
   if (length < needed) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.text: there are ", length, " bytes, but a context of ", options.context, " needs at least ",
-                     needed, " (a window of ", window, " bytes for training",
-                     validates ? " and one for validation" : "", "); add text or lower model.context"));
+    return absl::InvalidArgumentError(absl::StrCat("there are ", length, " tokens, but a context of ", options.context,
+                                                   " needs at least ", needed, " (a window of ", window,
+                                                   " for training", validates ? " and one for validation" : "",
+                                                   "); add data or lower model.context"));
   }
   int64_t validation = 0;
   if (validates) {
@@ -60,8 +61,8 @@ absl::StatusOr<Dataset> Dataset::Create(std::span<const uint8_t> tokens, const s
   }
   Dataset dataset;
   dataset.options_ = options;
-  dataset.train_ = tokens.first(length - validation);
-  dataset.validation_ = tokens.last(validation);
+  dataset.train_ = tokens.first((length - validation) * bytes);
+  dataset.validation_ = tokens.subspan((length - validation) * bytes, validation * bytes);
   dataset.train_samples_ = (length - validation - 1) / options.context;
   dataset.validation_samples_ = validates ? (validation - 1) / options.context : 0;
   std::string identity = absl::StrCat(content_fingerprint, "/", length, "/", options.context, "/", validation);
@@ -70,8 +71,11 @@ absl::StatusOr<Dataset> Dataset::Create(std::span<const uint8_t> tokens, const s
 }
 
 void Dataset::AppendWindow(std::span<const uint8_t> tokens, int64_t place, train::MicroBatch* batch) const {
-  auto window = tokens.subspan(place * options_.context, options_.context + 1);
-  batch->tokens.insert(batch->tokens.end(), window.begin(), window.end());
+  const int64_t bytes = options_.token_bytes;
+  const auto window = tokens.subspan(place * options_.context * bytes, (options_.context + 1) * bytes);
+  for (size_t at = 0; at < window.size(); at += bytes) {
+    batch->tokens.push_back(static_cast<uint16_t>(window[at] | (bytes == 2 ? window[at + 1] << 8 : 0)));
+  }
   ++batch->sequences;
 }
 

@@ -1,4 +1,5 @@
-// Cuts tokens into training and validation samples and says which of them make up a micro-batch.
+// Cuts tokens, of one or two bytes each, into training and validation samples and says which of them make up a
+// micro-batch.
 //
 // The last `validation_fraction` of the tokens is for validation. A sample is a window of context + 1 tokens; windows
 // start every `context` tokens. Sample number n of the run (n = step * global_batch + position in the batch) is place
@@ -18,6 +19,7 @@ namespace rekindle::data {
 struct DatasetOptions {
   uint64_t seed = 0;
   int context = 0;                 // At least 1.
+  int token_bytes = 1;             // 1, or 2: little-endian.
   int global_batch = 0;            // Sequences a step; a multiple of micro_batch.
   int micro_batch = 0;             // At least 1.
   double validation_fraction = 0;  // [0, 0.9]. Above 0, validation has at least one sample.
@@ -26,8 +28,8 @@ struct DatasetOptions {
 // Immutable, so safe to share between threads. Copies nothing: the tokens must outlive it.
 class Dataset {
  public:
-  // `content_fingerprint`: of all tokens. INVALID_ARGUMENT: options out of range, or too few tokens (how many there
-  // are and how many are needed).
+  // `tokens`: their bytes. `content_fingerprint`: of all of them. INVALID_ARGUMENT: options out of range, or too few
+  // tokens (how many there are and how many are needed).
   static absl::StatusOr<Dataset> Create(std::span<const uint8_t> tokens, const std::string& content_fingerprint,
                                         const DatasetOptions& options);
 
@@ -55,7 +57,7 @@ class Dataset {
   void AppendWindow(std::span<const uint8_t> tokens, int64_t place, train::MicroBatch* batch) const;
 
   DatasetOptions options_;
-  std::span<const uint8_t> train_;
+  std::span<const uint8_t> train_;  // Bytes.
   std::span<const uint8_t> validation_;
   int64_t train_samples_ = 0;
   int64_t validation_samples_ = 0;

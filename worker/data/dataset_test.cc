@@ -28,7 +28,7 @@ Dataset Make(std::span<const uint8_t> tokens, const DatasetOptions& options = kO
   return *dataset;
 }
 
-std::vector<uint8_t> Row(const train::MicroBatch& batch, int row) {
+std::vector<uint16_t> Row(const train::MicroBatch& batch, int row) {
   size_t window = batch.context + 1;
   return {batch.tokens.begin() + row * window, batch.tokens.begin() + (row + 1) * window};
 }
@@ -49,10 +49,10 @@ TEST(DatasetTest, ShapesAndSplit) {
 TEST(DatasetTest, AnEpochSeesEverySampleOnce) {
   auto tokens = Tokens(1000);
   Dataset dataset = Make(tokens);
-  std::set<std::vector<uint8_t>> windows;
+  std::set<std::vector<uint16_t>> windows;
   for (int i = 0; i < 99; ++i) windows.insert({tokens.begin() + i * 8, tokens.begin() + i * 8 + 9});
   ASSERT_EQ(windows.size(), 99u);
-  std::map<std::vector<uint8_t>, int> seen;
+  std::map<std::vector<uint16_t>, int> seen;
   for (int n = 0; n < 99 * 4; n += 4) {  // Four epochs.
     train::MicroBatch batch = dataset.TrainMicroBatch(n / 12, n % 12 / 4);
     for (int row = 0; row < 4; ++row) ++seen[Row(batch, row)];
@@ -85,7 +85,7 @@ TEST(DatasetTest, ValidationIsFixedAndComplete) {
   Dataset dataset = Make(tokens), reseeded = Make(tokens, other);
   ASSERT_EQ(dataset.validation_samples(), 25);
   ASSERT_EQ(dataset.validation_micro_batches(), 7);
-  std::set<std::vector<uint8_t>> seen;
+  std::set<std::vector<uint16_t>> seen;
   for (int i = 0; i < 7; ++i) {
     train::MicroBatch batch = dataset.ValidationMicroBatch(i);
     EXPECT_EQ(batch.sequences, i < 6 ? 4 : 1);
@@ -93,7 +93,7 @@ TEST(DatasetTest, ValidationIsFixedAndComplete) {
     EXPECT_EQ(batch.tokens, reseeded.ValidationMicroBatch(i).tokens);
     for (int row = 0; row < batch.sequences; ++row) seen.insert(Row(batch, row));
   }
-  std::set<std::vector<uint8_t>> expected;
+  std::set<std::vector<uint16_t>> expected;
   for (int i = 0; i < 25; ++i) expected.insert({tokens.begin() + 808 + i * 8, tokens.begin() + 808 + i * 8 + 9});
   EXPECT_EQ(seen, expected);
 }
@@ -116,10 +116,29 @@ TEST(DatasetTest, TheSmallestTextThatWorks) {
   EXPECT_EQ(dataset.TrainMicroBatch(1000000, 2).sequences, 4);
 }
 
+TEST(DatasetTest, TokensOfTwoBytesAreLittleEndian) {
+  std::vector<uint8_t> bytes;
+  for (int token = 0; token < 500; ++token) {
+    bytes.push_back(static_cast<uint8_t>(token * 3 % 256));
+    bytes.push_back(static_cast<uint8_t>(token * 3 / 256));
+  }
+  DatasetOptions options = kOptions;
+  options.token_bytes = 2;
+  Dataset dataset = Make(bytes, options);
+  EXPECT_EQ(dataset.train_samples(), 49);  // (400 - 1) / 8
+  for (const train::MicroBatch& batch : {dataset.TrainMicroBatch(2, 1), dataset.ValidationMicroBatch(0)}) {
+    for (int row = 0; row < batch.sequences; ++row) {
+      const std::vector<uint16_t> window = Row(batch, row);
+      EXPECT_EQ(window[0] % 24, 0) << "windows start every 8 tokens";
+      for (size_t i = 1; i < window.size(); ++i) EXPECT_EQ(window[i], window[i - 1] + 3);
+    }
+  }
+}
+
 TEST(DatasetTest, ErrorsSayHowMuchThereIsAndIsNeeded) {
   auto tokens = Tokens(17);
   std::string message(Dataset::Create(tokens, "content", kOptions).status().message());
-  EXPECT_THAT(message, HasSubstr("there are 17 bytes"));
+  EXPECT_THAT(message, HasSubstr("there are 17 tokens"));
   EXPECT_THAT(message, HasSubstr("needs at least 18"));
   auto refused = [&](auto change) {
     DatasetOptions options = kOptions;

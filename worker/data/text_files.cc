@@ -26,8 +26,8 @@ bool IsPattern(const std::string& text) { return text.find_first_of("*?[") != st
 int64_t Nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
 absl::Status Unreadable(const std::string& path, int error) {
-  std::string text = absl::StrCat("data.text: cannot read ", path, ": ", std::generic_category().message(error));
-  if (error == ENOENT) return absl::NotFoundError(absl::StrCat("data.text: ", path, " does not exist"));
+  std::string text = absl::StrCat("cannot read ", path, ": ", std::generic_category().message(error));
+  if (error == ENOENT) return absl::NotFoundError(absl::StrCat(path, " does not exist"));
   if (error == EACCES || error == EPERM) {
     return absl::PermissionDeniedError(absl::StrCat(text, "; give the worker's user the right to read it"));
   }
@@ -41,7 +41,7 @@ class GlobWalk {
 
   absl::Status Run(bool absolute, std::vector<TextFile>* found) {
     found_ = found;
-    if (parts_.size() > kMaxComponents) return absl::InvalidArgumentError("data.text: a glob has too many components");
+    if (parts_.size() > kMaxComponents) return absl::InvalidArgumentError("a glob has too many components");
     return Visit(absolute ? "/" : "", 0);
   }
 
@@ -90,7 +90,7 @@ class GlobWalk {
     if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
     if (found_->size() >= kMaxFiles) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("data.text: matches over ", kMaxFiles, " files; put them together into fewer"));
+          absl::StrCat("matches over ", kMaxFiles, " files; put them together into fewer"));
     }
     found_->push_back({path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)});
     return absl::OkStatus();
@@ -104,13 +104,11 @@ absl::Status AddFile(const std::string& path, std::vector<TextFile>* found) {
   struct stat info;
   if (stat(path.c_str(), &info) != 0) return Unreadable(path, errno);
   if (S_ISDIR(info.st_mode)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("data.text: ", path, " is a folder; write ", path, "/** for the files in it"));
+    return absl::InvalidArgumentError(absl::StrCat(path, " is a folder; write ", path, "/** for the files in it"));
   }
-  if (!S_ISREG(info.st_mode))
-    return absl::InvalidArgumentError(absl::StrCat("data.text: ", path, " is no regular file"));
+  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, " is no regular file"));
   if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
-  if (info.st_size == 0) return absl::InvalidArgumentError(absl::StrCat("data.text: ", path, " is empty"));
+  if (info.st_size == 0) return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
   found->push_back({path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)});
   return absl::OkStatus();
 }
@@ -118,17 +116,17 @@ absl::Status AddFile(const std::string& path, std::vector<TextFile>* found) {
 absl::Status AddGlob(const std::string& pattern, std::vector<TextFile>* found) {
   size_t before = found->size();
   if (absl::Status status = GlobWalk(pattern).Run(pattern.front() == '/', found); !status.ok()) return status;
-  if (found->size() == before) return absl::NotFoundError(absl::StrCat("data.text: no file matches ", pattern));
+  if (found->size() == before) return absl::NotFoundError(absl::StrCat("no file matches ", pattern));
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries) {
-  if (entries.empty()) return absl::InvalidArgumentError("data.text: name at least one file or glob");
+  if (entries.empty()) return absl::InvalidArgumentError("name at least one file or glob");
   std::vector<TextFile> found;
   for (const std::string& entry : entries) {
-    if (entry.empty()) return absl::InvalidArgumentError("data.text: an entry is empty");
+    if (entry.empty()) return absl::InvalidArgumentError("an entry is empty");
     std::string path = fs::path(entry).lexically_normal().string();
     // A file whose very name has a `*` or `[` is that file.
     bool glob = IsPattern(path) && access(path.c_str(), F_OK) != 0;
@@ -139,7 +137,7 @@ absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::strin
   found.erase(std::unique(found.begin(), found.end(), same_path), found.end());
   if (std::all_of(found.begin(), found.end(), [](const TextFile& file) { return file.size == 0; })) {
     return absl::InvalidArgumentError(
-        absl::StrCat("data.text: all ", found.size(), " files are empty, among them ", found.front().path));
+        absl::StrCat("all ", found.size(), " files are empty, among them ", found.front().path));
   }
   return found;
 }

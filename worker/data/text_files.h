@@ -1,4 +1,4 @@
-// Finds the files that a job's `data.text` names.
+// Finds the files that a job's `data.text` (or another kind of data) names.
 //
 // An entry is a path or a glob: `*`, `?` and `[...]` within one folder's names, `**` for any number of folders
 // (symbolic links to folders are not followed there). Names that begin with a dot match only a pattern that does.

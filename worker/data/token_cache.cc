@@ -180,7 +180,7 @@ struct Copied {
 
 // Appends one input to `out`, at most `limit` bytes.
 absl::Status CopyFile(const TextFile& file, int64_t limit, NewFile* out, Fingerprinter* hash, Copied* copied) {
-  std::string what = "data.text: cannot read " + file.path;
+  std::string what = "cannot read " + file.path;
   Descriptor input(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
   if (input.get() < 0) return SystemError(what, errno, "");
   std::vector<char> buffer(1 << 20);
@@ -218,7 +218,7 @@ absl::StatusOr<Copied> Build(const std::vector<TextFile>& files, int64_t max_byt
     absl::Status status = CopyFile(file, limit - copied.bytes, &*out, &hash, &copied);
     if (!status.ok()) return status;
   }
-  if (copied.bytes == 0) return absl::InvalidArgumentError("data.text: the files hold no bytes");
+  if (copied.bytes == 0) return absl::InvalidArgumentError("the files hold no bytes");
   copied.fingerprint = hash.Finish();
   header.length = copied.bytes;
   std::memcpy(header.fingerprint.data(), copied.fingerprint.data(), kFingerprintDigits);

@@ -174,7 +174,7 @@ at::Tensor Gpt::Forward(const train::MicroBatch& batch, const train::RandomKey* 
   int64_t* input = inputs.mutable_data_ptr<int64_t>();
   int64_t* target = targets.mutable_data_ptr<int64_t>();
   for (int64_t row = 0; row < sequences; ++row) {
-    const uint8_t* window = batch.tokens.data() + row * (context + 1);
+    const uint16_t* window = batch.tokens.data() + row * (context + 1);
     input = std::copy(window, window + context, input);
     target = std::copy(window + 1, window + context + 1, target);
   }

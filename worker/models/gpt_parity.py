@@ -1,7 +1,7 @@
 """The same model in PyTorch, for gpt_parity_test.cc: prints nothing, writes the loss and the gradients.
 
-usage: gpt_parity.py IN OUT LAYERS HEADS WIDTH CONTEXT SEQUENCES
-IN: all weights as float32, in the order of named_parameters(); then SEQUENCES * (CONTEXT + 1) bytes of text.
+usage: gpt_parity.py LAYERS HEADS WIDTH CONTEXT SEQUENCES IN OUT
+IN: all weights as float32, in the order of named_parameters(); then SEQUENCES * (CONTEXT + 1) 16-bit tokens.
 OUT: the summed loss as float64, then all gradients as float32.
 """
 import sys
@@ -50,15 +50,15 @@ class Gpt(nn.Module):
 
 
 def main():
-    source, target = sys.argv[1:3]
-    layers, heads, width, context, sequences = map(int, sys.argv[3:])
+    *numbers, source, target = sys.argv[1:]
+    layers, heads, width, context, sequences = map(int, numbers)
     torch.set_num_threads(1)
     model = Gpt(layers, heads, width, context)
     with open(source, "rb") as file:
         data = bytearray(file.read())
     count = sum(p.numel() for p in model.parameters())
     weights = torch.frombuffer(data, dtype=torch.float32, count=count)
-    tokens = torch.frombuffer(data, dtype=torch.uint8, offset=4 * count).view(sequences, context + 1).long()
+    tokens = torch.frombuffer(data, dtype=torch.int16, offset=4 * count).view(sequences, context + 1).long()
     at = 0
     for p in model.parameters():
         p.data.copy_(weights[at:at + p.numel()].view(p.shape))

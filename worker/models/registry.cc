@@ -6,6 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "worker/models/gpt.h"
+#include "worker/models/gpt2.h"
+#include "worker/models/mlp.h"
+#include "worker/models/resnet.h"
 
 namespace rekindle::models {
 namespace {
@@ -16,7 +19,7 @@ struct Entry {
 };
 
 constexpr Entry kModels[] = {
-    {"gpt", MakeGpt},
+    {"gpt", MakeGpt}, {"gpt2", MakeGpt2}, {"mlp", MakeMlp}, {"resnet18", MakeResnet}, {"resnet50", MakeResnet},
 };
 
 // Levenshtein's.

@@ -19,6 +19,9 @@ struct ModelSpec {
   int width = 0;
   int context = 0;
   double dropout = 0;  // [0, 1).
+  int inputs = 0;      // mlp: features a sample.
+  int classes = 0;     // mlp, resnet18, resnet50. mlp with 0: one number.
+  int vocabulary = 0;  // gpt2.
 };
 
 // Call PinThreads (runtime.h) before the first. INVALID_ARGUMENT: an unknown kind (names the nearest known one), or a

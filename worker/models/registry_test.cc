@@ -10,7 +10,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const ModelSpec kSpec = {.kind = "gpt", .layers = 1, .heads = 2, .width = 8, .context = 4};
+const ModelSpec kSpec = {
+    .kind = "gpt", .layers = 1, .heads = 2, .width = 8, .context = 4, .inputs = 3, .classes = 2, .vocabulary = 50};
 
 TEST(RegistryTest, EveryKnownModelCanBeMade) {
   for (const std::string& kind : KnownModels()) {
@@ -43,6 +44,16 @@ TEST(RegistryTest, AFieldOutOfRangeIsNamed) {
   EXPECT_THAT(error([](ModelSpec& s) { s.width = 9; }), HasSubstr("model.width (9) must be a multiple of model.heads"));
   EXPECT_THAT(error([](ModelSpec& s) { s.context = 0; }), HasSubstr("model.context"));
   EXPECT_THAT(error([](ModelSpec& s) { s.dropout = 1; }), HasSubstr("model.dropout"));
+}
+
+TEST(RegistryTest, PublishedWeightsHaveTheModelsNames) {
+  EXPECT_EQ(WeightNameOf("gpt2", "transformer.h.0.attn.c_attn.bias"), "h.0.attn.c_attn.bias");
+  for (const char* stranger : {"h.3.attn.bias", "transformer.h.3.attn.masked_bias", "lm_head.weight"}) {
+    EXPECT_EQ(WeightNameOf("gpt2", stranger), "") << stranger;
+  }
+  EXPECT_EQ(WeightNameOf("resnet18", "bn1.num_batches_tracked"), "");
+  EXPECT_EQ(WeightNameOf("resnet18", "bn1.running_mean"), "bn1.running_mean");
+  EXPECT_EQ(WeightNameOf("gpt", "transformer.x"), "transformer.x");
 }
 
 TEST(RegistryTest, LayoutsAreKnownWithoutAModel) {

@@ -31,8 +31,23 @@ std::unique_ptr<float, FreeFloats> AllocateFloats(int64_t count) {
   return std::unique_ptr<float, FreeFloats>(static_cast<float*>(std::aligned_alloc(64, bytes)));
 }
 
-// How many tokens of one layer the probe may take.
+constexpr int kProbeImages = 2;
+constexpr int kProbeRows = 64;
+
+// Features from integer arithmetic alone.
+train::MicroBatch ProbeSamples(int samples, int features) {
+  train::MicroBatch batch{.sequences = samples};
+  for (int i = 0; i < samples * features; ++i) {
+    batch.features.push_back(static_cast<float>(RandomKeyOf({kProbeSeed, static_cast<uint64_t>(i)}) % 256) / 128 - 1);
+  }
+  batch.targets.assign(samples, 0);
+  return batch;
+}
+
+// What the probe may take of one layer, or of a whole ResNet.
 train::MicroBatch ProbeBatch(const ModelSpec& spec, int sequences) {
+  if (spec.kind == "mlp") return ProbeSamples(std::min(sequences, kProbeRows), spec.inputs);
+  if (spec.kind.starts_with("resnet")) return ProbeSamples(std::min(sequences, kProbeImages), 3 * 32 * 32);
   double width = spec.width;
   double per_token = 6 * (12 * width * width + 256 * width);
   int tokens = static_cast<int>(std::clamp(kProbeOperations / per_token, 16.0, 65536.0));
@@ -61,7 +76,7 @@ absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
   probe.layers = std::min(spec.layers, 1);
   probe.dropout = 0;
   train::MicroBatch batch = ProbeBatch(probe, sequences);
-  probe.context = batch.context;
+  if (batch.context > 0) probe.context = batch.context;
   absl::StatusOr<std::unique_ptr<train::Model>> model = MakeModel(probe);
   if (!model.ok()) return model.status();
   int64_t total = (*model)->layout().total;

@@ -44,7 +44,17 @@ class TestModel {
     train::MicroBatch batch{.index = index, .sequences = sequences, .context = spec_.context};
     batch.tokens.resize(static_cast<size_t>(sequences) * (spec_.context + 1));
     uint32_t state = 17 * index + 1;
-    for (uint8_t& token : batch.tokens) token = static_cast<uint8_t>((state = state * 1664525 + 1013904223) >> 24);
+    for (uint16_t& token : batch.tokens) token = static_cast<uint16_t>((state = state * 1664525 + 1013904223) >> 24);
+    return batch;
+  }
+
+  // Features and targets that depend on the index only.
+  static train::MicroBatch Samples(int index, int samples, int features, int classes) {
+    train::MicroBatch batch{.index = index, .sequences = samples};
+    uint32_t state = 17 * index + 1;
+    const auto next = [&] { return (state = state * 1664525 + 1013904223) >> 8; };
+    for (int i = 0; i < samples * features; ++i) batch.features.push_back(static_cast<float>(next()) / (1 << 23) - 1);
+    for (int i = 0; i < samples; ++i) batch.targets.push_back(static_cast<float>(next() % std::max(2, classes)));
     return batch;
   }
 

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "worker/train/buffers.h"
 #include "worker/train/exact_scale.h"
 #include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
@@ -290,6 +291,7 @@ bool Engine::ApplyUpdate(const StepOutcome& outcome, const LeverState& levers) {
   const UpdateResult result = Update(parts_.model.layout(), outcome.gradient, outcome.record.tokens, spec.optimizer,
                                      learning_rate_, spec.clip_norm, &state_);
   if (result.found_inf) return false;
+  UpdateBuffers(parts_.model.layout(), outcome.gradient, spec.micro_batches(), &state_);
   if (spec.exact) {
     scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, spec.micro_batches());
   }

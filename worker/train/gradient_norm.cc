@@ -10,6 +10,7 @@ namespace rekindle::train {
 SquaresGatherer::SquaresGatherer(const ParameterLayout& layout) {
   for (const ParameterInfo& info : layout.parameters) {
     first_piece_.push_back(pieces_.size());
+    if (info.is_buffer()) continue;  // No gradient.
     const int64_t end = info.offset + info.size;
     for (int64_t at = info.offset; at < end;) {
       const int64_t block_end = (at / kNormBlockElements + 1) * kNormBlockElements;

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/hash.h"
 #include "rekindle/v1/node.pb.h"
+#include "worker/models/model_spec_proto.h"
 #include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/levers/schedule.h"
 
@@ -86,6 +87,17 @@ absl::Status CheckKnown(const TrainSpec& spec) {
       "'; install the same release on every node");
 }
 
+data::DataSpec ToDataSpec(const v1::JobSpec::Data& data) {
+  const auto list = [](const auto& field) { return std::vector<std::string>(field.begin(), field.end()); };
+  return {.text = list(data.text()),
+          .tokens = list(data.tokens()),
+          .table = {list(data.table().files()), list(data.table().features()), data.table().target()},
+          .images = list(data.images().files()),
+          .augment = data.images().augment(),
+          .validation_fraction = data.validation_fraction(),
+          .max_bytes = static_cast<int64_t>(data.max_bytes())};
+}
+
 // Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
 // weights came from (the digest of these counts).
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
@@ -124,13 +136,10 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   job.spec = *std::move(train);
   if (auto known = CheckKnown(job.spec); !known.ok()) return known;
   job.spec_digest = *std::move(digest);
-  job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
-               spec.model().width(), spec.model().context(), spec.model().dropout()};
+  job.model = models::ModelSpecOf(spec);
   job.weights = spec.model().weights();
   job.weights_digest = spec.model().weights_digest();
-  job.text.assign(spec.data().text().begin(), spec.data().text().end());
-  job.validation_fraction = spec.data().validation_fraction();
-  job.max_bytes = static_cast<int64_t>(spec.data().max_bytes());
+  job.data = ToDataSpec(spec.data());
   job.store = spec.checkpoint().store();
   job.retention = *std::move(retention);
   job.threads = spec.workers().threads_per_rank();

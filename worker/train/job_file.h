@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/retention.h"
+#include "worker/data/open_data.h"
 #include "worker/models/registry.h"
 #include "worker/train/spec.h"
 
@@ -22,9 +23,7 @@ struct TrainerJob {
   models::ModelSpec model;
   std::string weights;  // A safetensors set to start from; empty: the seed decides.
   std::string weights_digest;
-  std::vector<std::string> text;
-  double validation_fraction = 0;
-  int64_t max_bytes = 0;
+  data::DataSpec data;
   std::string store;
   checkpoint::Retention retention;
   int threads = 1;

@@ -16,9 +16,7 @@
 #include "common/process.h"
 #include "common/version.h"
 #include "worker/comm/host_communicator.h"
-#include "worker/data/dataset.h"
-#include "worker/data/text_files.h"
-#include "worker/data/token_cache.h"
+#include "worker/data/open_data.h"
 #include "worker/models/layout.h"
 #include "worker/models/registry.h"
 #include "worker/models/runtime.h"
@@ -41,37 +39,27 @@ struct Flags {
   std::string listen = "127.0.0.1";
 };
 
-// Validation micro-batches are capped by the spec; the rest is the dataset's.
-class DatasetBatches final : public BatchSource {
+// Validation micro-batches are capped by the spec; the rest is the data's.
+class CappedBatches final : public BatchSource {
  public:
-  DatasetBatches(const data::Dataset& dataset, int most) : dataset_(dataset), most_(most) {}
-  MicroBatch Train(int64_t step, int index) override { return dataset_.TrainMicroBatch(step, index); }
-  MicroBatch Validation(int index) override { return dataset_.ValidationMicroBatch(index); }
-  int validation_micro_batches() const override { return std::min(most_, dataset_.validation_micro_batches()); }
+  CappedBatches(BatchSource& batches, int most) : batches_(batches), most_(most) {}
+  MicroBatch Train(int64_t step, int index) override { return batches_.Train(step, index); }
+  MicroBatch Validation(int index) override { return batches_.Validation(index); }
+  int validation_micro_batches() const override { return std::min(most_, batches_.validation_micro_batches()); }
 
  private:
-  const data::Dataset& dataset_;
+  BatchSource& batches_;
   const int most_;
 };
 
-struct Data {
-  data::TokenCache cache;
-  data::Dataset dataset;
-};
-
-absl::StatusOr<Data> OpenData(const TrainerJob& job, const std::string& dir) {
-  auto files = data::FindTextFiles(job.text);
-  if (!files.ok()) return files.status();
-  auto cache = data::TokenCache::Open(*files, job.max_bytes, dir + "/data");
-  if (!cache.ok()) return cache.status();
-  auto dataset = data::Dataset::Create(cache->tokens(), cache->fingerprint(),
-                                       {.seed = job.spec.seed,
-                                        .context = job.model.context,
-                                        .global_batch = job.spec.global_batch,
-                                        .micro_batch = job.spec.micro_batch,
-                                        .validation_fraction = job.validation_fraction});
-  if (!dataset.ok()) return dataset.status();
-  return Data{*std::move(cache), *std::move(dataset)};
+absl::StatusOr<data::OpenedData> OpenData(const TrainerJob& job, const std::string& dir) {
+  return data::OpenData(job.data,
+                        {.seed = job.spec.seed,
+                         .context = job.model.context,
+                         .classes = job.model.classes,
+                         .global_batch = job.spec.global_batch,
+                         .micro_batch = job.spec.micro_batch},
+                        dir + "/data");
 }
 
 Connect ConnectOver(comm::Listener& listener) {
@@ -154,7 +142,9 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
 std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, const ParameterLayout& layout) {
   if (job.weights.empty()) return nullptr;
   return [&job, tensors = models::TensorsOf(layout)](std::span<float> weights) -> absl::Status {
-    const auto set = checkpoint::WeightSet::Open(*common::PosixFileSystem(), job.weights);
+    const auto set = checkpoint::WeightSet::Open(*common::PosixFileSystem(), job.weights, [&](const std::string& name) {
+      return models::WeightNameOf(job.model.kind, name);
+    });
     const auto digest = set.ok() ? set->Load(tensors, weights) : set.status();
     if (!digest.ok()) return absl::InvalidArgumentError("model.weights: " + std::string(digest.status().message()));
     if (*digest == job.weights_digest) return absl::OkStatus();
@@ -181,8 +171,8 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   options.spec = job.spec;
   options.spec_digest = job.spec_digest;
   options.retention = job.retention;
-  options.data_fingerprint = data->dataset.fingerprint();
-  options.unigram_bits_per_byte = data->dataset.UnigramBitsPerByte();
+  options.data_fingerprint = data->fingerprint;
+  options.unigram_bits_per_byte = data->unigram_bits_per_byte;
   options.probe_digest = common::Xxh3_128Hex(*probe + OptimizerProbe());
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
@@ -198,7 +188,7 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
-  DatasetBatches batches(data->dataset, job.spec.evaluate_micro_batches);
+  CappedBatches batches(*data->batches, job.spec.evaluate_micro_batches);
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer);
   timeline.Mark("start", 0, 0, 0);

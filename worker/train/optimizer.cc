@@ -23,6 +23,7 @@ UpdateResult Update(const ParameterLayout& layout, const GradientView& gradient,
   const OptimizerKind* kind = FindOptimizer(optimizer.kind);
   for (size_t p = 0; p < layout.parameters.size(); ++p) {
     const ParameterInfo& info = layout.parameters[p];
+    if (info.is_buffer()) break;
     const bool fixed = gradient.fixed != nullptr;
     kind->update({.spec = optimizer,
                   .learning_rate = learning_rate,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "worker/train/model.h"
 
 namespace rekindle::train::testing {
@@ -15,7 +16,7 @@ namespace rekindle::train::testing {
 inline ParameterLayout MakeLayout(const std::vector<int64_t>& sizes) {
   ParameterLayout layout;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    layout.parameters.push_back({.name = "p" + std::to_string(i),
+    layout.parameters.push_back({.name = absl::StrCat("p", i),
                                  .shape = {sizes[i]},
                                  .offset = layout.total,
                                  .size = sizes[i],

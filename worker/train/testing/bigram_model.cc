@@ -77,12 +77,12 @@ MicroBatch ChainBatches::Make(uint64_t key, int index) {
     uint64_t state = Mix(key * 31 + static_cast<uint64_t>(s));
     int symbol = static_cast<int>(state % BigramModel::kSymbols);
     for (int t = 0; t <= kContext; ++t) {
-      batch.tokens.push_back(static_cast<uint8_t>(symbol));
+      batch.tokens.push_back(static_cast<uint16_t>(symbol));
       state = Mix(state);
       symbol = state % 4 == 0 ? static_cast<int>(state >> 8) % BigramModel::kSymbols : (symbol * 5 + 3) % 16;
     }
   }
-  for (uint8_t& token : batch.tokens) token %= BigramModel::kSymbols;
+  for (uint16_t& token : batch.tokens) token %= BigramModel::kSymbols;
   return batch;
 }
 

@@ -1,0 +1,76 @@
+"""Seconds from a trainer's start as a process to its being ready for the first step, beside a Python peer's `import torch`."""
+import argparse
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from _bench_json import REPO, Report
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+from cluster import Cluster, wait_until  # noqa: E402
+
+TARGET_SECONDS = 1.5
+
+
+def job(data):
+    """The model of `scripts/bench step`."""
+    return {"name": "start", "spec": {
+        "workers": {"min": 1, "max": 1}, "model": {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": 128},
+        "data": {"text": [str(data)]}, "training": {"steps": 1_000_000, "global_batch": 16, "micro_batch": 4},
+        "checkpoint": {"every_steps": 0}}}
+
+
+def born(pid):
+    """When the process began, on the clock of the timelines (both stand still while the machine sleeps, as benches do not)."""
+    ticks = int(pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[19])
+    since_boot = time.clock_gettime(time.CLOCK_BOOTTIME) - time.clock_gettime(time.CLOCK_MONOTONIC)
+    return ticks / os.sysconf("SC_CLK_TCK") - since_boot
+
+
+def ours(folder, rounds):
+    """Of each trainer in turn: it is killed as soon as it was ready, and the next one starts. The first one fills the caches."""
+    data = pathlib.Path(folder) / "text.txt"
+    data.write_bytes(pathlib.Path(sys.executable).read_bytes()[:4 << 20])
+    seconds, seen = [], set()
+    with Cluster(pathlib.Path(folder) / "cluster", nodes=("a",)) as cluster:
+        cluster.start()
+        cluster.submit(job(data))
+
+        def ready():
+            return next((m for m in cluster.marks() if m["event"] == "ready" and m["pid"] not in seen), None)
+        for _ in range(rounds + 1):
+            mark = wait_until(ready, 120, "a trainer to be ready")
+            seen.add(mark["pid"])
+            seconds.append(mark["t"] - born(mark["pid"]))
+            cluster.nodes["a"].kill_trainers()
+    return seconds[1:]
+
+
+def import_torch():
+    begin = time.monotonic()
+    subprocess.run([sys.executable, "-c", "import torch"], check=True)
+    return time.monotonic() - begin
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench start", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--rounds", type=int, default=5)
+    args = p.parse_args()
+    report = Report("start")
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
+        import_torch()
+        peer = [import_torch() for _ in range(args.rounds)]
+        seconds = ours(folder, args.rounds)
+    print("ready after", seconds, "import torch", peer, file=sys.stderr)
+    report.add("start_seconds", statistics.median(seconds), "s", target=TARGET_SECONDS, peer=statistics.median(peer),
+               lower_is_better=True)
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

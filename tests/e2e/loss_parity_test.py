@@ -1,0 +1,41 @@
+"""From equal weights and data, 200 steps of two workers give PyTorch's loss curve within 0.1 %."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import unittest
+
+from base import ClusterTest
+from cluster import program
+
+STEPS, SEQUENCES, LAYERS, HEADS, WIDTH, CONTEXT = 200, 8, 2, 2, 64, 64   # As in dump_work.cc.
+PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)
+
+
+class LossParityTest(ClusterTest):
+    def test_two_workers_learn_as_pytorch_does(self):
+        work = pathlib.Path(self.folder) / "work"
+        subprocess.run([program("dump_work"), str(self.text), str(STEPS), str(work)], check=True)
+        torch = pathlib.Path(__file__).with_name("loss_parity_torch.py")
+        args = [work, STEPS, SEQUENCES, LAYERS, HEADS, WIDTH, CONTEXT]
+        theirs = json.loads(subprocess.run([PYTHON, str(torch), *map(str, args)], check=True, capture_output=True).stdout)
+        cluster = self.cluster(nodes=("n1", "n2"))
+        for reduce in ("fp32", "exact"):
+            cluster.submit({"name": reduce, "spec": {
+                "seed": 3, "workers": {"min": 2, "max": 2},
+                "model": {"kind": "gpt", "layers": LAYERS, "heads": HEADS, "width": WIDTH, "context": CONTEXT},
+                "data": {"text": [str(self.text)], "validation_fraction": 0.05},
+                "training": {"steps": STEPS, "global_batch": SEQUENCES, "micro_batch": 2, "reduce": reduce, "clip_norm": 1.0},
+                "optimizer": {"kind": "adamw", "learning_rate": 1e-3, "weight_decay": 0.1},
+                "schedule": {"kind": "constant", "warmup_steps": 0}, "checkpoint": {"every_steps": 0}}})
+            curve = self.await_end(cluster, reduce)["loss_curve"]
+            self.assertEqual([point["step"] for point in curve], list(range(1, STEPS + 1)))
+            worst = max(abs(ours["value"] / loss - 1) for ours, loss in zip(curve, theirs))
+            print(f"{reduce}: at most {100 * worst:.5f} % from PyTorch's; {theirs[0]:.4f} to {theirs[-1]:.4f} nats")
+            self.assertLess(worst, 0.001)
+        self.assertLess(theirs[-1], 0.7 * theirs[0], "there was something to learn")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+#include "worker/data/table.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "worker/data/fingerprint.h"
+
+namespace rekindle::data {
+namespace {
+
+class TableBatches final : public train::BatchSource {
+ public:
+  TableBatches(Table table, const SampleOrder& order) : table_(std::move(table)), order_(order) {}
+
+  train::MicroBatch Train(int64_t step, int index) override { return Gather(index, order_.Train(step, index)); }
+  train::MicroBatch Validation(int index) override { return Gather(index, order_.Validation(index)); }
+  int validation_micro_batches() const override { return order_.validation_micro_batches(); }
+
+ private:
+  train::MicroBatch Gather(int index, const std::vector<int64_t>& rows) const {
+    train::MicroBatch batch{.index = index, .sequences = static_cast<int>(rows.size())};
+    for (int64_t row : rows) {
+      const auto first = table_.features.begin() + row * table_.columns;
+      batch.features.insert(batch.features.end(), first, first + table_.columns);
+      batch.targets.push_back(table_.targets[row]);
+    }
+    return batch;
+  }
+
+  const Table table_;
+  const SampleOrder order_;
+};
+
+absl::Status CheckTargets(const Table& table, int classes) {
+  for (int64_t row = 0; classes > 0 && row < table.rows(); ++row) {
+    const float target = table.targets[row];
+    if (target >= 0 && target < static_cast<float>(classes) && target == std::floor(target)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("the target of row ", row, " is ", target, "; with model.classes ",
+                                                   classes, " it must be a whole number from 0 to ", classes - 1));
+  }
+  return absl::OkStatus();
+}
+
+// In double and in a fixed order: the same bits on every rank.
+void Standardize(const SampleOrder& order, Table* table) {
+  const int64_t rows = order.train_samples();
+  std::vector<double> mean(table->columns), square(table->columns);
+  const auto each_row = [&](const auto& visit) {
+    for (int64_t place = 0; place < rows; ++place) {
+      const float* row = table->features.data() + order.TrainSample(place) * table->columns;
+      for (int c = 0; c < table->columns; ++c) visit(c, double{row[c]});
+    }
+  };
+  each_row([&](int c, double value) { mean[c] += value; });
+  for (double& m : mean) m /= static_cast<double>(rows);
+  each_row([&](int c, double value) { square[c] += (value - mean[c]) * (value - mean[c]); });
+  for (int c = 0; c < table->columns; ++c) {
+    const double deviation = std::sqrt(square[c] / static_cast<double>(rows));
+    const double scale = deviation > 0 ? 1 / deviation : 0;
+    for (int64_t row = 0; row < table->rows(); ++row) {
+      float& value = table->features[row * table->columns + c];
+      value = static_cast<float>((value - mean[c]) * scale);
+    }
+  }
+}
+
+}  // namespace
+
+std::string TableFingerprint(const Table& table) {
+  Fingerprinter fingerprint;
+  fingerprint.Add(&table.columns, sizeof(table.columns));
+  fingerprint.Add(table.features.data(), table.features.size() * sizeof(float));
+  fingerprint.Add(table.targets.data(), table.targets.size() * sizeof(float));
+  return fingerprint.Finish();
+}
+
+absl::StatusOr<std::unique_ptr<train::BatchSource>> MakeTableBatches(Table table, int classes,
+                                                                     const BatchShape& shape) {
+  if (absl::Status status = CheckTargets(table, classes); !status.ok()) return status;
+  auto order = SampleOrder::Create(table.rows(), shape);
+  if (!order.ok()) return order.status();
+  Standardize(*order, &table);
+  return std::make_unique<TableBatches>(std::move(table), *order);
+}
+
+}  // namespace rekindle::data

@@ -1,0 +1,111 @@
+#include "worker/models/aten_model.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/from_blob.h>
+#include <ATen/ops/mse_loss.h>
+#include <ATen/ops/mul.h>
+
+#include <algorithm>
+#include <cmath>
+#include <exception>
+
+#include "absl/strings/str_cat.h"
+#include "worker/models/random.h"
+
+namespace rekindle::models {
+
+void AtenModel::BindWeights(float* weights) {
+  parameters_.clear();
+  for (int i = 0; i < static_cast<int>(layout_.parameters.size()); ++i) {
+    const train::ParameterInfo& info = layout_.parameters[i];
+    at::Tensor leaf = at::from_blob(weights + info.offset, info.shape, at::kFloat);
+    if (!info.is_buffer()) {
+      leaf.set_requires_grad(true);
+      // On a leaf a hook sees the total of one backward, also where the parameter is used twice.
+      leaf.register_hook([this, i](const at::Tensor& gradient) { Deliver(i, gradient); });
+    }
+    parameters_.push_back(std::move(leaf));
+  }
+}
+
+void AtenModel::Deliver(int parameter, const at::Tensor& values) const {
+  const at::Tensor dense = values.contiguous();
+  (*sink_)(parameter, {dense.const_data_ptr<float>(), static_cast<size_t>(dense.numel())});
+}
+
+at::Tensor AtenModel::Drop(const at::Tensor& h, double drop, const train::MicroBatch& batch,
+                           const train::RandomKey* key, int layer, int site) const {
+  if (key == nullptr || drop == 0) return h;
+  at::Tensor mask = at::empty(h.sizes(), at::kFloat);
+  FillDropoutMask(RandomKeyOf({key->seed, static_cast<uint64_t>(key->step), static_cast<uint64_t>(batch.index),
+                               static_cast<uint64_t>(layer), static_cast<uint64_t>(site)}),
+                  drop, {mask.mutable_data_ptr<float>(), static_cast<size_t>(mask.numel())});
+  return at::mul(h, mask);
+}
+
+absl::StatusOr<train::LossSum> AtenModel::LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const {
+  const double sum = loss.item<float>();
+  if (std::isfinite(sum)) return train::LossSum{sum, Count(batch)};
+  return absl::InvalidArgumentError(absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
+}
+
+absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batch, const train::RandomKey& key,
+                                                   const train::GradientSink& sink) {
+  if (parameters_.empty()) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
+  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  absl::StatusOr<train::LossSum> result;
+  try {
+    at::Tensor loss = Loss(batch, &key);
+    result = LossOf(loss, batch);
+    if (result.ok()) {
+      sink_ = &sink;
+      for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, statistic);
+      loss.backward();
+    }
+  } catch (const std::exception& error) {
+    result = absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
+  }
+  sink_ = nullptr;
+  statistics_.clear();
+  for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();  // The sink has had it.
+  return result;
+}
+
+absl::StatusOr<train::LossSum> AtenModel::Evaluate(const train::MicroBatch& batch) {
+  if (parameters_.empty()) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
+  if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
+  try {
+    at::NoGradGuard no_grad;
+    return LossOf(Loss(batch, nullptr), batch);
+  } catch (const std::exception& error) {
+    return absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
+  }
+}
+
+at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>& shape) {
+  at::Tensor features = at::empty(shape, at::kFloat);
+  std::copy(batch.features.begin(), batch.features.end(), features.mutable_data_ptr<float>());
+  return features;
+}
+
+at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes) {
+  const at::Tensor targets = at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat);
+  if (classes == 0) return at::mse_loss(outputs.view({batch.sequences}), targets, at::Reduction::Sum);
+  return at::cross_entropy_loss(outputs, targets.to(at::kLong), {}, at::Reduction::Sum);
+}
+
+absl::Status CheckSamples(const train::MicroBatch& batch, int64_t features, int classes) {
+  const auto samples = static_cast<size_t>(batch.sequences);
+  bool fits = batch.sequences >= 1 && batch.targets.size() == samples &&
+              batch.features.size() == samples * static_cast<size_t>(features);
+  for (float target : batch.targets) fits = fits && (classes == 0 || (target >= 0 && target < 1.0 * classes));
+  if (fits) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("micro-batch ", batch.index, " is malformed: ", batch.sequences,
+                                                 " samples, ", batch.features.size(), " features, ",
+                                                 batch.targets.size(), " targets; the model takes ", features,
+                                                 " features a sample and ", classes, " classes"));
+}
+
+}  // namespace rekindle::models

@@ -1,0 +1,58 @@
+#include "worker/models/mlp.h"
+
+#include <ATen/ops/linear.h>
+#include <ATen/ops/relu.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "worker/models/aten_model.h"
+#include "worker/models/layout.h"
+#include "worker/models/random.h"
+
+namespace rekindle::models {
+namespace {
+
+class Mlp : public AtenModel {
+ public:
+  explicit Mlp(const ModelSpec& spec) : AtenModel(MlpLayout(spec)), spec_(spec) {}
+
+  void Initialize(uint64_t seed, std::span<float> weights) const override {
+    for (const train::ParameterInfo& info : layout().parameters) {
+      std::span<float> values = weights.subspan(info.offset, info.size);
+      if (info.shape.size() > 1) {
+        FillNormal(RandomKeyOf({seed, NameWord(info.name)}), std::sqrt(2.0 / static_cast<double>(info.shape[1])),
+                   values);
+      } else {
+        std::fill(values.begin(), values.end(), 0.0f);
+      }
+    }
+  }
+
+ protected:
+  absl::Status CheckBatch(const train::MicroBatch& batch) const override {
+    return CheckSamples(batch, spec_.inputs, spec_.classes);
+  }
+
+  at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) override {
+    at::Tensor h = FeaturesOf(batch, {batch.sequences, spec_.inputs});
+    for (int layer = 0; layer < spec_.layers; ++layer) {
+      h = at::relu(at::linear(h, parameter(2 * layer), parameter(2 * layer + 1)));
+      h = Drop(h, spec_.dropout, batch, key, layer, 0);
+    }
+    return TargetLoss(at::linear(h, parameter(2 * spec_.layers), parameter(2 * spec_.layers + 1)), batch,
+                      spec_.classes);
+  }
+
+ private:
+  const ModelSpec spec_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<train::Model>> MakeMlp(const ModelSpec& spec) {
+  if (absl::Status status = CheckMlpSpec(spec); !status.ok()) return status;
+  return std::make_unique<Mlp>(spec);
+}
+
+}  // namespace rekindle::models
