@@ -113,7 +113,7 @@ struct Directive {
   enum class Action { kNone, kWait, kRun, kYield, kExit };
   Action action = Action::kNone;  // kNone: nothing heard yet.
   Membership membership;
-  bool checkpoint = false;               // With kYield: commit a checkpoint at the boundary.
+  bool checkpoint = false;      // With kYield: commit a checkpoint at the boundary.
   double checkpoint_until = 0;  // Steady seconds, counted from when it was told; 0: no limit.
   std::string reason;
   std::string error;
