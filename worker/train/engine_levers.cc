@@ -1,4 +1,5 @@
 // What the engine shows its levers, and what it makes of their advice.
+#include <cmath>
 #include <utility>
 
 #include "common/log.h"
@@ -15,6 +16,9 @@ absl::StatusOr<Engine::Verdict> Engine::Judge(const StepOutcome& outcome, LeverS
   if (record.NotFinite()) return Diverged(DescribeNotFinite(record), levers);
   if (spec.exact && !Overflowed(state_.scalars.exponents, record.maxima, spec.micro_batches()).empty()) {
     return Verdict::kRedo;
+  }
+  if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {  // Of finite micro-batches, the sum.
+    return Diverged("step " + std::to_string(record.step + 1) + ": the gradient's norm is not finite", levers);
   }
   StepView view{.spec = spec,
                 .layout = parts_.model.layout(),
