@@ -99,7 +99,8 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   if (!memory.ok()) return memory.status();
   absl::StatusOr<ShardRef> ref;
   common::RunInBackground([&] {  // Training comes first; where it waits for a checkpoint, the processor is free.
-    ref = store->PutShard(owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
+    ref = store->PutShard(
+        owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
   });
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   // NOT_FOUND would say that this service does not know the segment.

@@ -144,8 +144,7 @@ void CheckEarlyStop(Checker& check, const v1::JobSpec& spec) {
                 "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0 "
                 "and below the steps");
   const int64_t least = int64_t{spec.schedule().patience()} + 2;
-  check.Require(spec.schedule().kind() != "plateau" || stop.patience() >= least,
-                "spec.early_stop.patience",
+  check.Require(spec.schedule().kind() != "plateau" || stop.patience() >= least, "spec.early_stop.patience",
                 absl::StrCat(stop.patience(),
                              " ends the job before spec.schedule has lowered the rate and it could "
                              "tell: use ",

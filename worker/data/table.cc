@@ -43,7 +43,8 @@ absl::Status CheckTargets(const Table& table, int classes) {
   return absl::OkStatus();
 }
 
-// A column to mean 0 and deviation 1 over the training rows. In double and in a fixed order: the same bits on every rank.
+// A column to mean 0 and deviation 1 over the training rows. In double and in a fixed order: the same bits on every
+// rank.
 void Standardize(const SampleOrder& order, int64_t rows, int stride, float* column) {
   double mean = 0, square = 0;
   const int64_t count = order.train_samples();

@@ -28,8 +28,9 @@ LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
 // A loss that is left out would make the mean look better than it is.
 absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
   if (record.loss_not_finite) {
-    return absl::InvalidArgumentError("the validation loss is not finite, or too large to be added up exactly; lower "
-                                      "optimizer.learning_rate, or look at the data");
+    return absl::InvalidArgumentError(
+        "the validation loss is not finite, or too large to be added up exactly; lower "
+        "optimizer.learning_rate, or look at the data");
   }
   return CheckWhole(record, micro_batches);
 }
