@@ -1,6 +1,5 @@
 #include "checkpoint/archive.h"
 
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -8,20 +7,7 @@
 #include "common/object_uri.h"
 
 namespace rekindle::checkpoint {
-namespace {
-
-// The whole of it, verified.
-absl::StatusOr<std::vector<uint8_t>> ReadWhole(Store& store, const std::string& job_uid, const ShardRef& ref) {
-  std::vector<uint8_t> content(static_cast<size_t>(ref.bytes));
-  const absl::Status read = store.ReadShard(job_uid, ref, [&](int64_t at, const void* data, size_t n) {
-    std::memcpy(content.data() + at, data, n);
-    return absl::OkStatus();
-  });
-  if (!read.ok()) return read;
-  return content;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, const std::string& name,
                             const CopyProgress& progress) {
@@ -31,11 +17,10 @@ absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, 
   for (const ShardRef& ref : manifest->shards) total += ref.bytes;
   for (const ShardRef& ref : manifest->shards) {
     if (progress && !progress(done, total)) return absl::CancelledError(name + ": the copy was given up");
-    absl::StatusOr<std::vector<uint8_t>> content;
+    std::vector<uint8_t> content;
     const auto read = [&]() -> absl::StatusOr<std::span<const uint8_t>> {
-      content = ReadWhole(from, job_uid, ref);
-      if (!content.ok()) return content.status();
-      return *content;
+      if (absl::Status status = from.ReadShard(job_uid, ref, &content); !status.ok()) return status;
+      return content;
     };
     const auto put = to.PutShard(job_uid, read, ref.bytes, ref.xxh3);
     if (!put.ok()) return put.status();

@@ -183,11 +183,7 @@ absl::StatusOr<Exported> ExportWeights(Store& store, const std::string& job_uid,
   for (size_t i = 0; i < manifest->shards.size(); ++i) {
     const ShardRef& ref = manifest->shards[i];
     std::vector<uint8_t>& plane = planes[ref.plane];
-    plane.resize(static_cast<size_t>(ref.bytes));
-    absl::Status status = store.ReadShard(job_uid, ref, [&](int64_t offset, const void* data, size_t n) {
-      std::memcpy(plane.data() + offset, data, n);
-      return absl::OkStatus();
-    });
+    absl::Status status = store.ReadShard(job_uid, ref, &plane);
     if (!status.ok()) return status;
     done += ref.bytes;
     if (progress) progress(done, all_bytes);

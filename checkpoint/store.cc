@@ -1,6 +1,7 @@
 #include "checkpoint/store.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <utility>
 
@@ -208,6 +209,15 @@ absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, c
   if (!read.ok()) return Annotate(read, what);
   if (hasher.Hex() != ref.xxh3) return absl::DataLossError(what + " is damaged: its bytes have another XXH3");
   return absl::OkStatus();
+}
+
+absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, std::vector<uint8_t>* content) {
+  if (absl::Status status = CheckRef(ref); !status.ok()) return status;  // Its size is bounded.
+  content->resize(static_cast<size_t>(ref.bytes));
+  return ReadShard(job_uid, ref, [&](int64_t offset, const void* data, size_t n) {
+    std::memcpy(content->data() + offset, data, n);
+    return absl::OkStatus();
+  });
 }
 
 absl::Status Store::VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress) {

@@ -99,6 +99,8 @@ class Store {
   // may then lie in its place there already.
   using Sink = StoreBackend::Sink;
   absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink, uint8_t* into = nullptr);
+  // The whole of it.
+  absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, std::vector<uint8_t>* content);
 
   // OK when the checkpoint is whole, byte for byte. `progress` (optional) is called after each shard.
   using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;

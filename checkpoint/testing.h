@@ -106,12 +106,7 @@ inline absl::StatusOr<TestState> Load(Store& store, const Manifest& manifest, in
   TestState state(total);
   std::vector<uint8_t> planes[2];
   for (const ShardRef& ref : manifest.shards) {
-    std::vector<uint8_t>& bytes = planes[ref.plane];
-    bytes.resize(static_cast<size_t>(ref.bytes));
-    absl::Status status = store.ReadShard(manifest.job_uid, ref, [&](int64_t offset, const void* data, size_t n) {
-      std::memcpy(bytes.data() + offset, data, n);
-      return absl::OkStatus();
-    });
+    absl::Status status = store.ReadShard(manifest.job_uid, ref, &planes[ref.plane]);
     if (status.ok() && ref.plane == 1) status = ReadPlanes(planes[0], planes[1], state.writable()).status();
     if (!status.ok()) return status;
   }

@@ -17,12 +17,9 @@ constexpr Parameter kParameters[] = {
 void Update(const OptimizerUpdate& u) {
   const kernels::Adamw adamw =
       kernels::MakeAdamw(u.learning_rate, u.spec.beta1, u.spec.beta2, u.spec.epsilon, u.weight_decay, u.step);
-  if (u.fixed != nullptr) {
-    kernels::AdamwUpdate(adamw, u.fixed, u.scale, u.size, u.weights, u.first_moment, u.second_moment);
-  } else {
-    kernels::AdamwUpdate(adamw, u.values, static_cast<float>(u.scale), u.size, u.weights, u.first_moment,
-                         u.second_moment);
-  }
+  WithGradient(u, [&](const auto* gradient, auto scale) {
+    kernels::AdamwUpdate(adamw, gradient, scale, u.size, u.weights, u.first_moment, u.second_moment);
+  });
 }
 
 }  // namespace

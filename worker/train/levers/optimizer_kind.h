@@ -29,6 +29,16 @@ struct OptimizerUpdate {
   float* second_moment;
 };
 
+// Calls `pass` with the gradient and its scale, as the kernels take them.
+template <typename Pass>
+void WithGradient(const OptimizerUpdate& update, const Pass& pass) {
+  if (update.fixed != nullptr) {
+    pass(update.fixed, update.scale);
+  } else {
+    pass(update.values, static_cast<float>(update.scale));
+  }
+}
+
 struct OptimizerKind {
   const char* name;
   std::span<const Parameter> parameters;  // Of spec.optimizer, beside kind.

@@ -19,11 +19,9 @@ void Update(const OptimizerUpdate& u) {
                            .rate1 = static_cast<float>(1 - u.spec.beta1),
                            .rate2 = static_cast<float>(1 - u.spec.beta2),
                            .step_size = static_cast<float>(u.learning_rate)};
-  if (u.fixed != nullptr) {
-    kernels::LionUpdate(lion, u.fixed, u.scale, u.size, u.weights, u.first_moment);
-  } else {
-    kernels::LionUpdate(lion, u.values, static_cast<float>(u.scale), u.size, u.weights, u.first_moment);
-  }
+  WithGradient(u, [&](const auto* gradient, auto scale) {
+    kernels::LionUpdate(lion, gradient, scale, u.size, u.weights, u.first_moment);
+  });
 }
 
 }  // namespace

@@ -17,11 +17,9 @@ void Update(const OptimizerUpdate& u) {
   const kernels::Sgd sgd{.weight_decay = static_cast<float>(u.weight_decay),
                          .momentum = static_cast<float>(u.spec.momentum),
                          .step_size = static_cast<float>(u.learning_rate)};
-  if (u.fixed != nullptr) {
-    kernels::SgdUpdate(sgd, u.fixed, u.scale, u.size, u.weights, u.first_moment);
-  } else {
-    kernels::SgdUpdate(sgd, u.values, static_cast<float>(u.scale), u.size, u.weights, u.first_moment);
-  }
+  WithGradient(u, [&](const auto* gradient, auto scale) {
+    kernels::SgdUpdate(sgd, gradient, scale, u.size, u.weights, u.first_moment);
+  });
 }
 
 }  // namespace
