@@ -53,8 +53,9 @@ class StagedShards {
   virtual ~StagedShards() = default;
   // Splits, copies and hashes. No allocation of the state's size; no RPC, but for once in a process when a state has
   // more exceptions (planes.h) than room was reserved for. On return the caller may change the state.
-  // FAILED_PRECONDITION: it has NaN or infinities, and the options do not allow them. At most once. Shards that are
-  // copied are on their way to the store while the next ones are being copied.
+  // FAILED_PRECONDITION: it has NaN or infinities, and the options do not allow them. Shards that are copied are on
+  // their way to the store while the next ones are being copied. Any number of threads may call it with the same state:
+  // each takes shards that no other has begun, and all return, with the same status, when nobody copies any more.
   virtual absl::Status Copy(const StateView& state) = 0;
   // Valid after Copy: all of plane 0, then all of plane 1.
   virtual const std::vector<ShardRef>& refs() const = 0;

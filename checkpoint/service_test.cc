@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <thread>
+#include <vector>
 
 #include "checkpoint/client.h"
 #include "checkpoint/service_process.h"
@@ -59,6 +61,28 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   ASSERT_THAT(*listed, SizeIs(1));
   EXPECT_EQ((*listed)[0].problem, "");
   EXPECT_TRUE(service_.OpenStore().Verify("job-1", *name).ok());
+}
+
+TEST_F(ServiceTest, SeveralThreadsCopyOneSnapshot) {
+  const auto client = service_.Client();
+  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 3), Precision::kExact);
+  ASSERT_TRUE(staged.ok()) << staged.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition((*staged)->Commit()));
+  TestState live = state_;
+  std::atomic<int> copied = 0;
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&] { copied += (*staged)->Copy(live.view()).ok() ? 1 : 0; });
+  }
+  threads.clear();
+  EXPECT_EQ(copied, 4);
+  live = TestState::Random(kTotal, 99);  // Nobody reads it any more.
+  ASSERT_TRUE((*staged)->Commit().ok());
+  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {.keep_last = 2}, 0);
+  ASSERT_TRUE(name.ok()) << name.status();
+  TestState restored(kTotal);
+  ASSERT_TRUE(client->Restore(2, *name, restored.writable()).ok());
+  EXPECT_TRUE(restored == state_);
 }
 
 TEST_F(ServiceTest, ArchivesBehindTheCommitAndNamesTheArchiveWhereNothingIsLeft) {

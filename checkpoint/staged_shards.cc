@@ -45,8 +45,10 @@ class Staged : public StagedShards {
   };
   size_t planes() const { return static_cast<size_t>(PlanesOf(snapshot_.precision)); }
   absl::Status Open(int64_t bytes, Lent* lent);
-  absl::StatusOr<WrittenPlanes> CopyPart(const StateView& state, Part* part);
-  void Send(size_t part);
+  absl::StatusOr<WrittenPlanes> WritePart(const StateView& state, Part* part);
+  absl::StatusOr<int64_t> CopyPart(const StateView& state, size_t i);
+  bool Savable() const { return nonfinite_ == 0 || core_.options().allow_nonfinite; }  // REQUIRES: mutex_ held.
+  void Send(size_t part);                                                              // REQUIRES: mutex_ held.
   void CommitLoop(const std::stop_token& stop);
   absl::Status CommitPlane(const ShardRef& ref, Lent* lent);
 
@@ -54,10 +56,12 @@ class Staged : public StagedShards {
   const SnapshotKey snapshot_;
   std::vector<Part> parts_;
   std::vector<ShardRef> refs_;  // All of plane 0, then all of plane 1.
-  bool copied_ = false;         // Or tried to.
-  bool whole_ = false;          // All of it is on its way.
   std::mutex mutex_;
   std::condition_variable_any changed_;
+  size_t next_ = 0;        // Of parts_, to be copied.
+  int copying_ = 0;        // Threads, a part each.
+  int64_t nonfinite_ = 0;  // Values, in what is copied.
+  absl::Status copy_error_;
   std::set<size_t> waiting_;  // Of refs_, copied and not on their way yet.
   size_t committed_ = 0;
   absl::Status error_;  // The first of a commit; then nothing more is sent.
@@ -115,7 +119,7 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<WrittenPlanes> Staged::CopyPart(const StateView& state, Part* part) {
+absl::StatusOr<WrittenPlanes> Staged::WritePart(const StateView& state, Part* part) {
   const auto write = [&] {
     return WritePlanes(state, part->range, snapshot_.precision, part->planes[0].memory.span(),
                        part->planes[1].memory.span());
@@ -130,34 +134,49 @@ absl::StatusOr<WrittenPlanes> Staged::CopyPart(const StateView& state, Part* par
   return write();
 }
 
+// The number of values that are not finite.
+absl::StatusOr<int64_t> Staged::CopyPart(const StateView& state, size_t i) {
+  Part& part = parts_[i];
+  const auto written = WritePart(state, &part);
+  if (!written.ok()) return written.status();
+  for (size_t plane = 0; plane < planes(); ++plane) {
+    const WrittenPlane& one = written->at(static_cast<int>(plane));
+    refs_[plane * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
+                                        .bytes = one.bytes,
+                                        .xxh3 = one.xxh3,
+                                        .generation = snapshot_.generation,
+                                        .index = part.range.index,
+                                        .count = part.range.count,
+                                        .plane = static_cast<int>(plane)};
+  }
+  return written->nonfinite;
+}
+
 absl::Status Staged::Copy(const StateView& state) {
   if (state.total != snapshot_.total) {
     return absl::InvalidArgumentError(
         absl::StrCat("staged for ", snapshot_.total, " elements, the state has ", state.total));
   }
-  if (std::exchange(copied_, true)) return absl::FailedPreconditionError("these shards are copied");
-  int64_t nonfinite = 0;
-  for (size_t i = 0; i < parts_.size(); ++i) {
-    Part& part = parts_[i];
-    const auto written = CopyPart(state, &part);
-    if (!written.ok()) return written.status();
-    nonfinite += written->nonfinite;
-    for (size_t plane = 0; plane < planes(); ++plane) {
-      const WrittenPlane& one = written->at(static_cast<int>(plane));
-      refs_[plane * parts_.size() + i] = {.name = one.xxh3 + ".safetensors",
-                                          .bytes = one.bytes,
-                                          .xxh3 = one.xxh3,
-                                          .generation = snapshot_.generation,
-                                          .index = part.range.index,
-                                          .count = part.range.count,
-                                          .plane = static_cast<int>(plane)};
+  std::unique_lock lock(mutex_);
+  while (next_ < parts_.size() && copy_error_.ok()) {
+    const size_t i = next_++;
+    ++copying_;
+    lock.unlock();
+    const auto nonfinite = CopyPart(state, i);
+    lock.lock();
+    --copying_;
+    if (nonfinite.ok()) {
+      nonfinite_ += *nonfinite;
+      if (Savable()) Send(i);
+    } else if (copy_error_.ok()) {
+      copy_error_ = nonfinite.status();
     }
-    if (nonfinite == 0 || core_.options().allow_nonfinite) Send(i);
+    changed_.notify_all();
   }
-  whole_ = nonfinite == 0 || core_.options().allow_nonfinite;
-  if (whole_) return absl::OkStatus();
+  changed_.wait(lock, [&] { return copying_ == 0; });
+  if (!copy_error_.ok() || Savable()) return copy_error_;
   return absl::FailedPreconditionError(
-      absl::StrCat("the state at step ", snapshot_.step, " has ", nonfinite,
+      absl::StrCat("the state at step ", snapshot_.step, " has ", nonfinite_,
                    " values that are NaN or infinite: it is not saved, so that the checkpoint before it stays the "
                    "newest (checkpoint.allow_nonfinite saves it nevertheless)"));
 }
@@ -193,11 +212,7 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
 
 // Copied: to the store with it.
 void Staged::Send(size_t part) {
-  {
-    std::lock_guard lock(mutex_);
-    for (size_t plane = 0; plane < planes(); ++plane) waiting_.insert(plane * parts_.size() + part);
-  }
-  changed_.notify_all();
+  for (size_t plane = 0; plane < planes(); ++plane) waiting_.insert(plane * parts_.size() + part);
   if (threads_.size() < kCommitThreads) {
     threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
   }
@@ -217,8 +232,10 @@ void Staged::CommitLoop(const std::stop_token& stop) {
 }
 
 absl::Status Staged::Commit() {
-  if (!whole_) return absl::FailedPreconditionError("Commit needs a Copy before it");
   std::unique_lock lock(mutex_);
+  if (next_ < parts_.size() || copying_ > 0 || !copy_error_.ok() || !Savable()) {
+    return absl::FailedPreconditionError("Commit needs a Copy before it");
+  }
   changed_.wait(lock, [&] { return committed_ == refs_.size() || !error_.ok(); });
   return error_;
 }

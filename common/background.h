@@ -6,7 +6,8 @@
 
 namespace rekindle::common {
 
-// Runs `work` on a thread that lets the other threads of its session go first (nice value 10), and waits for it.
+// Runs `work` on a thread that lets the other threads of its session or control group go first, and waits for it. On
+// cores that others keep busy it gets a few percent of them: whoever waits should help, or have time.
 void RunInBackground(const std::function<void()>& work);
 
 }  // namespace rekindle::common

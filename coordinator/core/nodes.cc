@@ -24,11 +24,11 @@ void Remember(std::set<std::string>& past, const std::string& incarnation) {
   past.insert(incarnation);
 }
 
-// Tells every running job with a member there.
+// Tells every job with a member there.
 void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
   bool told = false;
   for (auto& [uid, job] : turn.state.jobs) {
-    if (IsOver(job) || !job.active) continue;
+    if (IsOver(job)) continue;
     for (const v1::Member& member : job.record.membership().members()) {
       if (member.node() != node) continue;
       v1::Fault fault;
@@ -56,6 +56,29 @@ void KillTrainersOf(Turn& turn, const std::string& node, const std::string& deat
   }
 }
 
+// Both are in the record: a service that was replaced while the coordinator was away is noticed all the same.
+void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
+  const std::string& name = report.node();
+  const std::string agent = node.record.agent_incarnation();
+  if (agent != report.agent_incarnation()) {
+    node.record.set_agent_incarnation(report.agent_incarnation());
+    node.must_save = true;
+    if (!agent.empty()) Remember(node.past_agents, agent);
+    if (!agent.empty() && !node.record.draining()) {
+      TellMembers(turn, name, "agent_killed",
+                  absl::StrCat("the agent of node ", name, " was restarted; its trainers were adopted"));
+    }
+  }
+  const std::string checkpoint = node.record.checkpoint_incarnation();
+  if (report.checkpoint_incarnation().empty() || checkpoint == report.checkpoint_incarnation()) return;
+  node.record.set_checkpoint_incarnation(report.checkpoint_incarnation());
+  node.must_save = true;
+  if (!checkpoint.empty()) {
+    TellMembers(turn, name, "checkpoint_killed",
+                absl::StrCat("the checkpoint service of node ", name, " was restarted; training went on"));
+  }
+}
+
 void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   const std::string& name = report.node();
   if (!node.record.incarnation().empty() && node.record.incarnation() != report.incarnation()) {
@@ -68,7 +91,6 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     node.drain_deadline = kNever;
     node.overdue = false;
     node.reported = false;
-    node.checkpoint_incarnation.clear();
     node.slots.clear();
   }
   if (node.record.incarnation() != report.incarnation()) {
@@ -77,20 +99,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     node.record.set_incarnation(report.incarnation());
     node.must_save = true;
   }
-  if (node.reported && node.report.agent_incarnation() != report.agent_incarnation()) {
-    Remember(node.past_agents, node.report.agent_incarnation());
-    if (!node.record.draining()) {
-      TellMembers(turn, name, "agent_killed",
-                  absl::StrCat("the agent of node ", name, " was restarted; its trainers were adopted"));
-    }
-  }
-  const std::string& checkpoint = report.checkpoint_incarnation();
-  if (checkpoint.empty() || checkpoint == node.checkpoint_incarnation) return;
-  if (!node.checkpoint_incarnation.empty()) {
-    TellMembers(turn, name, "checkpoint_killed",
-                absl::StrCat("the checkpoint service of node ", name, " was restarted; training went on"));
-  }
-  node.checkpoint_incarnation = checkpoint;
+  TakeServices(turn, node, report);
 }
 
 void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
@@ -157,6 +166,10 @@ std::string FindRefusal(const v1::NodeReport& report) {
   }
   if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress) {
     return absl::StrCat("malformed report: address and zone have at most ", kMaxAddress, " characters");
+  }
+  for (const std::string& id : {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation()}) {
+    if (id.size() > kMaxAddress)
+      return absl::StrCat("malformed report: incarnations have at most ", kMaxAddress, " characters");
   }
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {

@@ -87,7 +87,6 @@ struct NodeState {
   bool lost = false;
   int probe = 0;
   double asked_at = -kNever;           // When it was first probed and has not answered since; before `heard`: it has.
-  std::string checkpoint_incarnation;  // The last one that was not empty.
   std::map<int, std::string> slots;    // Slot -> job uid it serves.
   std::set<std::string> past_incarnations;  // Of the node; their reports are stale.
   std::set<std::string> past_agents;

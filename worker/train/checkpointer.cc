@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "common/background.h"
 #include "common/clock.h"
 #include "common/log.h"
 
@@ -59,6 +60,13 @@ double Checkpointer::WaitCopied(double stall_seconds) {
   if (copy_ == Copy::kIdle) return 0;
   changed_.wait_for(lock, std::chrono::duration<double>(stall_seconds), [&] { return copy_ != Copy::kStaging; });
   if (copy_ == Copy::kStaging) copy_ = Copy::kIdle;  // Save sees that it has come too late.
+  if (auto staged = being_copied_; staged != nullptr) {
+    const checkpoint::StateView from = copied_from_;
+    lock.unlock();
+    staged->Copy(from).IgnoreError();  // Save is told the same.
+    staged = nullptr;                  // It may be the last to hold it, and gives memory back then.
+    lock.lock();
+  }
   changed_.wait(lock, [&] { return copy_ == Copy::kIdle; });
   return common::SteadySeconds() - start;
 }
@@ -67,12 +75,13 @@ void Checkpointer::Save(const Snapshot& snapshot) {
   auto opened = client_.Stage(snapshot.info.generation, static_cast<int>(snapshot.step), snapshot.view.total,
                               snapshot.ranges, snapshot.info.precision);
   const double start = common::SteadySeconds();
-  const absl::Status status = opened.ok() ? CopyStaged(**opened, snapshot) : opened.status();
+  const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
+  const absl::Status status = staged != nullptr ? CopyStaged(staged, snapshot) : opened.status();
   {
     std::lock_guard lock(mutex_);
     if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
+    being_copied_ = nullptr;
     if (status.ok()) {
-      const std::shared_ptr<checkpoint::StagedShards> staged = *std::move(opened);
       notes_.push_back({snapshot.step, staged->refs()});
       Enqueue(writer_, [this, staged, snapshot, start] { Write(*staged, snapshot, start); });
     } else {
@@ -95,15 +104,22 @@ void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snaps
   if (!status.ok()) Lost(snapshot, status);
 }
 
-absl::Status Checkpointer::CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot) {
+absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged,
+                                      const Snapshot& snapshot) {
   {
     std::lock_guard lock(mutex_);
     if (!IsAwaited(snapshot)) {
       return absl::DeadlineExceededError("the checkpoint service gave no memory in time; training did not wait");
     }
     copy_ = Copy::kCopying;
+    being_copied_ = staged;
+    copied_from_ = snapshot.view;
   }
-  return staged.Copy(snapshot.view);
+  changed_.notify_all();
+  // Beside training, what training needs goes first. Who waits for the copy helps with it: see WaitCopied.
+  absl::Status status;
+  common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
+  return status;
 }
 
 ShardNotes Checkpointer::TakeNotes() {

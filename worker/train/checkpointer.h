@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -64,8 +65,8 @@ class Checkpointer {
   // Skipped, and counted as a failure, while two before it are still being written.
   void Begin(const SnapshotInfo& info, const TrainState& state);
 
-  // Returns when nothing reads the live state any more. A service that has not even given memory within
-  // `stall_seconds` costs the snapshot, not the step. Returns the seconds waited.
+  // Returns when nothing reads the live state any more: helps to copy what is left. A service that has not even given
+  // memory within `stall_seconds` costs the snapshot, not the step. Returns the seconds waited.
   double WaitCopied(double stall_seconds = 0.1);
 
   // Shards of the oldest snapshot that was copied and not taken yet.
@@ -111,7 +112,7 @@ class Checkpointer {
   bool Idle(const Worker& worker) const { return !worker.busy && worker.tasks.empty(); }
   void Enqueue(Worker& worker, Task task);  // REQUIRES: mutex_ held.
   void Save(const Snapshot& snapshot);
-  absl::Status CopyStaged(checkpoint::StagedShards& staged, const Snapshot& snapshot);
+  absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot);
   // Whether training still waits for this snapshot, or would. REQUIRES: mutex_ held.
   bool IsAwaited(const Snapshot& snapshot) const { return snapshot.id == newest_ && copy_ != Copy::kIdle; }
   // `start`: when the copy began, as shards are on their way while others are being copied.
@@ -127,7 +128,9 @@ class Checkpointer {
   std::condition_variable_any changed_;
   Copy copy_ = Copy::kIdle;  // Of the newest snapshot. An older one that still waits for memory has come too late.
   int64_t newest_ = 0;       // Its id.
-  int writing_ = 0;          // Snapshots copied and not written yet, or being copied.
+  std::shared_ptr<checkpoint::StagedShards> being_copied_;  // Of the newest, while kCopying.
+  checkpoint::StateView copied_from_;
+  int writing_ = 0;  // Snapshots copied and not written yet, or being copied.
   double write_rate_ = 0;
   std::deque<ShardNotes> notes_;
   std::set<std::pair<int, int64_t>> lost_;  // (generation, step) whose own shards could not be written.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <utility>
 
 namespace rekindle::train {
@@ -17,8 +18,21 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
       : store_(store), generation_(generation), ranges_(std::move(ranges)), precision_(precision) {}
 
   absl::Status Copy(const checkpoint::StateView& state) override {
-    files_.clear();
-    refs_.clear();
+    std::lock_guard lock(copy_);
+    if (!copied_.has_value()) copied_ = CopyAll(state);
+    return *copied_;
+  }
+  const std::vector<ShardRef>& refs() const override { return refs_; }
+  absl::Status Commit() override {
+    std::lock_guard lock(store_.mutex_);
+    if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
+    store_.files_.insert(files_.begin(), files_.end());
+    store_.changed_.notify_all();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CopyAll(const checkpoint::StateView& state) {
     for (const ShardRange& range : ranges_) {
       const checkpoint::PlaneBytes room = SizeOfPlanes(state.total, range, precision_, range.end - range.begin);
       std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
@@ -34,22 +48,15 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
     }
     return absl::OkStatus();
   }
-  const std::vector<ShardRef>& refs() const override { return refs_; }
-  absl::Status Commit() override {
-    std::lock_guard lock(store_.mutex_);
-    if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
-    store_.files_.insert(files_.begin(), files_.end());
-    store_.changed_.notify_all();
-    return absl::OkStatus();
-  }
 
- private:
   MemoryCheckpoints& store_;
   const int generation_;
   const std::vector<ShardRange> ranges_;
   const Precision precision_;
   std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
+  std::mutex copy_;
+  std::optional<absl::Status> copied_;
 };
 
 class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
