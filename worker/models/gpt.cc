@@ -21,7 +21,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "worker/models/gelu.h"
+#include "kernels/gelu.h"
 #include "worker/models/layout.h"
 #include "worker/models/random.h"
 
@@ -50,14 +50,14 @@ class Gelu : public torch::autograd::Function<Gelu> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input) {
     at::Tensor x = input.contiguous(), out = at::empty_like(x), slope = at::empty_like(x);
-    GeluForward(x.const_data_ptr<float>(), x.numel(), out.mutable_data_ptr<float>(), slope.mutable_data_ptr<float>());
+    kernels::GeluForward(x.const_data_ptr<float>(), x.numel(), out.mutable_data_ptr<float>(), slope.mutable_data_ptr<float>());
     context->save_for_backward({slope});
     return out;
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     at::Tensor slope = context->get_saved_variables()[0], dy = gradients[0].contiguous(), dx = at::empty_like(dy);
-    GeluBackward(dy.const_data_ptr<float>(), slope.const_data_ptr<float>(), dy.numel(), dx.mutable_data_ptr<float>());
+    kernels::GeluBackward(dy.const_data_ptr<float>(), slope.const_data_ptr<float>(), dy.numel(), dx.mutable_data_ptr<float>());
     return {dx};
   }
 };
