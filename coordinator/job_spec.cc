@@ -21,7 +21,7 @@ constexpr int kMaxTexts = 1000;
 constexpr size_t kMaxPathBytes = 4096;
 
 const std::vector<std::string>& Precisions() {
-  static const auto* names = new std::vector<std::string>{"fp32"};
+  static const auto* names = new std::vector<std::string>{"fp32", "bf16", "fp16", "auto"};
   return *names;
 }
 
@@ -46,6 +46,7 @@ void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
     training.set_micro_batch(micro);
   }
   if (training.precision().empty()) training.set_precision(defaults.precision);
+  if (training.activations().empty()) training.set_activations("keep");
   if (training.reduce().empty()) training.set_reduce("exact");
   if (!training.has_clip_norm()) training.set_clip_norm(1.0);
   if (training.evaluate_micro_batches() == 0) training.set_evaluate_micro_batches(8);
@@ -155,12 +156,22 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
                 "spec.training.micro_batch",
                 absl::StrCat("times spec.model.context is over ", kMaxMicroBatchTokens, " tokens: lower one"));
   check.OneOf("spec.training.precision", training.precision(), Precisions());
+  check.OneOf("spec.training.activations", training.activations(), {"keep", "recompute"});
   check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32"});
   check.Range("spec.training.clip_norm", training.clip_norm(), 0, 1e6);
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",
                 "needs text to evaluate on: set spec.data.validation_fraction above 0");
   check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
+}
+
+// `spec` is as the user wrote it.
+void CheckPrecision(Checker& check, const v1::JobSpec& spec, const Defaults& defaults) {
+  const std::string& asked = spec.training().precision();
+  check.Require(defaults.precision_policy != "enforce" || asked.empty() || asked == defaults.precision,
+                "spec.training.precision",
+                absl::StrCat("'", asked, "' is not allowed: this cluster computes all jobs in '", defaults.precision,
+                             "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
 void CheckOptimizer(Checker& check, const v1::JobSpec::Optimizer& optimizer) {
@@ -193,6 +204,7 @@ int MicroBatches(const v1::JobSpec& spec) {
 absl::Status CheckDefaults(const Defaults& defaults) {
   Checker check;
   check.OneOf("REKINDLE_DEFAULT_PRECISION", defaults.precision, Precisions());
+  check.OneOf("REKINDLE_PRECISION_POLICY", defaults.precision_policy, {"warn", "refuse", "enforce"});
   CheckStore(check, "default checkpoint store", defaults.store);
   return check.status();
 }
@@ -220,6 +232,7 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckModel(check, resolved.model());
   CheckData(check, resolved.data());
   CheckTraining(check, resolved);
+  CheckPrecision(check, spec, defaults);
   CheckWorkers(check, resolved);
   CheckOptimizer(check, resolved.optimizer());
   CheckSchedule(check, resolved);

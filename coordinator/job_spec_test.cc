@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Defaults kDefaults{"fp32", "file:///data/checkpoints"};
+const Defaults kDefaults{.store = "file:///data/checkpoints"};
 
 v1::JobSpec Small() {
   v1::JobSpec spec;
@@ -45,8 +45,8 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"({"seed":1,"workers":{"min":1,"max":4,"threads_per_rank":1},)"
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
-          R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8},)"
+          R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","activations":"keep","reduce":"exact",)"
+          R"("clip_norm":1,"evaluate_every":0,"evaluate_micro_batches":8},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
@@ -278,9 +278,23 @@ TEST(JobSpec, Names) {
 
 TEST(JobSpec, DefaultsOfTheClusterAreCheckedToo) {
   EXPECT_TRUE(CheckDefaults(kDefaults).ok());
-  EXPECT_THAT(std::string(CheckDefaults({"fp8", "file:///x"}).message()),
+  EXPECT_THAT(std::string(CheckDefaults({.precision = "fp8", .store = "file:///x"}).message()),
               HasSubstr("REKINDLE_DEFAULT_PRECISION: 'fp8'"));
-  EXPECT_THAT(std::string(CheckDefaults({"fp32", "/x"}).message()), HasSubstr("default checkpoint store"));
+  EXPECT_THAT(std::string(CheckDefaults({.precision_policy = "force", .store = "file:///x"}).message()),
+              HasSubstr("REKINDLE_PRECISION_POLICY: 'force'"));
+  EXPECT_THAT(std::string(CheckDefaults({.store = "/x"}).message()), HasSubstr("default checkpoint store"));
+}
+
+TEST(JobSpec, AClusterMayEnforceItsPrecision) {
+  const Defaults enforced{.precision = "bf16", .precision_policy = "enforce", .store = "file:///x"};
+  v1::JobSpec spec = Small();
+  const auto resolved = ResolveSpec(spec, enforced);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->training().precision(), "bf16");
+  EXPECT_TRUE(ResolveSpec(*resolved, enforced).ok());
+  spec.mutable_training()->set_precision("fp32");
+  EXPECT_THAT(std::string(ResolveSpec(spec, enforced).status().message()),
+              HasSubstr("spec.training.precision: 'fp32' is not allowed: this cluster computes all jobs in 'bf16'"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "worker/train/model.h"
+#include "worker/train/spec.h"
 
 namespace rekindle::models {
 
@@ -19,6 +20,8 @@ struct ModelSpec {
   int width = 0;
   int context = 0;
   double dropout = 0;  // [0, 1).
+  train::ComputeType compute = train::ComputeType::kFloat32;
+  bool recompute = false;  // Blocks run again in backward rather than keep their activations (recompute.h).
 };
 
 // Call PinThreads (runtime.h) before the first. INVALID_ARGUMENT: an unknown kind (names the nearest known one), or a

@@ -48,7 +48,7 @@ class TestModel {
     return batch;
   }
 
-  Gradients Backward(const train::MicroBatch& batch, const train::RandomKey& key = {}) {
+  Gradients Backward(const train::MicroBatch& batch, const train::RandomKey& key = {}, float loss_scale = 1) {
     Gradients result;
     result.values.assign(model_->layout().total, 0);
     auto sink = [&](int parameter, std::span<const float> gradient) {
@@ -57,7 +57,7 @@ class TestModel {
       std::copy(gradient.begin(), gradient.end(), result.values.begin() + info.offset);
       result.order.push_back(parameter);
     };
-    auto loss = model_->Backward(batch, key, sink);
+    auto loss = model_->Backward(batch, key, loss_scale, sink);
     EXPECT_TRUE(loss.ok()) << loss.status();
     if (loss.ok()) result.loss = *loss;
     return result;

@@ -1,6 +1,7 @@
 #include "worker/train/accumulator.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +19,9 @@ GradientAccumulator::GradientAccumulator(const ParameterLayout* layout, Mode mod
       arrivals_(layout->parameters.size()),
       record_(EmptyRecord(0, 0, layout->parameters.size())) {}
 
-void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents) {
+void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents,
+                                int loss_scale_log2) {
+  loss_scale_log2_ = loss_scale_log2;
   exponents_.assign(exponents.begin(), exponents.end());
   held_.clear();
   std::fill(written_.begin(), written_.end(), 0);
@@ -29,11 +32,13 @@ void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const i
 void GradientAccumulator::Add(int parameter, std::span<const float> gradient) {
   const ParameterInfo& info = layout_->parameters[parameter];
   const bool first = !written_[parameter];
-  const float maximum = mode_ == Mode::kExact
-                            ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter], first,
-                                                       sums_.fixed() + info.offset)
-                            : kernels::AccumulateFloat(gradient.data(), info.size, first, sums_.values() + info.offset);
-  record_.maxima[parameter] = std::max(record_.maxima[parameter], maximum);
+  const float maximum =
+      mode_ == Mode::kExact
+          ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter] - loss_scale_log2_, first,
+                                     sums_.fixed() + info.offset)
+          : kernels::AccumulateFloat(gradient.data(), info.size, std::ldexp(1.0f, -loss_scale_log2_), first,
+                                     sums_.values() + info.offset);
+  record_.maxima[parameter] = std::max(record_.maxima[parameter], std::ldexp(maximum, -loss_scale_log2_));
   written_[parameter] = 1;
   ++arrivals_[parameter];
 }

@@ -88,6 +88,8 @@ struct Report {
   int64_t completed_step = 0;
   double loss = 0;
   double tokens_per_second = 0;
+  double loss_scale = 0;
+  int64_t skipped_steps = 0;
   StepLoss validation;
   double unigram_bits_per_byte = 0;
   std::string state_digest;

@@ -24,6 +24,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       parts_(std::move(parts)),
       reporter_(parts_.control),
       state_(TrainState::Zero(parts_.model.layout())),
+      scaler_(options_.spec.compute, int64_t{options_.spec.micro_batch} * options_.spec.context),
       steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
@@ -189,6 +190,7 @@ absl::Status Engine::TakeState(Generation& generation) {
 
 absl::Status Engine::StartAfresh() {
   TrainState fresh = TrainState::Zero(parts_.model.layout());
+  fresh.scalars.loss_scale = scaler_.Initial();
   parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
   const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
   if (!loaded.ok()) return loaded;
@@ -244,11 +246,28 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   return Yield(generation, outcome.yield_with_checkpoint);
 }
 
+// What to redo the attempt with, where the loss scale or a gradient's exact scale did not fit; empty: apply it.
+std::optional<StateScalars> Engine::ScaledAnew(const StepRecord& record) const {
+  StateScalars scalars = state_.scalars;
+  ++scalars.attempt;
+  const int micro_batches = options_.spec.micro_batches();
+  if (record.NotFinite()) {
+    const std::optional<LossScale> lower = scaler_.Overflowed(scalars.loss_scale);
+    if (!lower || record.loss_not_finite) return std::nullopt;
+    scalars.loss_scale = *lower;
+    return scalars;
+  }
+  if (!options_.spec.exact || Overflowed(scalars.exponents, record.maxima, micro_batches).empty()) return std::nullopt;
+  scalars.exponents = RedoExponents(scalars.exponents, record.maxima, micro_batches);
+  return scalars;
+}
+
 absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outcome) {
   const ParameterLayout& layout = parts_.model.layout();
   StateScalars& scalars = state_.scalars;
   const int micro_batches = options_.spec.micro_batches();
-  if (outcome.record.NotFinite()) {
+  std::optional<StateScalars> redo = ScaledAnew(outcome.record);
+  if (!redo && outcome.record.NotFinite()) {
     const std::vector<int> bad = outcome.record.NotFiniteParameters();
     const std::string where = bad.empty() ? "the loss" : "the gradient of " + layout.parameters[bad[0]].name;
     return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) + ": " + where +
@@ -261,9 +280,8 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
   const double start = common::SteadySeconds();
-  if (options_.spec.exact && !Overflowed(scalars.exponents, outcome.record.maxima, micro_batches).empty()) {
-    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, micro_batches);
-    ++scalars.attempt;
+  if (redo) {
+    scalars = *std::move(redo);
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
@@ -275,6 +293,7 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
     if (options_.spec.exact) {
       scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, micro_batches);
     }
+    scalars.loss_scale = scaler_.Applied(scalars.loss_scale);
     ++scalars.step;
     scalars.attempt = 0;
     scalars.cursor += options_.spec.global_batch;

@@ -33,6 +33,13 @@ absl::StatusOr<CheckpointSpec> ToCheckpointSpec(const v1::JobSpec::Checkpoint& c
   return out;
 }
 
+absl::StatusOr<ComputeType> ToComputeType(const std::string& precision) {
+  if (precision == "fp32") return ComputeType::kFloat32;
+  if (precision == "bf16") return ComputeType::kBfloat16;
+  if (precision == "fp16") return ComputeType::kFloat16;
+  return absl::InvalidArgumentError("training.precision '" + precision + "' is not resolved");
+}
+
 absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
   if (!checkpoint.ok()) return checkpoint.status();
@@ -42,6 +49,9 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   out.global_batch = spec.training().global_batch();
   out.micro_batch = spec.training().micro_batch();
   out.context = spec.model().context();
+  const absl::StatusOr<ComputeType> compute = ToComputeType(spec.training().precision());
+  if (!compute.ok()) return compute.status();
+  out.compute = *compute;
   out.exact = spec.training().reduce() == "exact";
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
@@ -56,13 +66,14 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   return out;
 }
 
-// Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
-// weights came from (the digest of these counts).
+// Of the spec without what may differ between equal results: the number of workers, and where checkpoints go,
+// where weights came from (the digest of these counts) and what backward keeps.
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
   spec.mutable_model()->clear_weights();
+  spec.mutable_training()->clear_activations();
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");
@@ -93,8 +104,10 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);
   job.spec_digest = *std::move(digest);
-  job.model = {spec.model().kind(),  spec.model().layers(),  spec.model().heads(),
-               spec.model().width(), spec.model().context(), spec.model().dropout()};
+  job.model = {spec.model().kind(),    spec.model().layers(),
+               spec.model().heads(),   spec.model().width(),
+               spec.model().context(), spec.model().dropout(),
+               job.spec.compute,       spec.training().activations() == "recompute"};
   job.weights = spec.model().weights();
   job.weights_digest = spec.model().weights_digest();
   job.text.assign(spec.data().text().begin(), spec.data().text().end());

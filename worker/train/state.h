@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "worker/train/loss_scale.h"
 #include "worker/train/model.h"
 
 namespace rekindle::train {
@@ -38,6 +39,7 @@ struct StateScalars {
   int64_t attempt = 0;             // Redone attempts of the running step.
   int64_t cursor = 0;              // Samples consumed: global_batch * step.
   std::vector<int32_t> exponents;  // Exact mode: power-of-two scale of each parameter's gradient for the next step.
+  LossScale loss_scale;            // FP16.
 };
 
 struct TrainState {
@@ -51,7 +53,7 @@ struct TrainState {
 };
 
 // XXH3-128, hex, over weights, first moment, second moment (raw little-endian floats in layout order), then
-// the cursor as int64: equal digests mean bit-equal state. (Exponents are derived from the same history.)
+// the cursor as int64: equal digests mean bit-equal state. (Exponents and loss scale follow from the same history.)
 std::string StateDigest(const TrainState& state);
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars);

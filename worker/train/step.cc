@@ -1,6 +1,7 @@
 #include "worker/train/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "common/clock.h"
@@ -61,7 +62,7 @@ absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int
   const bool same = begun_ && accumulator_.step() == scalars.step && accumulator_.attempt() == scalars.attempt &&
                     std::includes(assigned.begin(), assigned.end(), held_.begin(), held_.end());
   if (!same) {
-    accumulator_.Begin(scalars.step, scalars.attempt, scalars.exponents);
+    accumulator_.Begin(scalars.step, scalars.attempt, scalars.exponents, scalars.loss_scale.log2);
     held_.clear();
     begun_ = true;
   }
@@ -92,7 +93,8 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
     accumulator_.Add(parameter, gradient);
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
   };
-  const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  const auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step},
+                                    std::ldexp(1.0f, scalars.loss_scale.log2), sink);
   if (!loss.ok()) return loss.status();
   if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
   held_.insert(index);

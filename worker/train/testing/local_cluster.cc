@@ -249,6 +249,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   coordinator_.Feed(core::NodeReported{NodeReportOf(node_, id_, true)});
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()));
   model_.before_backward = std::move(local.before_backward);
+  model_.largest_gradient = local.largest_gradient;
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
   EngineOptions options;
   options.trainer = id_;
