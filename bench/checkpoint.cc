@@ -34,7 +34,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kGeneration = 1;
-constexpr int kQuietUnits = 20;
+constexpr int kQuietUnits = 250;
 constexpr size_t kPiece = 8 << 20;
 constexpr double kPatienceSeconds = 300;
 

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
@@ -11,13 +12,14 @@ import tempfile
 import time
 
 from _bench_json import REPO, Report, peers_folder
-from _checkpoint_node import MemoryWatch, Service, Trainer, evict, settle
+from _checkpoint_node import MemoryWatch, Service, Trainer, evict, fill_page_cache, settle
 from _checkpoint_tiers import tiers
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 import servers  # noqa: E402
 
 PARTS = ("save", "restore", "s3", "memory", "planes", "tiers")
+S3_SERVERS = {"seaweedfs": servers.S3, "versitygw": servers.VersityGw}
 KINDS = ("dcp_async_thread", "dcp_async_process")
 
 
@@ -63,7 +65,7 @@ class Local:
             settle()
             row = self.save(step_units=self.step_units)
             quiet, during = row.pop("quiet_units"), row.pop("units")
-            self.keep("training", {**row, "speed": statistics.median(quiet) / statistics.mean(during)})
+            self.keep("training", {**row, "speed": statistics.mean(quiet) / statistics.mean(during)})
 
     def restore_rounds(self, count):
         """By a second process: from the service's memory, then by a fresh service from disk and from the page cache."""
@@ -79,9 +81,11 @@ class Local:
                 self.service.restart()
                 settle()
                 evict(self.folder)
+                self.keep("memcpy", self.trainer.ask("memcpy"))
                 self.keep("read", self.trainer.ask("read", path=self.raw))
                 restore("store", "cold")
                 self.service.restart()
+                fill_page_cache(self.folder / "store")
                 restore("store", "warm")
         self.save()   # The restarted service's memory holds it again.
 
@@ -159,12 +163,16 @@ def s3(report, args, folder):
     boto3 = importlib.util.find_spec("boto3") and __import__("boto3")
     if not boto3:
         print("boto3 is not there: left out", file=sys.stderr)
-    try:
-        with servers.S3(folder / "s3") as server, Service(folder, server.env) as service, \
-                Trainer(args.params_mib << 18) as trainer:
-            s3_rounds(report, args, folder, server, service, trainer, boto3)
-    except servers.Missing as why:
-        print(f"no S3 server, left out: {why}", file=sys.stderr)
+    for name, kind in S3_SERVERS.items():
+        here = folder / name
+        here.mkdir(parents=True)
+        try:
+            with kind(here / "server") as server, Service(here, server.env) as service, \
+                    Trainer(args.params_mib << 18) as trainer:
+                s3_rounds(report, args, name, here, server, service, trainer, boto3)
+        except servers.Missing as why:
+            print(f"no {name}, left out: {why}", file=sys.stderr)
+        shutil.rmtree(here)
 
 
 def cpu_seconds(pid):
@@ -172,7 +180,7 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def s3_rounds(report, args, folder, server, service, trainer, boto3):
+def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
     file, rows, peer = folder / "raw", [], []
     trainer.ask("memcpy")
     trainer.ask("write", path=str(file))
@@ -180,16 +188,18 @@ def s3_rounds(report, args, folder, server, service, trainer, boto3):
         "s3", endpoint_url=f"http://127.0.0.1:{server.port}", region_name="us-east-1",
         aws_access_key_id=server.env["AWS_ACCESS_KEY_ID"], aws_secret_access_key=servers.SECRET)
     for i in range(args.rounds + 1):   # The first makes the server's volumes.
-        before = cpu_seconds(server.process.pid)
+        work = lambda: (cpu_seconds(server.process.pid), cpu_seconds(service.process.pid), time.process_time())
+        before = work()
         row = trainer.ask("save", socket=service.socket, store=server.uri("ours"))
-        row["server"] = (cpu_seconds(server.process.pid) - before) / os.cpu_count()
-        say("s3", {"durable": row["durable"], "server": row["server"]})
+        row["server"], row["client"], _ = (after - then for after, then in zip(work(), before))
+        say(name, {key: row[key] for key in ("durable", "server", "client")})
         settle()
         if client:
-            start = time.monotonic()
+            before, start = work(), time.monotonic()
             client.upload_file(str(file), servers.BUCKET, f"boto3/{i}")
             seconds = time.monotonic() - start
-            say("boto3", {"durable": seconds})
+            of_server, _, of_client = (after - then for after, then in zip(work(), before))
+            say(f"boto3 to {name}", {"durable": seconds, "server": of_server, "client": of_client})
             client.delete_object(Bucket=servers.BUCKET, Key=f"boto3/{i}")
             settle()
         if i > 0:
@@ -197,8 +207,9 @@ def s3_rounds(report, args, folder, server, service, trainer, boto3):
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
     # The limit: the server shares this machine, so no client is faster than its work on all cores.
-    report.add("write_to_s3", size / middle(rows, "durable"), "GB/s", peer=peer and size / statistics.median(peer),
-               target_ratio=1.5, limit=size / middle(rows, "server"))
+    report.add(f"write_to_s3_{name}", size / middle(rows, "durable"), "GB/s",
+               peer=peer and size / statistics.median(peer), target_ratio=1.5,
+               limit=size * os.cpu_count() / middle(rows, "server"))
 
 
 def planes(report):

@@ -1,6 +1,8 @@
 #include "checkpoint/archive.h"
 
 #include <cstring>
+#include <span>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/object_uri.h"
@@ -8,35 +10,16 @@
 namespace rekindle::checkpoint {
 namespace {
 
-// A shard of another store, read as a whole and verified when its first byte is asked for: never, where the target has
-// it already.
-class StoredShard : public common::ReadableFile {
- public:
-  StoredShard(Store& store, const std::string& job_uid, const ShardRef& ref)
-      : store_(store), job_uid_(job_uid), ref_(ref) {}
-
-  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t bytes) const override {
-    if (bytes_.empty()) {
-      std::vector<uint8_t> content(static_cast<size_t>(ref_.bytes));
-      const absl::Status read = store_.ReadShard(job_uid_, ref_, [&](int64_t at, const void* data, size_t n) {
-        std::memcpy(content.data() + at, data, n);
-        return absl::OkStatus();
-      });
-      if (!read.ok()) return read;
-      bytes_ = std::move(content);
-    }
-    const size_t n = std::min(bytes, bytes_.size() - static_cast<size_t>(offset));
-    std::memcpy(out, bytes_.data() + offset, n);
-    return n;
-  }
-  absl::StatusOr<int64_t> Size() const override { return ref_.bytes; }
-
- private:
-  Store& store_;
-  const std::string job_uid_;
-  const ShardRef ref_;
-  mutable std::vector<uint8_t> bytes_;  // One thread reads it.
-};
+// The whole of it, verified.
+absl::StatusOr<std::vector<uint8_t>> ReadWhole(Store& store, const std::string& job_uid, const ShardRef& ref) {
+  std::vector<uint8_t> content(static_cast<size_t>(ref.bytes));
+  const absl::Status read = store.ReadShard(job_uid, ref, [&](int64_t at, const void* data, size_t n) {
+    std::memcpy(content.data() + at, data, n);
+    return absl::OkStatus();
+  });
+  if (!read.ok()) return read;
+  return content;
+}
 
 }  // namespace
 
@@ -48,7 +31,13 @@ absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, 
   for (const ShardRef& ref : manifest->shards) total += ref.bytes;
   for (const ShardRef& ref : manifest->shards) {
     if (progress && !progress(done, total)) return absl::CancelledError(name + ": the copy was given up");
-    const auto put = to.PutShard(job_uid, StoredShard(from, job_uid, ref), ref.bytes, ref.xxh3);
+    absl::StatusOr<std::vector<uint8_t>> content;
+    const auto read = [&]() -> absl::StatusOr<std::span<const uint8_t>> {
+      content = ReadWhole(from, job_uid, ref);
+      if (!content.ok()) return content.status();
+      return *content;
+    };
+    const auto put = to.PutShard(job_uid, read, ref.bytes, ref.xxh3);
     if (!put.ok()) return put.status();
     done += ref.bytes;
   }

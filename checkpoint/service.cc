@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rpc.h"
+#include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -92,9 +93,11 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   }
   if (absl::Status status = parts_.staging.Shrink(**segment, bytes); !status.ok()) return status;
   parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
-  const auto source = common::PosixFileSystem()->Open((*segment)->path);
-  if (!source.ok()) return source.status();
-  auto ref = store->PutShard(owner->job_uid, **source, bytes, request.xxh3());
+  const auto memory =
+      common::SharedMemory::Map((*segment)->path, static_cast<size_t>(bytes), common::SharedMemory::Access::kRead);
+  if (!memory.ok()) return memory.status();
+  auto ref = store->PutShard(
+      owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   // NOT_FOUND would say that this service does not know the segment.
   if (absl::IsNotFound(ref.status())) return absl::FailedPreconditionError(ref.status().message());

@@ -20,7 +20,7 @@ namespace {
 // Usual room: one exception among so many elements. Trained weights rarely have any.
 constexpr int64_t kElementsPerException = 1024;
 constexpr double kRetrySeconds = 0.05;
-constexpr size_t kCommitThreads = 4;  // Shards on their way to the store at once.
+constexpr size_t kCommitThreads = 6;  // Shards on their way to the store at once.
 
 class Staged : public StagedShards {
  public:

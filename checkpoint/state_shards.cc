@@ -10,7 +10,8 @@ bool IsInside(const ShardRange& range, int64_t total) {
 
 std::vector<ShardRange> CutShards(int64_t total, int ranks) {
   const int64_t blocks = (total + kBlockElements - 1) / kBlockElements;
-  const int64_t most_blocks = kMaxShardElements / kBlockElements;
+  const int64_t most_blocks =
+      (total > kManyShards * kShardElements ? kMaxShardElements : kShardElements) / kBlockElements;
   const int64_t needed = (blocks + most_blocks - 1) / most_blocks;
   // The same number for every rank, but never an empty shard.
   const int64_t count = std::min(blocks, (std::max<int64_t>(needed, 1) + ranks - 1) / ranks * ranks);

@@ -12,6 +12,10 @@ namespace rekindle::checkpoint {
 inline constexpr int64_t kBlockElements = 64 * 1024;
 // At most 14 bytes each in one file (plane 1 with nothing but exceptions) and a header: under 64 MiB.
 inline constexpr int64_t kMaxShardElements = 64 * kBlockElements;
+// What they are cut to, unless there would be too many: a plane is then less than 10 MiB, which a bucket takes in one
+// request, so that no crash leaves parts of it behind.
+inline constexpr int64_t kShardElements = 24 * kBlockElements;
+inline constexpr int64_t kManyShards = 4096;
 inline constexpr int64_t kMaxStateElements = int64_t{1} << 48;
 
 // Elements [begin, end) of the flat state, written by rank `owner`.
@@ -40,7 +44,7 @@ struct MutableState {
 };
 
 // Balanced shards over `ranks`, in index order; a rank's own are consecutive. A rank has several where one would
-// exceed kMaxShardElements, and none where there are fewer blocks than ranks.
+// exceed kShardElements, and none where there are fewer blocks than ranks.
 // Precondition: total >= 1, ranks >= 1.
 std::vector<ShardRange> CutShards(int64_t total, int ranks);
 // Not empty, and inside a state of `total` elements, which is of a possible size.

@@ -40,5 +40,23 @@ TEST(StateShardsTest, CutsAreBalancedAndBounded) {
   }
 }
 
+// The library behind buckets sends less than this in one request.
+TEST(StateShardsTest, APlaneIsOneRequestUnlessThereWouldBeTooMany) {
+  constexpr int64_t kOnePart = 10 << 20;
+  const auto largest = [](int64_t total, int64_t exceptions_of) {
+    int64_t bytes = 0;
+    for (const ShardRange& shard : CutShards(total, 3)) {
+      const PlaneBytes planes =
+          SizeOfPlanes(total, shard, Precision::kExact, (shard.end - shard.begin) / exceptions_of);
+      bytes = std::max({bytes, planes.plane0, planes.plane1});
+    }
+    return bytes;
+  };
+  EXPECT_LT(largest(kManyShards * kShardElements, 64), kOnePart);
+  const int64_t more = kManyShards * kShardElements + 1;
+  EXPECT_GT(largest(more, 64), kOnePart);
+  EXPECT_LE(static_cast<int64_t>(CutShards(more, 1).size()), kManyShards);
+}
+
 }  // namespace
 }  // namespace rekindle::checkpoint

@@ -78,16 +78,20 @@ bool Store::IsThere(const std::string& job_uid, const ShardRef& ref) {
   return whole;
 }
 
-absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
+absl::StatusOr<ShardRef> Store::PutShard(const std::string& job_uid, const ShardContent& content, int64_t bytes,
                                          const std::string& xxh3) {
   const ShardRef ref{.name = xxh3 + ".safetensors", .bytes = bytes, .xxh3 = xxh3};
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
   const std::string folder = Shards(job_uid);
   if (!IsThere(job_uid, ref)) {
-    if (absl::Status status = backend_->PutShard(folder + "/" + ref.name, source, bytes, xxh3); !status.ok()) {
-      return status;
+    const auto given = content();
+    if (!given.ok()) return given.status();
+    if (given->size() != static_cast<size_t>(bytes)) {
+      return absl::DataLossError(absl::StrCat("a shard has ", given->size(), " instead of ", bytes, " bytes"));
     }
+    const absl::Status status = backend_->PutShard(folder + "/" + ref.name, *given, xxh3);
+    if (!status.ok()) return status;
   }
   return ref;
 }
@@ -191,16 +195,16 @@ absl::StatusOr<Manifest> Store::ReadManifest(const std::string& job_uid, const s
   return manifest;
 }
 
-absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink) {
+absl::Status Store::ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink, uint8_t* into) {
   if (absl::Status status = CheckJob(job_uid); !status.ok()) return status;
   if (absl::Status status = CheckRef(ref); !status.ok()) return status;
   const std::string what = Describe(ref);
   common::Hasher hasher;
-  const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, 0, ref.bytes,
-                                           [&](int64_t offset, const void* data, size_t bytes) {
-                                             hasher.Update(data, bytes);
-                                             return sink(offset, data, bytes);
-                                           });
+  const auto hashed = [&](int64_t offset, const void* data, size_t bytes) {
+    hasher.Update(data, bytes);
+    return sink(offset, data, bytes);
+  };
+  const absl::Status read = backend_->Read(Shards(job_uid) + "/" + ref.name, ref.bytes, hashed, into);
   if (!read.ok()) return Annotate(read, what);
   if (hasher.Hex() != ref.xxh3) return absl::DataLossError(what + " is damaged: its bytes have another XXH3");
   return absl::OkStatus();

@@ -20,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,9 @@ struct Collected {
   int64_t bytes = 0;
 };
 
+// Asked at most once, and only where the shard is not there yet; it stays valid for the call.
+using ShardContent = std::function<absl::StatusOr<std::span<const uint8_t>>()>;
+
 class Store {
  public:
   static constexpr double kGraceSeconds = 3600;
@@ -64,10 +68,10 @@ class Store {
   // In a folder; `fs` must outlive it.
   Store(common::FileSystem& fs, std::string root, double grace_seconds = kGraceSeconds);
 
-  // Copies `bytes` of `source` to the shard named `xxh3` and returns when they are durable (their name is so with the
-  // manifest); at once when it is there and whole. Hashes what it writes, so a source that changes meanwhile is
-  // DATA_LOSS and never gets the name. The ref's generation, index and count are the caller's to fill in.
-  absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const common::ReadableFile& source, int64_t bytes,
+  // Copies `content`, of `bytes` bytes, to the shard named `xxh3` and returns when they are durable (their name is so
+  // with the manifest); at once when it is there and whole. Content that changes meanwhile is DATA_LOSS and never gets
+  // the name. The ref's generation, index and count are the caller's to fill in.
+  absl::StatusOr<ShardRef> PutShard(const std::string& job_uid, const ShardContent& content, int64_t bytes,
                                     const std::string& xxh3);
 
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
@@ -91,9 +95,10 @@ class Store {
   absl::StatusOr<Manifest> ReadManifest(const std::string& job_uid, const std::string& name);
 
   // Reads the shard, hands it on piece by piece, and fails with DATA_LOSS when it is not whole (the pieces given are
-  // worthless then). A sink's error ends it.
+  // worthless then). A sink's error ends it. `into` (optional): memory for it, at a multiple of kBlockBytes. A piece
+  // may then lie in its place there already.
   using Sink = StoreBackend::Sink;
-  absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink);
+  absl::Status ReadShard(const std::string& job_uid, const ShardRef& ref, const Sink& sink, uint8_t* into = nullptr);
 
   // OK when the checkpoint is whole, byte for byte. `progress` (optional) is called after each shard.
   using Progress = std::function<void(int64_t done_bytes, int64_t total_bytes)>;

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,10 +24,9 @@ class StoreBackend {
 
   virtual ~StoreBackend() = default;
 
-  // All or nothing: copies `bytes` of `source` to `path`, unless they do not have the XXH3 `xxh3` (DATA_LOSS). It has
-  // its name on return, and is durable after Settle of its folder.
-  virtual absl::Status PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
-                                const std::string& xxh3) = 0;
+  // All or nothing: copies `content` to `path`, unless it does not have the XXH3 `xxh3` (DATA_LOSS), also when it is
+  // changed meanwhile. It has its name on return, and is durable after Settle of its folder.
+  virtual absl::Status PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) = 0;
   // All or nothing, durable on return. Putting the content that is there changes nothing.
   virtual absl::Status Put(const std::string& path, const std::string& content) = 0;
   // Makes the names in `folder` durable, whoever put them.
@@ -36,8 +36,9 @@ class StoreBackend {
   // From now on Stat tells a `modified` of now.
   virtual absl::Status Touch(const std::string& path) = 0;
 
-  // `bytes` from `offset`, in order, of a file that must have `size` (DATA_LOSS). A sink's error ends it.
-  virtual absl::Status Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) = 0;
+  // Piece by piece, in order, a file that must have `size` (DATA_LOSS). A sink's error ends it. `into` (optional) is
+  // memory for the whole, at a multiple of kBlockBytes: where a backend can, it reads each piece to its place there.
+  virtual absl::Status Read(const std::string& path, int64_t size, const Sink& sink, uint8_t* into) = 0;
   // The whole; OUT_OF_RANGE when it is larger than `limit`, before anything is allocated.
   virtual absl::StatusOr<std::string> ReadAll(const std::string& path, size_t limit) = 0;
   virtual absl::StatusOr<common::FileInfo> Stat(const std::string& path) = 0;
@@ -56,9 +57,6 @@ class StoreBackend {
   virtual void SetVerified(const std::string&) {}
 };
 
-// `source` in pieces from `offset`, each given to `sink`; DATA_LOSS when it ends early.
-absl::Status ForPieces(const common::ReadableFile& source, int64_t offset, int64_t bytes,
-                       const StoreBackend::Sink& sink);
 // DATA_LOSS: what was written is not what was announced.
 absl::Status ChangedAfterHandOver(const std::string& found, const std::string& announced);
 

@@ -10,48 +10,52 @@ namespace {
 
 constexpr int64_t kPiece = 1 << 20;
 
-}  // namespace
-
-absl::Status ForPieces(const common::ReadableFile& source, int64_t offset, int64_t bytes,
-                       const StoreBackend::Sink& sink) {
-  const common::Blocks piece = common::NewBlocks(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
-  const int64_t end = offset + bytes;
-  for (int64_t at = offset; at < end; at += kPiece) {
-    const size_t want = static_cast<size_t>(std::min<int64_t>(kPiece, end - at));
-    const auto got = source.ReadAt(at, piece.get(), want);
+// `into`: as in StoreBackend::Read.
+absl::Status ForPieces(const common::ReadableFile& source, int64_t bytes, const StoreBackend::Sink& sink,
+                       uint8_t* into) {
+  const common::Blocks own =
+      into != nullptr ? nullptr : common::NewBlocks(static_cast<size_t>(std::min<int64_t>(bytes, kPiece)));
+  for (int64_t at = 0; at < bytes; at += kPiece) {
+    const size_t want = static_cast<size_t>(std::min<int64_t>(kPiece, bytes - at));
+    uint8_t* const piece = into != nullptr ? into + at : own.get();
+    const auto got = source.ReadAt(at, piece, want);
     if (!got.ok()) return got.status();
-    if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", end, " bytes"));
-    if (absl::Status status = sink(at, piece.get(), want); !status.ok()) return status;
+    if (*got != want) return absl::DataLossError(absl::StrCat("it ends after ", at + *got, " of ", bytes, " bytes"));
+    if (absl::Status status = sink(at, piece, want); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
+
+}  // namespace
 
 absl::Status ChangedAfterHandOver(const std::string& found, const std::string& announced) {
   return absl::DataLossError(absl::StrCat("a shard's bytes have the XXH3 ", found, ", but ", announced,
                                           " was announced: it was changed after its hand-over"));
 }
 
-absl::Status FileBackend::Write(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
+// Hashed once it is written, not before: a change in between would go unseen.
+absl::Status FileBackend::Write(std::span<const uint8_t> content, const std::string& xxh3,
                                 const std::string& temporary) {
   auto file = fs_.Create(temporary);
   if (!file.ok()) return file.status();
   common::Hasher hasher;
-  absl::Status status = ForPieces(source, 0, bytes, [&](int64_t, const void* data, size_t n) {
-    hasher.Update(data, n);
-    return (*file)->Append(data, n);
-  });
+  absl::Status status;
+  for (; status.ok() && !content.empty(); content = content.subspan(std::min(content.size(), size_t{kPiece}))) {
+    const auto piece = content.first(std::min(content.size(), size_t{kPiece}));
+    status = (*file)->Append(piece.data(), piece.size());
+    hasher.Update(piece.data(), piece.size());
+  }
   if (status.ok() && hasher.Hex() != xxh3) status = ChangedAfterHandOver(hasher.Hex(), xxh3);
   if (status.ok()) status = (*file)->Sync();
   const absl::Status closed = (*file)->Close();
   return status.ok() ? closed : status;
 }
 
-absl::Status FileBackend::PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
-                                   const std::string& xxh3) {
+absl::Status FileBackend::PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) {
   const std::string full = Full(path);
   if (absl::Status status = common::CreateFolders(fs_, common::DirName(full)); !status.ok()) return status;
   const std::string temporary = common::TemporaryName(full);
-  absl::Status status = Write(source, bytes, xxh3, temporary);
+  absl::Status status = Write(content, xxh3, temporary);
   if (status.ok()) status = fs_.Rename(temporary, full);
   if (!status.ok()) fs_.Remove(temporary).IgnoreError();
   return status;
@@ -68,13 +72,13 @@ absl::Status FileBackend::Remove(const std::string& path) {
   return absl::IsNotFound(status) ? absl::OkStatus() : status;
 }
 
-absl::Status FileBackend::Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) {
+absl::Status FileBackend::Read(const std::string& path, int64_t size, const Sink& sink, uint8_t* into) {
   const auto file = fs_.Open(Full(path));
   if (!file.ok()) return file.status();
   const auto found = (*file)->Size();
   if (!found.ok()) return found.status();
   if (*found != size) return absl::DataLossError(absl::StrCat("it has ", *found, " bytes instead of ", size));
-  return ForPieces(**file, offset, bytes, sink);
+  return ForPieces(**file, size, sink, into);
 }
 
 absl::StatusOr<std::vector<absl::StatusOr<common::FileInfo>>> FileBackend::StatAll(

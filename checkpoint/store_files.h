@@ -15,13 +15,12 @@ class FileBackend : public StoreBackend {
   // `fs` must outlive it.
   FileBackend(common::FileSystem& fs, std::string root) : fs_(fs), root_(std::move(root)) {}
 
-  absl::Status PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
-                        const std::string& xxh3) override;
+  absl::Status PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) override;
   absl::Status Put(const std::string& path, const std::string& content) override;
   absl::Status Settle(const std::string& folder) override { return fs_.SyncDir(Full(folder)); }
   absl::Status Remove(const std::string& path) override;
   absl::Status Touch(const std::string& path) override { return fs_.Touch(Full(path)); }
-  absl::Status Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) override;
+  absl::Status Read(const std::string& path, int64_t size, const Sink& sink, uint8_t* into) override;
   absl::StatusOr<std::string> ReadAll(const std::string& path, size_t limit) override {
     return common::ReadFile(fs_, Full(path), limit);
   }
@@ -34,8 +33,7 @@ class FileBackend : public StoreBackend {
 
  private:
   std::string Full(const std::string& path) const { return path.empty() ? root_ : root_ + "/" + path; }
-  absl::Status Write(const common::ReadableFile& source, int64_t bytes, const std::string& xxh3,
-                     const std::string& temporary);
+  absl::Status Write(std::span<const uint8_t> content, const std::string& xxh3, const std::string& temporary);
 
   common::FileSystem& fs_;
   const std::string root_;

@@ -40,21 +40,19 @@ void ObjectBackend::SetVerified(const std::string& path) {
   if (const auto info = objects_->Head(path); info.ok()) Remember(path, *info);
 }
 
-absl::Status ObjectBackend::PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
+absl::Status ObjectBackend::PutShard(const std::string& path, std::span<const uint8_t> content,
                                      const std::string& xxh3) {
   common::Hasher hasher;
-  const auto read = [&](int64_t offset, void* out, size_t n) -> absl::Status {
+  const auto read = [&](int64_t offset, void* out, size_t n) {
     if (offset == 0) hasher.Reset();  // Another attempt.
-    const auto got = source.ReadAt(offset, out, n);
-    if (!got.ok()) return got.status();
-    if (*got != n) return absl::DataLossError(absl::StrCat("it ends after ", offset + *got, " of ", bytes, " bytes"));
+    std::memcpy(out, content.data() + offset, n);
     hasher.Update(out, n);
     return absl::OkStatus();
   };
   const auto approve = [&] {
     return hasher.Hex() == xxh3 ? absl::OkStatus() : ChangedAfterHandOver(hasher.Hex(), xxh3);
   };
-  const auto info = objects_->Put(path, read, bytes, approve);
+  const auto info = objects_->Put(path, read, static_cast<int64_t>(content.size()), approve);
   if (!info.ok()) return info.status();
   Remember(path, *info);
   return absl::OkStatus();
@@ -77,12 +75,11 @@ absl::Status ObjectBackend::Remove(const std::string& path) {
 
 absl::Status ObjectBackend::Touch(const std::string& path) { return objects_->Put(path + kMarker, "used\n").status(); }
 
-absl::Status ObjectBackend::Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes,
-                                 const Sink& sink) {
+absl::Status ObjectBackend::Read(const std::string& path, int64_t size, const Sink& sink, uint8_t*) {
   const auto info = objects_->Head(path);
   if (!info.ok()) return info.status();
   if (info->size != size) return absl::DataLossError(absl::StrCat("it has ", info->size, " bytes instead of ", size));
-  return objects_->Get(path, size, offset, bytes, sink);
+  return objects_->Get(path, size, 0, size, sink);
 }
 
 absl::StatusOr<std::string> ObjectBackend::ReadAll(const std::string& path, size_t limit) {

@@ -21,13 +21,12 @@ class ObjectBackend : public StoreBackend {
  public:
   explicit ObjectBackend(std::shared_ptr<common::ObjectStore> objects) : objects_(std::move(objects)) {}
 
-  absl::Status PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
-                        const std::string& xxh3) override;
+  absl::Status PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) override;
   absl::Status Put(const std::string& path, const std::string& content) override;
   absl::Status Settle(const std::string&) override { return absl::OkStatus(); }
   absl::Status Remove(const std::string& path) override;
   absl::Status Touch(const std::string& path) override;
-  absl::Status Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) override;
+  absl::Status Read(const std::string& path, int64_t size, const Sink& sink, uint8_t* into) override;
   absl::StatusOr<std::string> ReadAll(const std::string& path, size_t limit) override;
   absl::StatusOr<common::FileInfo> Stat(const std::string& path) override;
   absl::StatusOr<std::vector<absl::StatusOr<common::FileInfo>>> StatAll(const std::string& folder,

@@ -107,7 +107,7 @@ TEST_F(StoreObjectsTest, ADamagedShardIsReplaced) {
 }
 
 TEST_F(StoreObjectsTest, AShardThatChangesWhileItIsSentGetsNoName) {
-  const MemorySource source({1, 2, 3});
+  const ShardContent source = ContentOf({1, 2, 3});
   EXPECT_TRUE(absl::IsDataLoss(store_.PutShard("job", source, 3, std::string(32, 'a')).status()));
   EXPECT_THAT(bucket_->objects, IsEmpty());
 }

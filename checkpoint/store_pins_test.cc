@@ -27,16 +27,15 @@ class Interleaved : public StoreBackend {
 
   int operations() const { return count_; }
 
-  absl::Status PutShard(const std::string& path, const common::ReadableFile& source, int64_t bytes,
-                        const std::string& xxh3) override {
-    return Before().PutShard(path, source, bytes, xxh3);
+  absl::Status PutShard(const std::string& path, std::span<const uint8_t> content, const std::string& xxh3) override {
+    return Before().PutShard(path, content, xxh3);
   }
   absl::Status Put(const std::string& path, const std::string& content) override { return Before().Put(path, content); }
   absl::Status Settle(const std::string& folder) override { return Before().Settle(folder); }
   absl::Status Remove(const std::string& path) override { return Before().Remove(path); }
   absl::Status Touch(const std::string& path) override { return Before().Touch(path); }
-  absl::Status Read(const std::string& path, int64_t size, int64_t offset, int64_t bytes, const Sink& sink) override {
-    return Before().Read(path, size, offset, bytes, sink);
+  absl::Status Read(const std::string& path, int64_t size, const Sink& sink, uint8_t* into) override {
+    return Before().Read(path, size, sink, into);
   }
   absl::StatusOr<std::string> ReadAll(const std::string& path, size_t limit) override {
     return Before().ReadAll(path, limit);

@@ -122,7 +122,7 @@ TEST_F(StoreTest, EqualShardsAreStoredOnceAndDamagedOnesReplaced) {
 }
 
 TEST_F(StoreTest, NothingLeavesTheRoot) {
-  const MemorySource source({1, 2, 3});
+  const ShardContent source = ContentOf({1, 2, 3});
   const std::string hash(32, 'a');
   for (const char* job : {"..", "a/b", "", ".x", "/etc"}) {
     EXPECT_TRUE(absl::IsInvalidArgument(store_.PutShard(job, source, 3, hash).status())) << job;
@@ -138,7 +138,7 @@ TEST_F(StoreTest, NothingLeavesTheRoot) {
 }
 
 TEST_F(StoreTest, AShardThatChangesWhileItIsWrittenGetsNoName) {
-  const MemorySource source({1, 2, 3});
+  const ShardContent source = ContentOf({1, 2, 3});
   const auto torn = store_.PutShard("job", source, 3, std::string(32, 'a'));
   EXPECT_TRUE(absl::IsDataLoss(torn.status())) << torn.status();
   EXPECT_THAT(fs_.Files(), IsEmpty());

@@ -56,19 +56,9 @@ struct TestState {
   }
 };
 
-class MemorySource : public common::ReadableFile {
- public:
-  explicit MemorySource(std::vector<uint8_t> bytes) : bytes_(std::move(bytes)) {}
-  absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t bytes) const override {
-    const size_t n = std::min(bytes, bytes_.size() - static_cast<size_t>(offset));
-    std::memcpy(out, bytes_.data() + offset, n);
-    return n;
-  }
-  absl::StatusOr<int64_t> Size() const override { return static_cast<int64_t>(bytes_.size()); }
-
- private:
-  const std::vector<uint8_t> bytes_;
-};
+inline ShardContent ContentOf(std::vector<uint8_t> bytes) {
+  return [bytes = std::move(bytes)] { return std::span<const uint8_t>(bytes); };
+}
 
 // `total` elements in `count` shards, as small as they need be (CutShards cuts at 64 Ki elements only).
 inline std::vector<ShardRange> SmallShards(int64_t total, int count) {
@@ -92,7 +82,8 @@ inline absl::StatusOr<Manifest> PutShards(Store& store, const std::string& job, 
     if (!written.ok()) return written.status();
     for (int plane = 0; plane < PlanesOf(precision); ++plane) {
       const WrittenPlane& one = written->at(plane);
-      auto ref = store.PutShard(job, MemorySource(std::move(planes[plane])), one.bytes, one.xxh3);
+      planes[plane].resize(static_cast<size_t>(one.bytes));
+      auto ref = store.PutShard(job, ContentOf(std::move(planes[plane])), one.bytes, one.xxh3);
       if (!ref.ok()) return ref.status();
       ref->generation = generation;
       ref->index = range.index;

@@ -150,11 +150,12 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, cons
                                           common::SharedMemory::Access::kReadWrite);
   absl::Status status = memory.status();
   if (status.ok()) {
-    status = fill([&](int64_t offset, const void* data, size_t bytes) {
+    const auto place = [&](int64_t offset, const void* data, size_t bytes) {
       if (cancelled()) return absl::CancelledError("the caller has gone");
-      std::memcpy(memory->data() + offset, data, bytes);
+      if (data != memory->data() + offset) std::memcpy(memory->data() + offset, data, bytes);
       return absl::OkStatus();
-    });
+    };
+    status = fill(place, memory->data());
   }
   if (status.ok()) return *segment;
   staging_.Release(owner, {(*segment)->name});
@@ -168,7 +169,7 @@ absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, 
     return Laid{held->segment, staging_.Share(owner, held->segment), Tier::kMemory};
   }
   for (const std::string& node : peers_.Holders(owner.job_uid, ref.xxh3)) {
-    auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink) {
+    auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink, uint8_t*) {
       common::Hasher hasher;
       const absl::Status fetched =
           peers_.Fetch(node, owner.job_uid, ref.xxh3, ref.bytes, [&](int64_t offset, const void* data, size_t bytes) {
@@ -182,8 +183,9 @@ absl::StatusOr<Tiers::Laid> Tiers::Lay(Store& store, const SegmentOwner& owner, 
     log::Warning("not from this peer", {{"peer", node}, {"error", std::string(laid.status().message())}});
     if (cancelled()) return laid.status();
   }
-  auto laid = LayFrom(owner, ref, cancelled,
-                      [&](const Store::Sink& sink) { return store.ReadShard(owner.job_uid, ref, sink); });
+  auto laid = LayFrom(owner, ref, cancelled, [&](const Store::Sink& sink, uint8_t* memory) {
+    return store.ReadShard(owner.job_uid, ref, sink, memory);
+  });
   if (!laid.ok()) return laid.status();
   return Laid{*laid, (*laid)->name, Tier::kStore};
 }

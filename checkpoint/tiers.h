@@ -69,7 +69,7 @@ class Tiers {
   // `store`: null where shards in memory alone count. `missing` says which one is not.
   bool IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,
                   std::string* missing) const;
-  using Fill = std::function<absl::Status(const Store::Sink& sink)>;
+  using Fill = std::function<absl::Status(const Store::Sink& sink, uint8_t* memory)>;
   absl::StatusOr<SegmentPtr> LayFrom(const SegmentOwner& owner, const ShardRef& ref,
                                      const std::function<bool()>& cancelled, const Fill& fill);
 

@@ -103,7 +103,7 @@ class TiersTest : public ::testing::Test {
     return true;
   }
   void PutIntoStore(const std::string& content, const ShardRef& ref) {
-    ASSERT_TRUE(store_.PutShard(kJob, MemorySource({content.begin(), content.end()}), kBytes, ref.xxh3).ok());
+    ASSERT_TRUE(store_.PutShard(kJob, ContentOf({content.begin(), content.end()}), kBytes, ref.xxh3).ok());
   }
   absl::StatusOr<Tiers::Laid> Lay(Node& node, const ShardRef& ref) {
     return node.tiers.Lay(store_, owner_, ref, [] { return false; });

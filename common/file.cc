@@ -13,6 +13,7 @@
 #include <random>
 
 #include "absl/strings/str_cat.h"
+#include "common/direct_read.h"
 
 namespace rekindle::common {
 namespace {
@@ -85,11 +86,15 @@ class PosixWritableFile : public WritableFile {
 
 class PosixReadableFile : public ReadableFile {
  public:
-  PosixReadableFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  PosixReadableFile(std::string path, int fd) : path_(std::move(path)), fd_(fd), direct_(fd) {}
 
   absl::StatusOr<size_t> ReadAt(int64_t offset, void* out, size_t bytes) const override {
     size_t done = 0;
     while (done < bytes) {
+      if (const size_t n = direct_.Read(offset + done, static_cast<char*>(out) + done, bytes - done); n > 0) {
+        done += n;
+        continue;
+      }
       const ssize_t n = ::pread(fd_.get(), static_cast<char*>(out) + done, bytes - done, offset + done);
       if (n < 0 && errno == EINTR) continue;
       if (n < 0) return ErrnoStatus(errno, "cannot read", path_);
@@ -108,6 +113,7 @@ class PosixReadableFile : public ReadableFile {
  private:
   const std::string path_;
   Descriptor fd_;
+  DirectReader direct_;
 };
 
 class PosixFiles : public FileSystem {

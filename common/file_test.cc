@@ -1,11 +1,14 @@
 #include "common/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <memory>
 
@@ -96,6 +99,29 @@ TEST_P(FileSystemTest, ReadsAreBounded) {
 
 INSTANTIATE_TEST_SUITE_P(All, FileSystemTest, ::testing::Bool(),
                          [](const auto& info) { return info.param ? "Posix" : "Fault"; });
+
+// What is in the page cache, and what is not, at places and of sizes that are whole blocks or not.
+TEST(PosixFileSystemTest, ReadsTheSameThroughAndPastThePageCache) {
+  char path[] = "/tmp/rekindle-file-test-XXXXXX";
+  const int fd = ::mkstemp(path);
+  ASSERT_GE(fd, 0);
+  std::string expected(40 * kBlockBytes + 1234, '\0');
+  for (size_t i = 0; i < expected.size(); ++i) expected[i] = static_cast<char>(i * 31 / 7 + i / kBlockBytes);
+  ASSERT_EQ(::write(fd, expected.data(), expected.size()), static_cast<ssize_t>(expected.size()));
+  ASSERT_EQ(::fsync(fd), 0);
+  const auto file = PosixFileSystem()->Open(path).value();
+  const Blocks memory = NewBlocks(expected.size());
+  for (const bool evicted : {false, true}) {
+    for (const size_t offset : {size_t{0}, 8 * kBlockBytes, size_t{100}, expected.size() - 50}) {
+      ASSERT_EQ(::posix_fadvise(fd, 0, 0, evicted ? POSIX_FADV_DONTNEED : POSIX_FADV_NORMAL), 0);
+      const size_t rest = expected.size() - offset;
+      ASSERT_EQ(file->ReadAt(static_cast<int64_t>(offset), memory.get(), expected.size()).value(), rest);
+      EXPECT_EQ(std::memcmp(memory.get(), expected.data() + offset, rest), 0) << offset << (evicted ? " evicted" : "");
+    }
+  }
+  ::close(fd);
+  std::filesystem::remove(path);
+}
 
 TEST(PosixFileSystemTest, OpensNoFifo) {
   char folder[] = "/tmp/rekindle-file-test-XXXXXX";

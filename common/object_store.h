@@ -32,7 +32,7 @@ struct ObjectStoreOptions {
   double slowest_bytes_per_second = 1e6;
   RetryPolicy retry;
   // Objects uploaded at a time, each in parallel parts; together they hold as many objects in memory. At least 1.
-  int uploads = 2;
+  int uploads = 6;
   // Pieces of an object read at a time.
   int reads = 4;
   // Shared by all stores that are to stay below it together; null: no cap.
