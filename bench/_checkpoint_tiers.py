@@ -16,7 +16,7 @@ from cluster import Cluster, kill, wait_until  # noqa: E402
 from step import write_data  # noqa: E402
 
 JOB = "tiers"
-EVERY = 4   # Steps.
+EVERY = 12   # Steps: in between, the copies for a peer are made.
 PATIENCE = 180
 
 

@@ -110,7 +110,6 @@ absl::StatusOr<std::unique_ptr<common::Server>> ServePeers(const Flags& flags, P
 absl::Status Run(const Flags& flags, common::FileSystem& files) {
   const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});  // Before any thread.
   if (!signals.ok()) return signals.status();
-  common::YieldToOthers();  // Training comes first; where it waits for a checkpoint, the processor is free.
   const auto folder = Enter(flags.dir);
   if (!folder.ok()) return folder.status();
 

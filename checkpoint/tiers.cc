@@ -10,11 +10,6 @@
 #include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
-namespace {
-
-constexpr size_t kMostQueued = 64;  // Shards on their way to a peer; the oldest give way.
-
-}  // namespace
 
 const char* NameOf(Tier tier) {
   switch (tier) {
@@ -42,10 +37,10 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::Open(const SegmentOwner& owner, int64_t
 void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment) {
   own_.Keep(job_uid, key, xxh3, segment);
   std::lock_guard lock(mutex_);
-  // What a slow peer has not taken of older checkpoints would only keep their memory.
+  // What a slow peer has not taken of older checkpoints would only keep their memory; one checkpoint is no more than
+  // what is staged.
   std::erase_if(queue_, [&](const Copy& copy) { return copy.job_uid == job_uid && copy.key < key; });
   queue_.push_back({job_uid, key, xxh3, std::move(segment)});
-  if (queue_.size() > kMostQueued) queue_.pop_front();
   changed_.notify_all();
 }
 

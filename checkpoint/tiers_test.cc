@@ -262,6 +262,13 @@ TEST_F(TiersTest, APeerThatDiesWhileItServes) {
   b.server.reset();
 }
 
+TEST_F(TiersTest, EveryShardOfACheckpointIsCopied) {
+  Node &a = *nodes_[0], &b = *nodes_[1];
+  std::vector<ShardRef> refs;
+  for (uint64_t i = 0; i < 150; ++i) refs.push_back(HandOver(a, Content(i), 10));
+  EXPECT_TRUE(std::all_of(refs.begin(), refs.end(), [&](const ShardRef& ref) { return AwaitCopy(b, ref); }));
+}
+
 TEST_F(TiersTest, CopiesAreBoundedAndVerified) {
   Node &a = *nodes_[0], &b = *nodes_[1];
   const std::string content = Content(6);

@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -166,11 +165,6 @@ bool SetSessionNice(int nice) {
   const bool busy = write(fd, digits, sizeof digits) < 0 && errno == EAGAIN;
   close(fd);
   return !busy;
-}
-
-void YieldToOthers() {
-  constexpr int kNice = 10;  // A tenth of the share, where there are more threads than cores.
-  setpriority(PRIO_PROCESS, 0, kNice);
 }
 
 std::string ExitStatus::ToString() const {

@@ -114,8 +114,6 @@ struct SpawnOptions {
 // True when it holds, or when this kernel has no such thing; false: try again later (at most one change in 0.1 s of the
 // whole machine). Async-signal-safe.
 bool SetSessionNice(int nice);
-// Lets the other threads of the session go first: this thread, and those that it starts from now on, get nice value 10.
-void YieldToOthers();
 
 // A child that waits before its exec, so that its identity can be written down first: if this object, or this process,
 // goes away before Release(), the child ends without running anything. Descriptors other than 0, 1 and 2 are closed.

@@ -7,7 +7,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "common/process.h"
 
 namespace rekindle::train {
 namespace {
@@ -204,7 +203,6 @@ void Checkpointer::Enqueue(Worker& worker, Task task) {
 }
 
 void Checkpointer::Loop(std::stop_token stop, Worker& worker) {
-  common::YieldToOthers();  // It takes what the step leaves; where the step waits for it, that is everything.
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !worker.tasks.empty(); })) {
     Task task = std::move(worker.tasks.front());

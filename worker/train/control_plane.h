@@ -102,7 +102,7 @@ struct Directive {
   Action action = Action::kNone;  // kNone: nothing heard yet.
   Membership membership;
   bool checkpoint = false;               // With kYield: commit a checkpoint at the boundary.
-  double checkpoint_within_seconds = 0;  // From when this was first told; 0: no limit.
+  double checkpoint_until = 0;  // Steady seconds, counted from when it was told; 0: no limit.
   std::string reason;
   std::string error;
 };

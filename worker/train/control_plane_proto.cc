@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/clock.h"
+
 namespace rekindle::train {
 namespace {
 
@@ -153,7 +155,8 @@ Directive FromProto(const v1::TrainerDirective& message) {
   directive.action = FromProto(message.action());
   directive.membership = FromProto(message.membership());
   directive.checkpoint = message.checkpoint();
-  directive.checkpoint_within_seconds = message.checkpoint_within_seconds();
+  const double within = message.checkpoint_within_seconds();
+  if (within > 0) directive.checkpoint_until = common::SteadySeconds() + within;
   directive.reason = message.reason();
   directive.error = message.error();
   return directive;

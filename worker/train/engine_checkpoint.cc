@@ -27,8 +27,8 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
   const Directive directive = parts_.control.Latest();
   extras.yield = directive.action == Directive::Action::kYield && directive.membership.generation <= generation_;
   extras.yield_with_checkpoint = extras.yield && directive.checkpoint;
-  if (extras.yield_with_checkpoint && directive.checkpoint_within_seconds > 0 && flush_until_ == 0) {
-    flush_until_ = parts_.clock() + directive.checkpoint_within_seconds;
+  if (extras.yield_with_checkpoint && directive.checkpoint_until > 0 && flush_until_ == 0) {
+    flush_until_ = parts_.clock() + directive.checkpoint_until - common::SteadySeconds();
   }
   extras.most_shards = MostShards(generation.communicator.world_size());
   extras.committed_step = committed_step_;
