@@ -100,6 +100,8 @@ struct Report {
   double loss = 0;
   double tokens_per_second = 0;
   double learning_rate = 0;
+  double loss_scale = 0;
+  int64_t skipped_steps = 0;
   std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;
@@ -113,7 +115,7 @@ struct Directive {
   enum class Action { kNone, kWait, kRun, kYield, kExit };
   Action action = Action::kNone;  // kNone: nothing heard yet.
   Membership membership;
-  bool checkpoint = false;               // With kYield: commit a checkpoint at the boundary.
+  bool checkpoint = false;      // With kYield: commit a checkpoint at the boundary.
   double checkpoint_until = 0;  // Steady seconds, counted from when it was told; 0: no limit.
   std::string reason;
   std::string error;
