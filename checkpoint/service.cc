@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/convert.h"
+#include "common/background.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/rpc.h"
@@ -96,8 +97,11 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   const auto memory =
       common::SharedMemory::Map((*segment)->path, static_cast<size_t>(bytes), common::SharedMemory::Access::kRead);
   if (!memory.ok()) return memory.status();
-  auto ref = store->PutShard(
-      owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
+  absl::StatusOr<ShardRef> ref;
+  common::RunInBackground([&] {  // Training comes first; where it waits for a checkpoint, the processor is free.
+    ref = store->PutShard(
+        owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
+  });
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   // NOT_FOUND would say that this service does not know the segment.
   if (absl::IsNotFound(ref.status())) return absl::FailedPreconditionError(ref.status().message());

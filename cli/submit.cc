@@ -69,6 +69,8 @@ void PrintJob(const Context& context, const v1::Job& job) {
   if (s.validation_bits_per_byte() > 0) {
     std::cout << "  validation   " << Fixed(s.validation_bits_per_byte(), 4) << " bits a byte (unigram baseline "
               << Fixed(s.unigram_bits_per_byte(), 4) << ")\n";
+  } else if (s.validation_loss() > 0) {
+    std::cout << "  validation   " << Fixed(s.validation_loss(), 4) << " is the loss there\n";
   }
   for (const v1::MemberStatus& m : s.members()) {
     std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", micro-batches " << m.micro_batch_begin() << "-"

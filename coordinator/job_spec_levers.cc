@@ -105,6 +105,11 @@ void FillSchedule(v1::JobSpec& spec) {
   if (kind != nullptr) FillParameters(kind->parameters, spec.training().steps(), &schedule);
 }
 
+// Some before the end.
+bool HasEvaluations(const v1::JobSpec& spec) {
+  return spec.training().evaluate_every() > 0 && spec.training().evaluate_every() < spec.training().steps();
+}
+
 void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
   const auto& schedule = spec.schedule();
   const int steps = spec.training().steps();
@@ -117,10 +122,10 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
                 "spec.schedule.decay_steps",
                 absl::StrCat(schedule.decay_steps(), " and warmup_steps ", schedule.warmup_steps(),
                              " are more than the job's ", steps, " steps: lower one"));
-  check.Require(!kind->needs_evaluations || spec.training().evaluate_every() > 0, "spec.schedule.kind",
+  check.Require(!kind->needs_evaluations || HasEvaluations(spec), "spec.schedule.kind",
                 absl::StrCat("'", schedule.kind(),
                              "' follows the evaluations, and there are none before the end: set "
-                             "spec.training.evaluate_every above 0"));
+                             "spec.training.evaluate_every above 0 and below the steps"));
 }
 
 void FillEarlyStop(v1::JobSpec& spec) {
@@ -135,14 +140,15 @@ void CheckEarlyStop(Checker& check, const v1::JobSpec& spec) {
   const auto& stop = spec.early_stop();
   check.Range("spec.early_stop.patience", stop.patience(), 1, 1e6);
   check.Range("spec.early_stop.min_delta", stop.min_delta(), 0, 1e6);
-  check.Require(spec.training().evaluate_every() > 0, "spec.early_stop",
-                "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0");
-  check.Require(spec.schedule().kind() != "plateau" || stop.patience() > spec.schedule().patience() + 1,
-                "spec.early_stop.patience",
+  check.Require(HasEvaluations(spec), "spec.early_stop",
+                "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0 "
+                "and below the steps");
+  const int64_t least = int64_t{spec.schedule().patience()} + 2;
+  check.Require(spec.schedule().kind() != "plateau" || stop.patience() >= least, "spec.early_stop.patience",
                 absl::StrCat(stop.patience(),
                              " ends the job before spec.schedule has lowered the rate and it could "
                              "tell: use ",
-                             spec.schedule().patience() + 2, " or more"));
+                             least, " or more"));
 }
 
 }  // namespace

@@ -87,7 +87,7 @@ class ExamplesTest(unittest.TestCase):
 
     def test_mlp_on_a_table(self):
         status = self.run_example("mlp-table")
-        self.assertLess(status["validation_loss"], 0.3, "better than knowing how many are inside (0.67)")
+        self.assertLess(status["validation_loss"], 0.58, "better than knowing how many are inside (0.67)")
         self.assertEqual(status["validation_bits_per_byte"], 0)
 
     def test_a_table_with_another_column_fails_naming_those_there(self):

@@ -1,4 +1,5 @@
-"""Mean validation loss of an exported set, by PyTorch alone: prints it as JSON, with the types that were read.
+"""Mean validation loss of an exported set, and its logits as of trainer_logits.cc, by PyTorch alone: prints them as JSON,
+with the types that were read.
 
 usage: exported_loss.py SET TEXT LAYERS HEADS WIDTH CONTEXT FRACTION
 Needs torch and safetensors. All windows of the validation text are read, as worker/data/dataset.h cuts them.
@@ -39,7 +40,8 @@ def main():
     with torch.no_grad():
         for some in windows.split(16):
             total += model(some[:, :-1], some[:, 1:]).double().item()
-    print(json.dumps({"loss": total / (len(windows) * context), "windows": len(windows),
+        logits = [model.logits(torch.tensor([list(data[:n])]))[0, -1].tolist() for n in (1, context // 2, context)]
+    print(json.dumps({"logits": logits, "loss": total / (len(windows) * context), "windows": len(windows),
                       "types": sorted({str(tensor.dtype) for tensor in weights.values()})}))
 
 

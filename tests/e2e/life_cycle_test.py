@@ -3,6 +3,7 @@ import glob
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import unittest
 
@@ -53,12 +54,30 @@ class LifeCycleTest(ClusterTest):
         mine = self.loss_of(folder / "f32")
         self.assertEqual(mine["types"], ["torch.float32"])
         self.assertAlmostEqual(mine["loss"], status["validation_loss"], delta=1e-5)
+        self.assert_same_logits(mine["logits"], self.trainer_logits(cluster))
         cut = cluster.cli("checkpoint", "export", "job", str(folder / "bf16"), "--dtype", "bf16", "--max-file-bytes", "50KB")
         self.assertGreater(len(cut["files"]), 3)
         rounded = self.loss_of(folder / "bf16")
         self.assertEqual(rounded["types"], ["torch.bfloat16"])
         self.assertAlmostEqual(rounded["loss"], status["validation_loss"], delta=0.02)
         self.import_of(cluster, spec, status, folder)
+
+    def trainer_logits(self, cluster):
+        job = cluster.cli("get", "job")
+        store = job["status"]["resolved_spec"]["checkpoint"]["store"].removeprefix("file://")
+        numbers = [str(MODEL[name]) for name in ("layers", "heads", "width", "context")]
+        done = subprocess.run([program("trainer_logits"), store, job["uid"], self.text, *numbers], capture_output=True,
+                              text=True, timeout=300)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return [[float(value) for value in line.split()] for line in done.stdout.splitlines()]
+
+    def assert_same_logits(self, ours, trainers):
+        """But for a constant, and what FP32 rounds: a sum of up to a context's losses is what the trainer tells."""
+        self.assertEqual([len(row) for row in trainers], [256] * 3)
+        for row, other in zip(ours, trainers, strict=True):
+            level = statistics.mean(row) - statistics.mean(other)
+            self.assertLess(max(abs(a - b - level) for a, b in zip(row, other)), 1e-4)
+            self.assertGreater(max(row) - min(row), 1)
 
     def import_of(self, cluster, spec, status, folder):
         """Jobs that start from the set: equal bits on one worker and on two, and the loss goes on where it was."""

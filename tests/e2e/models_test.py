@@ -1,5 +1,4 @@
-"""The exact promise holds for every kind of model, batch norm's buffers included: one digest on one worker, and on three of
-which one is killed."""
+"""The exact promise holds for batch norm's buffers too: one digest on one worker, and on three of which one is killed."""
 import pathlib
 import random
 import unittest
@@ -24,7 +23,7 @@ def job(name, model, data, steps):
 
 class ModelsTest(ClusterTest):
     def test_resnet_keeps_its_digest_through_a_kill(self):
-        spec = job("resnet", {"kind": "resnet18", "width": 4, "classes": 10}, {"images": {"files": [str(images(self.folder))]}}, 40)
+        spec = job("resnet", {"kind": "resnet18", "width": 4, "classes": 10}, {"images": {"files": [str(images(self.folder))]}}, 200)
         cluster = self.cluster()
         cluster.submit(spec)
         wait_until(lambda: cluster.status("resnet")["step"] >= 10 and len(cluster.status("resnet")["members"]) == 3, 120,

@@ -117,12 +117,7 @@ class File {
     if (ReaderOf(type.id()) == nullptr) {
       return Bad(path_, absl::StrCat("column '", name, "' is ", type.ToString(), "; use numbers or booleans"));
     }
-    // A field's number is its leaf column's only where no field before it is nested.
-    const parquet::SchemaDescriptor& leaves = *reader_->parquet_reader()->metadata()->schema();
-    for (int leaf = 0; leaf < leaves.num_columns(); ++leaf) {
-      if (leaves.Column(leaf)->path()->ToDotString() == name) return leaf;
-    }
-    return Bad(path_, absl::StrCat("column '", name, "' is nested; use a plain one"));
+    return found;  // Column() counts fields, whatever the leaves of nested ones before it.
   }
 
   absl::Status Append(const std::string& name, const arrow::Array& from, std::vector<float>* to) const {

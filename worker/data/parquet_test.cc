@@ -16,12 +16,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Row i of 1000: i, i / 4, i is odd, "i", missing at 7, infinite at 9, {a: i}; in row groups of 300.
+// Row i of 1000: i, i / 4, i is odd, "i", missing at 7, infinite at 9, {a: i, b: -i}; in row groups of 300.
 constexpr char kWrite[] = R"(
 import sys, pyarrow as pa, pyarrow.parquet as pq
 n = range(1000)
 pq.write_table(pa.table({
-    'nested': pa.array([{'a': i} for i in n]), 'whole': pa.array(n, pa.int64()), 'quarter': pa.array([i / 4 for i in n]),
+    'nested': pa.array([{'a': i, 'b': -i} for i in n]), 'whole': pa.array(n, pa.int64()), 'quarter': pa.array([i / 4 for i in n]),
     'odd': pa.array([i % 2 == 1 for i in n]), 'text': [str(i) for i in n],
     'missing': pa.array([None if i == 7 else i for i in n], pa.int32()),
     'infinite': pa.array([float('inf') if i == 9 else 1.0 for i in n], pa.float32())}), sys.argv[1], row_group_size=300)

@@ -43,26 +43,21 @@ absl::Status CheckTargets(const Table& table, int classes) {
   return absl::OkStatus();
 }
 
-// In double and in a fixed order: the same bits on every rank.
-void Standardize(const SampleOrder& order, Table* table) {
-  const int64_t rows = order.train_samples();
-  std::vector<double> mean(table->columns), square(table->columns);
-  const auto each_row = [&](const auto& visit) {
-    for (int64_t place = 0; place < rows; ++place) {
-      const float* row = table->features.data() + order.TrainSample(place) * table->columns;
-      for (int c = 0; c < table->columns; ++c) visit(c, double{row[c]});
-    }
-  };
-  each_row([&](int c, double value) { mean[c] += value; });
-  for (double& m : mean) m /= static_cast<double>(rows);
-  each_row([&](int c, double value) { square[c] += (value - mean[c]) * (value - mean[c]); });
-  for (int c = 0; c < table->columns; ++c) {
-    const double deviation = std::sqrt(square[c] / static_cast<double>(rows));
-    const double scale = deviation > 0 ? 1 / deviation : 0;
-    for (int64_t row = 0; row < table->rows(); ++row) {
-      float& value = table->features[row * table->columns + c];
-      value = static_cast<float>((value - mean[c]) * scale);
-    }
+// A column to mean 0 and deviation 1 over the training rows. In double and in a fixed order: the same bits on every
+// rank.
+void Standardize(const SampleOrder& order, int64_t rows, int stride, float* column) {
+  double mean = 0, square = 0;
+  const int64_t count = order.train_samples();
+  for (int64_t place = 0; place < count; ++place) mean += double{column[order.TrainSample(place) * stride]};
+  mean /= static_cast<double>(count);
+  for (int64_t place = 0; place < count; ++place) {
+    const double away = column[order.TrainSample(place) * stride] - mean;
+    square += away * away;
+  }
+  const double deviation = std::sqrt(square / static_cast<double>(count));
+  const double scale = deviation > 0 ? 1 / deviation : 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    column[row * stride] = static_cast<float>((column[row * stride] - mean) * scale);
   }
 }
 
@@ -81,7 +76,11 @@ absl::StatusOr<std::unique_ptr<train::BatchSource>> MakeTableBatches(Table table
   if (absl::Status status = CheckTargets(table, classes); !status.ok()) return status;
   auto order = SampleOrder::Create(table.rows(), shape);
   if (!order.ok()) return order.status();
-  Standardize(*order, &table);
+  for (int c = 0; c < table.columns; ++c) {
+    Standardize(*order, table.rows(), table.columns, table.features.data() + c);
+  }
+  // Any number: of prices or of ppm, the loss has the same scale, which its fixed point needs.
+  if (classes == 0) Standardize(*order, table.rows(), 1, table.targets.data());
   return std::make_unique<TableBatches>(std::move(table), *order);
 }
 

@@ -42,6 +42,24 @@ TEST(TableTest, FeaturesOfTheTrainingRowsHaveMeanZeroAndDeviationOne) {
   EXPECT_EQ(square[1], 0);  // A constant column says nothing.
 }
 
+TEST(TableTest, TheTargetOfARegressionIsScaledLikeAFeature) {
+  Table table = Small(50);
+  for (size_t i = 0; i < table.targets.size(); ++i) table.targets[i] = 300'000.0f + 1000.0f * static_cast<float>(i);
+  auto batches = MakeTableBatches(std::move(table), 0, kShape);
+  ASSERT_TRUE(batches.ok()) << batches.status();
+  double sum = 0, square = 0;
+  for (int step = 0; step < 5; ++step) {
+    for (int index = 0; index < 2; ++index) {
+      for (float target : (*batches)->Train(step, index).targets) {
+        sum += target;
+        square += double{target} * target;
+      }
+    }
+  }
+  EXPECT_NEAR(sum / 40, 0, 1e-6);
+  EXPECT_NEAR(square / 40, 1, 1e-6);
+}
+
 TEST(TableTest, AMicroBatchIsAFunctionOfStepAndIndex) {
   auto a = MakeTableBatches(Small(50), 3, kShape), b = MakeTableBatches(Small(50), 3, kShape);
   (*b)->Train(3, 1);

@@ -41,12 +41,14 @@ class Gpt(nn.Module):
         self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
         self.ln = nn.LayerNorm(width)
 
-    def forward(self, x, y):
+    def logits(self, x):
         h = self.tok(x) + self.pos.weight[:x.shape[1]]
         for block in self.blocks:
             h = block(h)
-        logits = F.linear(self.ln(h), self.tok.weight)
-        return F.cross_entropy(logits.reshape(-1, 256), y.reshape(-1), reduction="sum")
+        return F.linear(self.ln(h), self.tok.weight)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.logits(x).reshape(-1, 256), y.reshape(-1), reduction="sum")
 
 
 def main():

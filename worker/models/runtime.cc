@@ -55,7 +55,10 @@ train::MicroBatch ProbeBatch(const ModelSpec& spec, int sequences) {
   batch.context = std::clamp(spec.context, 1, tokens);
   batch.sequences = std::clamp(tokens / batch.context, 1, std::max(1, sequences));
   batch.tokens.resize(static_cast<size_t>(batch.sequences) * (batch.context + 1));
-  for (size_t i = 0; i < batch.tokens.size(); ++i) batch.tokens[i] = static_cast<uint8_t>(RandomKeyOf({kProbeSeed, i}));
+  const int ids = spec.vocabulary > 0 ? std::min(spec.vocabulary, 256) : 256;
+  for (size_t i = 0; i < batch.tokens.size(); ++i) {
+    batch.tokens[i] = static_cast<uint16_t>(static_cast<uint8_t>(RandomKeyOf({kProbeSeed, i})) % ids);
+  }
   return batch;
 }
 

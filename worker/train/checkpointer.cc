@@ -39,6 +39,7 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   std::unique_lock lock(mutex_);
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
+  lost_.erase({info.generation, snapshot.step});  // The end may save a step again.
   if (snapshot.ranges.empty()) return;
   if (writing_ >= kBuffers) {
     lock.unlock();

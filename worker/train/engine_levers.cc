@@ -1,4 +1,5 @@
 // What the engine makes of a step before it is applied: whether its scales fitted, what its levers say.
+#include <cmath>
 #include <utility>
 
 #include "common/log.h"
@@ -29,6 +30,9 @@ absl::StatusOr<Engine::Verdict> Engine::Judge(const StepOutcome& outcome, LeverS
   const TrainSpec& spec = options_.spec;
   const StepRecord& record = outcome.record;
   if (record.NotFinite()) return Diverged(DescribeNotFinite(record), levers);
+  if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {  // Of finite micro-batches, the sum.
+    return Diverged("step " + std::to_string(record.step + 1) + ": the gradient's norm is not finite", levers);
+  }
   StepView view{.spec = spec,
                 .layout = parts_.model.layout(),
                 .step = state_.scalars.step,

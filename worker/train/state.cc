@@ -44,7 +44,10 @@ absl::Status Check(const StateScalars& scalars) {
         absl::StrCat("state scalars: ", scalars.levers.size(), " values of levers, at most ", kMaxLeverValues));
   }
   for (const auto& [name, value] : scalars.levers) {
-    if (name.empty() || name.size() > kMaxLeverName || !std::isfinite(value)) {
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+      return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
+    });
+    if (name.empty() || name.size() > kMaxLeverName || !plain || !std::isfinite(value)) {
       return absl::InvalidArgumentError("state scalars: a lever's value is not finite, or its name no name");
     }
   }

@@ -26,6 +26,16 @@ LossSum NothingOf(const ParameterLayout& layout, const GradientSink& sink) {
   return {.sum = std::numeric_limits<double>::quiet_NaN(), .count = 1};
 }
 
+// A loss that is left out would make the mean look better than it is.
+absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
+  if (record.loss_not_finite) {
+    return absl::InvalidArgumentError(
+        "the validation loss is not finite, or too large to be added up exactly; lower "
+        "optimizer.learning_rate, or look at the data");
+  }
+  return CheckWhole(record, micro_batches);
+}
+
 }  // namespace
 
 StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter,
@@ -63,7 +73,7 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
   outcome->gradient.squares = squares_.Total();
-  if (EvaluationDue(scalars.step)) status = CheckWhole(outcome->evaluation, batches_.validation_micro_batches());
+  if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
 }
@@ -216,7 +226,9 @@ absl::Status StepRunner::Evaluate(const StateScalars& scalars, comm::Communicato
         DecodeRecord(std::span(all).subspan(static_cast<size_t>(rank) * mine.size(), mine.size()), 0, &record));
     if (status.ok()) status.Update(CombineRecords(record, combined));
   }
-  if (status.ok() && EvaluationDue(scalars.step)) status = CheckWhole(*combined, batches_.validation_micro_batches());
+  if (status.ok() && EvaluationDue(scalars.step)) {
+    status = CheckEvaluation(*combined, batches_.validation_micro_batches());
+  }
   return status;
 }
 

@@ -1,5 +1,5 @@
 // The highest rate until decay_steps before the end, then a straight line down to final_ratio of it, reached at the
-// last step (Hu et al., "MiniCPM"). A job can so be prolonged from a checkpoint before the decay.
+// last step (Hu et al., "MiniCPM").
 #include <algorithm>
 
 #include "worker/train/levers/schedule.h"
