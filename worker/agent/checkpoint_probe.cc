@@ -9,6 +9,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr auto kPeriod = std::chrono::seconds(1);
+constexpr auto kAbsentPeriod = std::chrono::milliseconds(100);  // A trainer that starts beside it restores from peers.
 constexpr auto kDeadline = std::chrono::milliseconds(500);
 constexpr size_t kLongest = 128;
 
@@ -71,7 +72,8 @@ void CheckpointProbe::Loop() {
       address_ = reply.address().substr(0, kLongest);
       waker_->Wake();
     }
-    if (stop_.wait_for(lock, kPeriod, [&] { return stopping_ || peers_changed_; }) && stopping_) return;
+    const std::chrono::milliseconds period = found.empty() ? kAbsentPeriod : kPeriod;
+    if (stop_.wait_for(lock, period, [&] { return stopping_ || peers_changed_; }) && stopping_) return;
   }
 }
 
