@@ -22,6 +22,7 @@
 #include "worker/agent/local_service.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/supervisor.h"
+#include "worker/models/pinned_environment.h"
 
 namespace rekindle::agent {
 namespace {
@@ -159,6 +160,8 @@ class Agent {
     report.set_checkpoint_incarnation(probe_->incarnation());
     report.set_checkpoint_address(CheckpointAddress());
     report.set_zone(options_.zone);
+    report.mutable_device()->set_kind("cpu");
+    for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
     if (drain_until_) {
@@ -210,6 +213,7 @@ class Agent {
   Supervisor supervisor_;
   LocalService local_service_;
   const std::string incarnation_;
+  const std::vector<std::string> cpu_units_ = models::CpuUnits();
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;
