@@ -17,7 +17,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr uint32_t kMagic = 0x32435352;  // "RSC2"
+constexpr uint32_t kMagic = 0x33435352;  // "RSC3"
 constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
 constexpr int32_t kMaxLossScaleLog2 = 64;
