@@ -88,8 +88,8 @@ struct NodeState {
   bool overdue = false;  // Draining, and the deadline has passed.
   bool lost = false;
   int probe = 0;
-  double asked_at = -kNever;           // When it was first probed and has not answered since; before `heard`: it has.
-  std::map<int, std::string> slots;    // Slot -> job uid it serves.
+  double asked_at = -kNever;         // When it was first probed and has not answered since; before `heard`: it has.
+  std::map<int, std::string> slots;  // Slot -> job uid it serves.
   std::set<std::string> past_incarnations;  // Of the node; their reports are stale.
   std::set<std::string> past_agents;
   std::string error;
