@@ -10,6 +10,7 @@
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_log_softmax.h>
 #include <ATen/ops/_log_softmax_backward_data.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/gelu_backward.h>
 #include <ATen/ops/linalg_vector_norm.h>
@@ -97,7 +98,7 @@ void LayerNorm() {
 }
 
 void Gelu() {
-  const at::Tensor x = at::randn({kRows, 4 * kWidth}), out = at::zeros_like(x), slope = at::zeros_like(x);
+  const at::Tensor x = at::randn({kRows, 4 * kWidth}), out = at::empty_like(x), slope = at::empty_like(x);
   const double matrix = 4.0 * kRows * kWidth * sizeof(float);
   Compare(
       "gelu_forward", 3 * matrix, [&] { kernels::GeluForward(Data(x), x.numel(), Data(out), Data(slope)); },
@@ -108,7 +109,7 @@ void Gelu() {
 }
 
 void CrossEntropy() {
-  const at::Tensor logits = at::randn({kRows, kClasses}), gradient = at::zeros_like(logits);
+  const at::Tensor logits = at::randn({kRows, kClasses}), gradient = at::empty_like(logits);
   const at::Tensor targets = at::randint(kClasses, {kRows}, at::kLong), one = at::scalar_tensor(1.0f);
   Compare(
       "cross_entropy", 2.0 * kRows * kClasses * sizeof(float),

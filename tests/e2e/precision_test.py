@@ -29,7 +29,7 @@ class PrecisionTest(ClusterTest):
 
     def test_auto_is_resolved_once_and_says_why(self):
         cluster = self.cluster(("n1",))
-        cluster.submit(small_job("job", self.text, steps=5, precision="auto"))
+        cluster.submit(small_job("job", self.text, steps=12, precision="auto"))
         status = self.await_end(cluster, "job")
         resolved = status["resolved_spec"]["training"]["precision"]
         self.assertIn(resolved, ("bf16", "fp32"))
