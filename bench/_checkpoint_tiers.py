@@ -16,7 +16,7 @@ from cluster import Cluster, kill, wait_until  # noqa: E402
 from step import write_data  # noqa: E402
 
 JOB = "tiers"
-EVERY = 12   # Steps: in between, the copies for a peer are made.
+EVERY = 24   # Steps: in between, the copies for a peer are made.
 PATIENCE = 180
 
 
@@ -35,11 +35,13 @@ def steps_done(cluster):
 
 
 def await_checkpoint(cluster):
-    """Until one more is durable, and then two steps, in which its copies reach a peer."""
+    """Until one more is durable, and its copies are at a peer."""
     before = cluster.status(JOB)["checkpoint_step"]
     wait_until(lambda: cluster.status(JOB)["checkpoint_step"] > max(before, 0), PATIENCE, "a checkpoint", poll=0.1)
     done = steps_done(cluster)
     wait_until(lambda: steps_done(cluster) >= done + 2, PATIENCE, "two steps", poll=0.05)
+    wait_until(lambda: not any(node.checkpoint_metric("rekindle_checkpoint_copies_waiting")
+                               for node in cluster.nodes.values()), PATIENCE, "copies at a peer", poll=0.05)
 
 
 def told_by_a(cluster):
@@ -83,7 +85,7 @@ def lose_trainers(cluster, services=""):
 
 def run(folder, data, nodes, rows, store="", env=None):
     """`rows`: of each name, from where node a's trainer takes the state once these nodes' services died too."""
-    with Cluster(folder, nodes=nodes, env=env) as cluster:
+    with Cluster(folder, nodes=nodes, env=env, checkpoint_flags=["--metrics", "127.0.0.1:0"]) as cluster:
         cluster.start()
         spec = job(data, len(nodes))
         spec["spec"]["checkpoint"]["store"] = store

@@ -56,9 +56,9 @@ struct Node {
   MemoryTier own;
   MemoryTier copies;
   Peers peers;
-  Tiers tiers{staging, own, copies, peers};
-  PeerService peer_service{peer_staging, copies, own};
   common::Metrics metrics;
+  Tiers tiers{staging, own, copies, peers, metrics};
+  PeerService peer_service{peer_staging, copies, own};
 };
 
 // The node's folder, its canonical path, and the lock that this process holds on it for its life.

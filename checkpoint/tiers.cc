@@ -23,10 +23,13 @@ const char* NameOf(Tier tier) {
   return "";
 }
 
-Tiers::Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers)
-    : staging_(staging), own_(own), copies_(copies), peers_(peers), thread_([this](std::stop_token stop) {
-        CopyLoop(stop);
-      }) {}
+Tiers::Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers, common::Metrics& metrics)
+    : staging_(staging),
+      own_(own),
+      copies_(copies),
+      peers_(peers),
+      waiting_(metrics.Gauge("rekindle_checkpoint_copies_waiting", "Shards on their way to a peer's memory.")),
+      thread_([this](std::stop_token stop) { CopyLoop(stop); }) {}
 
 Tiers::~Tiers() = default;
 
@@ -41,14 +44,18 @@ void Tiers::HandOver(const std::string& job_uid, CheckpointKey key, const std::s
   // what is staged.
   std::erase_if(queue_, [&](const Copy& copy) { return copy.job_uid == job_uid && copy.key < key; });
   queue_.push_back({job_uid, key, xxh3, std::move(segment)});
+  TellWaiting();
   changed_.notify_all();
 }
+
+void Tiers::TellWaiting() { waiting_.Set(static_cast<double>(queue_.size() + (copying_ ? 1 : 0))); }
 
 void Tiers::CopyLoop(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stop, [&] { return !queue_.empty(); }) && !stop.stop_requested()) {
     const Copy copy = std::move(queue_.front());
     queue_.pop_front();
+    copying_ = true;
     lock.unlock();
     if (const Peer peer = peers_.Replica(); !peer.address.empty()) {
       const auto memory = common::SharedMemory::Map(copy.segment->path, static_cast<size_t>(copy.segment->bytes()),
@@ -61,6 +68,8 @@ void Tiers::CopyLoop(std::stop_token stop) {
       }
     }
     lock.lock();
+    copying_ = false;
+    TellWaiting();
   }
 }
 

@@ -20,6 +20,7 @@
 #include "checkpoint/peers.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/store.h"
+#include "common/metrics.h"
 
 namespace rekindle::checkpoint {
 
@@ -37,7 +38,7 @@ class Tiers {
 
   // `staging` is where shards for trainers are laid; `own` and `copies` what this node holds. None is owned; all must
   // outlive it.
-  Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers);
+  Tiers(Staging& staging, MemoryTier& own, MemoryTier& copies, Peers& peers, common::Metrics& metrics);
   // Ends copying.
   ~Tiers();
 
@@ -66,6 +67,7 @@ class Tiers {
     SegmentPtr segment;
   };
   void CopyLoop(std::stop_token stop);
+  void TellWaiting();  // REQUIRES: mutex_ held.
   // `store`: null where shards in memory alone count. `missing` says which one is not.
   bool IsComplete(Store* store, const Manifest& manifest, const std::vector<PeerHoldings>& peers,
                   std::string* missing) const;
@@ -80,6 +82,8 @@ class Tiers {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::deque<Copy> queue_;
+  bool copying_ = false;  // One that is in no queue any more.
+  prometheus::Gauge& waiting_;
   std::string announced_;  // Name of the newest manifest that was announced.
   std::jthread thread_;
 };

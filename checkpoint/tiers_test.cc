@@ -40,7 +40,8 @@ struct Node {
   Staging peer_staging, staging;
   MemoryTier own, copies;
   Peers peers;
-  Tiers tiers{staging, own, copies, peers};
+  common::Metrics metrics;
+  Tiers tiers{staging, own, copies, peers, metrics};
   PeerService service{peer_staging, copies, own};
   std::unique_ptr<common::Server> server;
 };

@@ -17,7 +17,7 @@ constexpr int kMaxWorkers = 4096;
 constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
 
 const std::vector<std::string>& Precisions() {
-  static const auto* names = new std::vector<std::string>{"fp32"};
+  static const auto* names = new std::vector<std::string>{"fp32", "bf16", "fp16", "auto"};
   return *names;
 }
 
@@ -34,6 +34,7 @@ void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
     training.set_micro_batch(micro);
   }
   if (training.precision().empty()) training.set_precision(defaults.precision);
+  if (training.activations().empty()) training.set_activations("keep");
   if (training.reduce().empty()) training.set_reduce("exact");
   if (!training.has_clip_norm()) training.set_clip_norm(1.0);
   if (training.evaluate_micro_batches() == 0) training.set_evaluate_micro_batches(8);
@@ -85,6 +86,7 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
       MicroBatches(spec) <= kMaxMicroBatches, "spec.training.micro_batch",
       absl::StrCat("cuts the batch into ", MicroBatches(spec), " parts, at most ", kMaxMicroBatches, ": raise it"));
   check.OneOf("spec.training.precision", training.precision(), Precisions());
+  check.OneOf("spec.training.activations", training.activations(), {"keep", "recompute"});
   check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32"});
   check.Range("spec.training.clip_norm", training.clip_norm(), 0, 1e6);
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
@@ -98,6 +100,15 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
                   "counts what spec.training.on_divergence 'skip' skips: set that, or remove this");
   }
   check.Range("spec.training.evaluate_micro_batches", training.evaluate_micro_batches(), 1, kMaxMicroBatches);
+}
+
+// `spec` is as the user wrote it.
+void CheckPrecision(Checker& check, const v1::JobSpec& spec, const Defaults& defaults) {
+  const std::string& asked = spec.training().precision();
+  check.Require(defaults.precision_policy != "enforce" || asked.empty() || asked == defaults.precision,
+                "spec.training.precision",
+                absl::StrCat("'", asked, "' is not allowed: this cluster computes all jobs in '", defaults.precision,
+                             "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
 bool IsUid(const std::string& name) {
@@ -115,6 +126,7 @@ int MicroBatches(const v1::JobSpec& spec) {
 absl::Status CheckDefaults(const Defaults& defaults) {
   Checker check;
   check.OneOf("REKINDLE_DEFAULT_PRECISION", defaults.precision, Precisions());
+  check.OneOf("REKINDLE_PRECISION_POLICY", defaults.precision_policy, {"warn", "refuse", "enforce"});
   CheckStore(check, "default checkpoint store", defaults.store);
   return check.status();
 }
@@ -141,6 +153,7 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   check.Range("spec.seed", resolved.seed(), 0, std::numeric_limits<int>::max());
   CheckModel(check, resolved);
   CheckTraining(check, resolved);
+  CheckPrecision(check, spec, defaults);
   CheckData(check, resolved);
   CheckWorkers(check, resolved);
   CheckLevers(check, resolved);

@@ -14,7 +14,9 @@ namespace rekindle::coordinator {
 // What a cluster decides for jobs that do not say.
 struct Defaults {
   std::string precision = "fp32";  // REKINDLE_DEFAULT_PRECISION
-  std::string store;               // A folder or bucket (common/object_uri.h).
+  std::string precision_policy =
+      "warn";         // REKINDLE_PRECISION_POLICY: warn, refuse or enforce (the default on all jobs).
+  std::string store;  // A folder or bucket (common/object_uri.h).
 };
 
 // Whether a resolved spec asks for checkpoints at all.

@@ -166,6 +166,8 @@ void CheckModel(Checker& check, const v1::JobSpec& spec) {
     CheckGpt(check, model);
   }
   check.Share("spec.model.dropout", model.dropout());
+  check.Require(IsGpt(model) || spec.training().activations() != "recompute", "spec.training.activations",
+                absl::StrCat("'recompute' means nothing to model.kind ", model.kind(), ": remove it"));
   check.Require(model.weights().empty() || absl::StartsWith(model.weights(), "/"), "spec.model.weights",
                 absl::StrCat("'", model.weights().substr(0, 200), "' is not absolute: begin it with '/'"));
   check.Require(model.weights().size() <= kMaxPathBytes, "spec.model.weights", "is no path");

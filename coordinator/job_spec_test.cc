@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-const Defaults kDefaults{"fp32", "file:///data/checkpoints"};
+const Defaults kDefaults{.store = "file:///data/checkpoints"};
 
 v1::JobSpec Small() {
   v1::JobSpec spec;
@@ -47,7 +47,7 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
           R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn"},)"
+          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn","activations":"keep"},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
@@ -150,6 +150,9 @@ TEST(JobSpec, DataAndFieldsThatTheKindCannotUseAreRefused) {
        "spec.training.micro_batch: times the values of a sample"},
       {"gpt2", [](auto& s) { s.mutable_model()->set_vocabulary(1 << 17); }, "spec.model.vocabulary: 131072 is out of"},
       {"gpt", [](auto& s) { s.mutable_model()->set_vocabulary(100); }, "spec.model.vocabulary: means nothing"},
+      {"mlp", [](auto& s) { s.mutable_training()->set_activations("recompute"); },
+       "spec.training.activations: 'recompute' means nothing to model.kind mlp"},
+      {"gpt2", [](auto& s) { s.mutable_training()->set_activations("recompute"); }, "OK"},
   };
   for (const auto& [kind, change, message] : cases) {
     v1::JobSpec spec = OfKind(kind);
@@ -161,7 +164,7 @@ TEST(JobSpec, DataAndFieldsThatTheKindCannotUseAreRefused) {
 TEST(JobSpec, AResolvedSpecResolvesToItself) {
   const auto once = ResolveSpec(Small(), kDefaults);
   ASSERT_TRUE(once.ok());
-  const auto twice = ResolveSpec(*once, {"fp32", "file:///elsewhere"});
+  const auto twice = ResolveSpec(*once, {.store = "file:///elsewhere"});
   ASSERT_TRUE(twice.ok());
   EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*once, *twice));
 }
@@ -439,9 +442,23 @@ TEST(JobSpec, Names) {
 
 TEST(JobSpec, DefaultsOfTheClusterAreCheckedToo) {
   EXPECT_TRUE(CheckDefaults(kDefaults).ok());
-  EXPECT_THAT(std::string(CheckDefaults({"fp8", "file:///x"}).message()),
+  EXPECT_THAT(std::string(CheckDefaults({.precision = "fp8", .store = "file:///x"}).message()),
               HasSubstr("REKINDLE_DEFAULT_PRECISION: 'fp8'"));
-  EXPECT_THAT(std::string(CheckDefaults({"fp32", "/x"}).message()), HasSubstr("default checkpoint store"));
+  EXPECT_THAT(std::string(CheckDefaults({.precision_policy = "force", .store = "file:///x"}).message()),
+              HasSubstr("REKINDLE_PRECISION_POLICY: 'force'"));
+  EXPECT_THAT(std::string(CheckDefaults({.store = "/x"}).message()), HasSubstr("default checkpoint store"));
+}
+
+TEST(JobSpec, AClusterMayEnforceItsPrecision) {
+  const Defaults enforced{.precision = "bf16", .precision_policy = "enforce", .store = "file:///x"};
+  v1::JobSpec spec = Small();
+  const auto resolved = ResolveSpec(spec, enforced);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_EQ(resolved->training().precision(), "bf16");
+  EXPECT_TRUE(ResolveSpec(*resolved, enforced).ok());
+  spec.mutable_training()->set_precision("fp32");
+  EXPECT_THAT(std::string(ResolveSpec(spec, enforced).status().message()),
+              HasSubstr("spec.training.precision: 'fp32' is not allowed: this cluster computes all jobs in 'bf16'"));
 }
 
 }  // namespace

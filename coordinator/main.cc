@@ -47,6 +47,7 @@ int main(int argc, char** argv) {
   rk::coordinator::CoordinatorServer::Options options;
   options.rpc.security = rk::common::Security::FromEnvironment();
   if (const char* precision = std::getenv("REKINDLE_DEFAULT_PRECISION")) options.defaults.precision = precision;
+  if (const char* policy = std::getenv("REKINDLE_PRECISION_POLICY")) options.defaults.precision_policy = policy;
   std::string log_format;
   CLI::App app("Rekindle's coordinator: places jobs on nodes that may vanish.", "rekindle-coordinator");
   AddFlags(app, options, log_format);

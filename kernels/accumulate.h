@@ -6,9 +6,9 @@
 
 namespace rekindle::kernels {
 
-// sum[i] += gradient[i]; with `first`, sum[i] = gradient[i], whatever it held.
+// sum[i] += gradient[i] * factor; with `first`, sum[i] = gradient[i] * factor, whatever it held.
 // Returns max |gradient[i]|, or +infinity when a value is NaN or infinite; 0 for n = 0.
-float AccumulateFloat(const float* gradient, int64_t n, bool first, float* sum);
+float AccumulateFloat(const float* gradient, int64_t n, float factor, bool first, float* sum);
 
 }  // namespace rekindle::kernels
 

@@ -41,7 +41,7 @@ void AccumulateExact(benchmark::State& state) {
   Run(state, 20, [](Data& d, int64_t n) { AccumulateFixed(d.gradient.data(), n, 20, false, d.fixed.data()); });
 }
 void AccumulateFloat32(benchmark::State& state) {
-  Run(state, 12, [](Data& d, int64_t n) { AccumulateFloat(d.gradient.data(), n, false, d.first.data()); });
+  Run(state, 12, [](Data& d, int64_t n) { AccumulateFloat(d.gradient.data(), n, 0.5f, false, d.first.data()); });
 }
 void NormExact(benchmark::State& state) {
   Run(state, 8, [](Data& d, int64_t n) { benchmark::DoNotOptimize(SumOfSquares(d.fixed.data(), n)); });

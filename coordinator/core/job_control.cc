@@ -6,6 +6,7 @@
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/planned.h"
+#include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
@@ -140,6 +141,13 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
       turn.effects.status = absl::AlreadyExistsError(
           absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
                        record.job().name(), "` first"));
+      return;
+    }
+  }
+  if (turn.state.tunables.refuse_unfit_precision) {
+    const std::string unfit = UnfitPrecision(turn.state, record.job().status().resolved_spec());
+    if (!unfit.empty()) {
+      turn.effects.status = absl::InvalidArgumentError(unfit);
       return;
     }
   }

@@ -117,6 +117,8 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
     if (point.step() <= report.step()) AddLossPoint(status->mutable_loss_curve(), point.step(), point.value(), stride);
   }
   TakeValidation(job, report);
+  if (report.loss_scale() > 0 && std::isfinite(report.loss_scale())) status->set_loss_scale(report.loss_scale());
+  status->set_skipped_steps(std::max(status->skipped_steps(), report.skipped_steps()));
   if (report.step_seconds() > 0) status->set_step_seconds(report.step_seconds());
   if (report.tokens_per_second() > 0) status->set_tokens_per_second(report.tokens_per_second());
   if (report.learning_rate() > 0) status->set_learning_rate(report.learning_rate());

@@ -132,6 +132,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce("exact");
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
+  spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
@@ -148,6 +149,12 @@ void Scenario::Node(const Words& words, const Options& options) {
   report.set_protocol_version(ToInt(Get(options, "version", std::to_string(common::kProtocolVersion))));
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
+  if (options.count("units")) {
+    report.mutable_device()->set_kind("cpu");
+    for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {
+      report.mutable_device()->add_units(unit);
+    }
+  }
   const std::string what = words.size() > 2 ? words[2] : "up";
   if (what == "exit") {
     v1::TrainerReport& trainer = trainers_[words[3]];

@@ -52,6 +52,8 @@ struct Job {
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
 
+  bool precision_settled = false;  // The resolved precision was held against the nodes' devices.
+
   bool active = false;  // The newest membership is announced to run; else `forming` says what is awaited.
   Forming forming;
   bool yielding = false;  // Members are told to stop at the next boundary.

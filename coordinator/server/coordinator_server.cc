@@ -23,6 +23,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (options.defaults.store.empty()) options.defaults.store = "file://" + self->folder_->File("checkpoints");
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
+  options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
+
   StateStore* store = options.store;
   if (store == nullptr) {
     absl::StatusOr<std::unique_ptr<SqliteStore>> opened = SqliteStore::Open(self->folder_->File("state.db"));

@@ -31,6 +31,8 @@ JobMetrics::JobMetrics(common::Metrics* metrics)
       steps_redone_(metrics->Counter("rekindle_steps_redone_total", "Completed steps computed again.")),
       micro_batches_redone_(
           metrics->Counter("rekindle_micro_batches_redone_total", "Micro-batches computed again after a fault.")),
+      skipped_steps_(metrics->Counter("rekindle_skipped_steps_total",
+                                      "Attempts redone at half the loss scale, after an overflow of FP16.")),
       checkpoint_failures_(metrics->Counter("rekindle_checkpoint_failures_total", "Checkpoints that failed.")) {}
 
 void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events) {
@@ -53,6 +55,7 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   Raise(steps_, from.step(), to.step());
   Raise(steps_redone_, from.steps_redone(), to.steps_redone());
   Raise(micro_batches_redone_, from.micro_batches_redone(), to.micro_batches_redone());
+  Raise(skipped_steps_, from.skipped_steps(), to.skipped_steps());
   Raise(checkpoint_failures_, from.checkpoints_failed(), to.checkpoints_failed());
 }
 

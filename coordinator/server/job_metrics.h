@@ -28,6 +28,7 @@ class JobMetrics {
   prometheus::Counter& steps_;
   prometheus::Counter& steps_redone_;
   prometheus::Counter& micro_batches_redone_;
+  prometheus::Counter& skipped_steps_;
   prometheus::Counter& checkpoint_failures_;
   std::map<std::string, std::set<int>> measured_faults_;  // Generations, by job uid.
 };

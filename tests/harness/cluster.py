@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -105,10 +106,27 @@ class Node:
         address = self.cluster.addresses.get(self.name)
         return ["--peer-listen", f"{address}:0"] if address else []
 
+    def shared_memory_flags(self):
+        """A folder of its own, so that nothing is left of a node that is killed. A namespace has one already."""
+        if self.enter():
+            return []
+        self.shared_memory().mkdir(mode=0o700, parents=True, exist_ok=True)
+        return ["--shm-dir", str(self.shared_memory())]
+
+    def shared_memory(self):
+        return self.cluster.shared_memory / self.name
+
     def start_checkpoint(self):
         self.children.append(self.cluster.spawn(
-            [self.cluster.checkpoint_program, "--dir", str(self.dir), *self.peer_flags(), *self.cluster.checkpoint_flags],
+            [self.cluster.checkpoint_program, "--dir", str(self.dir), *self.shared_memory_flags(), *self.peer_flags(),
+             *self.cluster.checkpoint_flags],
             f"{self.name}-checkpoint", self.enter()))
+
+    def checkpoint_metric(self, name):
+        """What the checkpoint service that runs now says; it was started with `--metrics 127.0.0.1:0`."""
+        log = (self.cluster.logs / f"{self.name}-checkpoint.log").read_text()
+        port = re.findall(r": metrics address=[^ ]*:(\d+)$", log, re.M)[-1]
+        return metric(int(port), name)
 
     def pids(self, role):
         """Of `trainer`, `agent`, `init` or `checkpoint`."""
@@ -139,6 +157,7 @@ class Node:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     child.wait(timeout=2)
         self.children.clear()
+        shutil.rmtree(self.shared_memory(), ignore_errors=True)
         if wipe:
             shutil.rmtree(self.dir, ignore_errors=True)
 
@@ -161,6 +180,7 @@ class Cluster:
         self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.worker_flags = worker_flags or {}
+        self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
         self.port = 0
         self.endpoint = ""
         self.lines, self.read_to = [], {}   # Of the timelines.
@@ -218,6 +238,7 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 self.coordinator.kill()
                 self.coordinator.wait()
+        shutil.rmtree(self.shared_memory, ignore_errors=True)
 
     def __enter__(self):
         return self

@@ -24,6 +24,7 @@
 #include "worker/agent/node_folder.h"
 #include "worker/agent/notices/watcher.h"
 #include "worker/agent/supervisor.h"
+#include "worker/models/pinned_environment.h"
 
 namespace rekindle::agent {
 namespace {
@@ -169,6 +170,8 @@ class Agent {
     report.set_checkpoint_incarnation(probe_->incarnation());
     report.set_checkpoint_address(CheckpointAddress());
     report.set_zone(options_.zone);
+    report.mutable_device()->set_kind("cpu");
+    for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
     report.set_hint(drain_.hint());
@@ -224,6 +227,7 @@ class Agent {
   Supervisor supervisor_;
   LocalService local_service_;
   const std::string incarnation_;
+  const std::vector<std::string> cpu_units_ = models::CpuUnits();
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;

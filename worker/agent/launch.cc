@@ -70,7 +70,8 @@ std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::
     environment[entry.substr(0, equals)] = entry.substr(equals + 1);
   }
   const int threads = std::clamp(spec.workers().threads_per_rank(), 1, kMaxThreads);
-  for (const auto& [name, value] : models::PinnedEnvironment(threads)) environment[name] = value;
+  const bool sixteen_bit = spec.training().precision() == "bf16" || spec.training().precision() == "fp16";
+  for (const auto& [name, value] : models::PinnedEnvironment(threads, sixteen_bit)) environment[name] = value;
   std::vector<std::string> entries;
   for (const auto& [name, value] : environment) entries.push_back(absl::StrCat(name, "=", value));
   return entries;

@@ -181,6 +181,7 @@ TEST(TrainerEnvironment, PinsAndFilters) {
   EXPECT_THAT(environment, Contains("REKINDLE_X=1"));
   EXPECT_THAT(environment, Contains("OMP_NUM_THREADS=2"));
   EXPECT_THAT(environment, Contains(StartsWith("ATEN_CPU_CAPABILITY=")));
+  EXPECT_THAT(environment, Not(Contains(HasSubstr("AMX"))));
   EXPECT_THAT(environment, Not(Contains(HasSubstr("64"))));
   EXPECT_THAT(environment, Not(Contains(StartsWith("SHELL_SECRET"))));
   EXPECT_THAT(environment, Not(Contains(StartsWith("LD_PRELOAD"))));

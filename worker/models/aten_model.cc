@@ -6,12 +6,14 @@
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/mse_loss.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
 
 #include <algorithm>
 #include <cmath>
 #include <exception>
 
 #include "absl/strings/str_cat.h"
+#include "worker/models/autocast.h"
 #include "worker/models/random.h"
 
 namespace rekindle::models {
@@ -45,6 +47,11 @@ at::Tensor AtenModel::Drop(const at::Tensor& h, double drop, const train::MicroB
   return at::mul(h, mask);
 }
 
+at::Tensor AtenModel::Forward(const train::MicroBatch& batch, const train::RandomKey* key) {
+  const Autocast autocast(compute_);
+  return Loss(batch, key);
+}
+
 absl::StatusOr<train::LossSum> AtenModel::LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const {
   const double sum = loss.item<float>();
   if (std::isfinite(sum)) return train::LossSum{sum, Count(batch)};
@@ -52,17 +59,17 @@ absl::StatusOr<train::LossSum> AtenModel::LossOf(const at::Tensor& loss, const t
 }
 
 absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batch, const train::RandomKey& key,
-                                                   const train::GradientSink& sink) {
+                                                   float loss_scale, const train::GradientSink& sink) {
   if (parameters_.empty()) return absl::FailedPreconditionError("the model has no weights: call BindWeights first");
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   absl::StatusOr<train::LossSum> result;
   try {
-    at::Tensor loss = Loss(batch, &key);
+    at::Tensor loss = Forward(batch, &key);
     result = LossOf(loss, batch);
     if (result.ok()) {
       sink_ = &sink;
-      for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, statistic);
-      loss.backward();
+      for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
+      loss.backward(at::scalar_tensor(loss_scale));
     }
   } catch (const std::exception& error) {
     result = absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
@@ -78,7 +85,7 @@ absl::StatusOr<train::LossSum> AtenModel::Evaluate(const train::MicroBatch& batc
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   try {
     at::NoGradGuard no_grad;
-    return LossOf(Loss(batch, nullptr), batch);
+    return LossOf(Forward(batch, nullptr), batch);
   } catch (const std::exception& error) {
     return absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
   }
@@ -92,8 +99,9 @@ at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>
 
 at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes) {
   const at::Tensor targets = at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat);
-  if (classes == 0) return at::mse_loss(outputs.view({batch.sequences}), targets, at::Reduction::Sum);
-  return at::cross_entropy_loss(outputs, targets.to(at::kLong), {}, at::Reduction::Sum);
+  const at::Tensor exact = outputs.to(at::kFloat);
+  if (classes == 0) return at::mse_loss(exact.view({batch.sequences}), targets, at::Reduction::Sum);
+  return at::cross_entropy_loss(exact, targets.to(at::kLong), {}, at::Reduction::Sum);
 }
 
 absl::Status CheckSamples(const train::MicroBatch& batch, int64_t features, int classes) {

@@ -12,29 +12,33 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "worker/train/model.h"
+#include "worker/train/spec.h"
 
 namespace rekindle::models {
 
 class AtenModel : public train::Model {
  public:
-  explicit AtenModel(train::ParameterLayout layout) : layout_(std::move(layout)) {}
+  AtenModel(train::ParameterLayout layout, train::ComputeType compute)
+      : layout_(std::move(layout)), compute_(compute) {}
   AtenModel(const AtenModel&) = delete;
   AtenModel& operator=(const AtenModel&) = delete;
 
   const train::ParameterLayout& layout() const final { return layout_; }
   void BindWeights(float* weights) final;
-  absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key,
+  absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale,
                                           const train::GradientSink& sink) final;
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) final;
 
  protected:
   // INVALID_ARGUMENT: `batch` is not of this model's shape.
   virtual absl::Status CheckBatch(const train::MicroBatch& batch) const = 0;
-  // The summed loss of a checked batch. `key` is null in an evaluation; else TellStatistic is called for each buffer.
+  // The summed loss of a checked batch, in float32; called in an Autocast scope (autocast.h). `key` is null in an
+  // evaluation; else TellStatistic is called for each buffer.
   virtual at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) = 0;
   // What the loss is a sum over.
   virtual int64_t Count(const train::MicroBatch& batch) const { return batch.sequences; }
 
+  train::ComputeType compute() const { return compute_; }
   // Parameter or buffer number i of the layout.
   const at::Tensor& parameter(int i) const { return parameters_[static_cast<size_t>(i)]; }
   void TellStatistic(int buffer, at::Tensor statistic) { statistics_.emplace_back(buffer, std::move(statistic)); }
@@ -43,10 +47,12 @@ class AtenModel : public train::Model {
                   int layer, int site) const;
 
  private:
+  at::Tensor Forward(const train::MicroBatch& batch, const train::RandomKey* key);
   absl::StatusOr<train::LossSum> LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const;
   void Deliver(int parameter, const at::Tensor& values) const;
 
   const train::ParameterLayout layout_;
+  const train::ComputeType compute_;
   std::vector<at::Tensor> parameters_;                  // Views of the bound weights; leaves, but for buffers.
   std::vector<std::pair<int, at::Tensor>> statistics_;  // Of the running Backward.
   const train::GradientSink* sink_ = nullptr;           // The same.
@@ -56,7 +62,7 @@ class AtenModel : public train::Model {
 // kernels.
 at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>& shape);
 // Summed cross-entropy of logits {samples, classes}, or with classes 0 the summed squared error of outputs {samples,
-// 1}.
+// 1}; in float32, whatever the outputs are.
 at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes);
 // INVALID_ARGUMENT: not `features` a sample, or a target that is no class.
 absl::Status CheckSamples(const train::MicroBatch& batch, int64_t features, int classes);

@@ -11,6 +11,7 @@
 #include <ATen/ops/layer_norm.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -21,9 +22,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "worker/models/gelu.h"
+#include "kernels/gelu.h"
+#include "worker/models/autocast.h"
 #include "worker/models/layout.h"
 #include "worker/models/random.h"
+#include "worker/models/recompute.h"
 
 namespace rekindle::models {
 namespace {
@@ -45,20 +48,23 @@ struct Block {
   at::Tensor up, down;
 };
 
-// GELU that keeps its slope for backward (gelu.h).
+// GELU that keeps its slope for backward (gelu.h). Computes in float32, stores in the type it is given.
 class Gelu : public torch::autograd::Function<Gelu> {
  public:
   static at::Tensor forward(torch::autograd::AutogradContext* context, const at::Tensor& input) {
-    at::Tensor x = input.contiguous(), out = at::empty_like(x), slope = at::empty_like(x);
-    GeluForward(x.const_data_ptr<float>(), x.numel(), out.mutable_data_ptr<float>(), slope.mutable_data_ptr<float>());
-    context->save_for_backward({slope});
-    return out;
+    at::Tensor x = input.to(at::kFloat).contiguous(), out = at::empty_like(x), slope = at::empty_like(x);
+    kernels::GeluForward(x.const_data_ptr<float>(), x.numel(), out.mutable_data_ptr<float>(),
+                         slope.mutable_data_ptr<float>());
+    context->save_for_backward({slope.to(input.scalar_type())});
+    return out.to(input.scalar_type());
   }
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    at::Tensor slope = context->get_saved_variables()[0], dy = gradients[0].contiguous(), dx = at::empty_like(dy);
-    GeluBackward(dy.const_data_ptr<float>(), slope.const_data_ptr<float>(), dy.numel(), dx.mutable_data_ptr<float>());
-    return {dx};
+    at::Tensor slope = context->get_saved_variables()[0].to(at::kFloat);
+    at::Tensor dy = gradients[0].to(at::kFloat).contiguous(), dx = at::empty_like(dy);
+    kernels::GeluBackward(dy.const_data_ptr<float>(), slope.const_data_ptr<float>(), dy.numel(),
+                          dx.mutable_data_ptr<float>());
+    return {dx.to(gradients[0].scalar_type())};
   }
 };
 
@@ -71,7 +77,7 @@ class Gpt : public train::Model {
   const train::ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override;
   void Initialize(uint64_t seed, std::span<float> weights) const override;
-  absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key,
+  absl::StatusOr<train::LossSum> Backward(const train::MicroBatch& batch, const train::RandomKey& key, float loss_scale,
                                           const train::GradientSink& sink) override;
   absl::StatusOr<train::LossSum> Evaluate(const train::MicroBatch& batch) override;
 
@@ -80,6 +86,7 @@ class Gpt : public train::Model {
   void Deliver(int parameter, const at::Tensor& gradient) const;
   // The summed loss of a batch; dropout only where `key` is given.
   at::Tensor Forward(const train::MicroBatch& batch, const train::RandomKey* key) const;
+  at::Tensor RunBlock(int layer, at::Tensor h, const train::MicroBatch& batch, const train::RandomKey* key) const;
   at::Tensor Attend(const Block& block, const at::Tensor& h, const train::MicroBatch& batch) const;
   at::Tensor Normalize(const Norm& norm, const at::Tensor& h) const;
   at::Tensor Drop(const at::Tensor& h, const train::MicroBatch& batch, const train::RandomKey* key, int layer,
@@ -168,7 +175,16 @@ at::Tensor Gpt::Attend(const Block& block, const at::Tensor& h, const train::Mic
   return at::linear(mixed.transpose(1, 2).reshape({h.size(0), spec_.width}), block.proj);
 }
 
+at::Tensor Gpt::RunBlock(int layer, at::Tensor h, const train::MicroBatch& batch, const train::RandomKey* key) const {
+  const Autocast autocast(spec_.compute);
+  const Block& block = blocks_[layer];
+  h = at::add(h, Drop(Attend(block, Normalize(block.ln1, h), batch), batch, key, layer, Site::kAttention));
+  at::Tensor mlp = Gelu::apply(at::linear(Normalize(block.ln2, h), block.up));
+  return at::add(h, Drop(at::linear(mlp, block.down), batch, key, layer, Site::kMlp));
+}
+
 at::Tensor Gpt::Forward(const train::MicroBatch& batch, const train::RandomKey* key) const {
+  const Autocast autocast(spec_.compute);
   int64_t sequences = batch.sequences, context = batch.context, rows = sequences * context;
   at::Tensor inputs = at::empty({rows}, at::kLong), targets = at::empty({rows}, at::kLong);
   int64_t* input = inputs.mutable_data_ptr<int64_t>();
@@ -182,13 +198,11 @@ at::Tensor Gpt::Forward(const train::MicroBatch& batch, const train::RandomKey* 
   h = at::add(h, pos_.narrow(0, 0, context)).view({rows, spec_.width});
   h = Drop(h, batch, key, 0, Site::kEmbedding);
   for (int layer = 0; layer < spec_.layers; ++layer) {
-    const Block& block = blocks_[layer];
-    h = at::add(h, Drop(Attend(block, Normalize(block.ln1, h), batch), batch, key, layer, Site::kAttention));
-    at::Tensor mlp = Gelu::apply(at::linear(Normalize(block.ln2, h), block.up));
-    h = at::add(h, Drop(at::linear(mlp, block.down), batch, key, layer, Site::kMlp));
+    const auto block = [this, layer, &batch, key](const at::Tensor& x) { return RunBlock(layer, x, batch, key); };
+    h = spec_.recompute ? Recomputed(h, block) : block(h);
   }
   at::Tensor logits = at::linear(Normalize(ln_, h), tok_);
-  return at::cross_entropy_loss(logits, targets, {}, at::Reduction::Sum);
+  return at::cross_entropy_loss(logits.to(at::kFloat), targets, {}, at::Reduction::Sum);
 }
 
 // The loss as a figure. `batch` has been checked.
@@ -202,7 +216,7 @@ absl::StatusOr<train::LossSum> LossOf(const at::Tensor& loss, const train::Micro
 }
 
 absl::StatusOr<train::LossSum> Gpt::Backward(const train::MicroBatch& batch, const train::RandomKey& key,
-                                             const train::GradientSink& sink) {
+                                             float loss_scale, const train::GradientSink& sink) {
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   absl::StatusOr<train::LossSum> result;
   try {
@@ -210,7 +224,7 @@ absl::StatusOr<train::LossSum> Gpt::Backward(const train::MicroBatch& batch, con
     result = LossOf(loss, batch);
     if (result.ok()) {
       sink_ = &sink;
-      loss.backward();
+      loss.backward(at::scalar_tensor(loss_scale));
     }
   } catch (const std::exception& error) {
     result = absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));

@@ -5,7 +5,8 @@
 //   logits = ln(h) tok^T; loss = summed cross-entropy
 //
 // Linear layers have no bias; LayerNorms have weight and bias, eps 1e-5. Dropout, when set, after the embedding, the
-// attention's projection and the MLP's. Torch-free header.
+// attention's projection and the MLP's. In 16 bits (ModelSpec::compute) matrix products and attention are cast
+// (autocast.h); the residual stream, LayerNorms, softmax and loss stay float32. Torch-free header.
 #ifndef REKINDLE_WORKER_MODELS_GPT_H_
 #define REKINDLE_WORKER_MODELS_GPT_H_
 

@@ -15,8 +15,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/models/aten_model.h"
+#include "worker/models/autocast.h"
 #include "worker/models/layout.h"
 #include "worker/models/random.h"
+#include "worker/models/recompute.h"
 
 namespace rekindle::models {
 namespace {
@@ -29,10 +31,11 @@ constexpr int kEmbedding = 0, kAttention = 1, kMlp = 2;
 
 // As the layout has them, counted from a block's first.
 enum BlockParameter { kLn1 = 0, kAttn = 2, kAttnProj = 4, kLn2 = 6, kFc = 8, kMlpProj = 10, kBlockParameters = 12 };
+constexpr int kFirstBlock = 2;  // After the two embeddings.
 
 class Gpt2 : public AtenModel {
  public:
-  explicit Gpt2(const ModelSpec& spec) : AtenModel(Gpt2Layout(spec)), spec_(spec) {}
+  explicit Gpt2(const ModelSpec& spec) : AtenModel(Gpt2Layout(spec), spec.compute), spec_(spec) {}
 
   void Initialize(uint64_t seed, std::span<float> weights) const override {
     for (const train::ParameterInfo& info : layout().parameters) {
@@ -62,6 +65,8 @@ class Gpt2 : public AtenModel {
     return at::addmm(parameter(first + 1), h, parameter(first));
   }
   at::Tensor Attend(const at::Tensor& h, int block, const train::MicroBatch& batch) const;
+  at::Tensor RunBlock(int layer, const at::Tensor& input, const train::MicroBatch& batch,
+                      const train::RandomKey* key) const;
 
   const ModelSpec spec_;
 };
@@ -88,6 +93,16 @@ at::Tensor Gpt2::Attend(const at::Tensor& h, int block, const train::MicroBatch&
   return Project(mixed.transpose(1, 2).reshape({h.size(0), spec_.width}), block + kAttnProj);
 }
 
+at::Tensor Gpt2::RunBlock(int layer, const at::Tensor& input, const train::MicroBatch& batch,
+                          const train::RandomKey* key) const {
+  const Autocast autocast(compute());
+  const int block = kFirstBlock + layer * kBlockParameters;
+  const at::Tensor mixed = Attend(Norm(input, block + kLn1), block, batch);
+  const at::Tensor h = at::add(input, Drop(mixed, spec_.dropout, batch, key, layer, kAttention));
+  const at::Tensor mlp = Project(at::gelu(Project(Norm(h, block + kLn2), block + kFc), "tanh"), block + kMlpProj);
+  return at::add(h, Drop(mlp, spec_.dropout, batch, key, layer, kMlp));
+}
+
 at::Tensor Gpt2::Loss(const train::MicroBatch& batch, const train::RandomKey* key) {
   const int64_t sequences = batch.sequences, context = batch.context, rows = sequences * context;
   at::Tensor inputs = at::empty({rows}, at::kLong), targets = at::empty({rows}, at::kLong);
@@ -101,14 +116,12 @@ at::Tensor Gpt2::Loss(const train::MicroBatch& batch, const train::RandomKey* ke
   at::Tensor h = at::embedding(parameter(0), inputs).view({sequences, context, spec_.width});
   h = at::add(h, parameter(1).narrow(0, 0, context)).view({rows, spec_.width});
   h = Drop(h, spec_.dropout, batch, key, 0, kEmbedding);
-  int block = 2;
-  for (int layer = 0; layer < spec_.layers; ++layer, block += kBlockParameters) {
-    const at::Tensor mixed = Attend(Norm(h, block + kLn1), block, batch);
-    h = at::add(h, Drop(mixed, spec_.dropout, batch, key, layer, kAttention));
-    const at::Tensor mlp = Project(at::gelu(Project(Norm(h, block + kLn2), block + kFc), "tanh"), block + kMlpProj);
-    h = at::add(h, Drop(mlp, spec_.dropout, batch, key, layer, kMlp));
+  for (int layer = 0; layer < spec_.layers; ++layer) {
+    const auto block = [this, layer, &batch, key](const at::Tensor& x) { return RunBlock(layer, x, batch, key); };
+    h = spec_.recompute ? Recomputed(h, block) : block(h);
   }
-  return at::cross_entropy_loss(at::linear(Norm(h, block), parameter(0)), targets, {}, at::Reduction::Sum);
+  const at::Tensor logits = at::linear(Norm(h, kFirstBlock + spec_.layers * kBlockParameters), parameter(0));
+  return at::cross_entropy_loss(logits.to(at::kFloat), targets, {}, at::Reduction::Sum);
 }
 
 }  // namespace

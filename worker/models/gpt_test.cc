@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <set>
 
 #include "worker/models/test_model.h"
 
@@ -13,6 +14,13 @@ namespace rekindle::models {
 namespace {
 
 using ::testing::HasSubstr;
+using train::ComputeType;
+
+ModelSpec In(ComputeType compute) {
+  ModelSpec spec = SmallSpec(0.2);
+  spec.compute = compute;
+  return spec;
+}
 
 TEST(GptTest, ParametersAreThoseOfPyTorch) {
   TestModel test(SmallSpec());
@@ -102,12 +110,12 @@ TEST(GptTest, AShorterContextWorks) {
 
 // The promise that everything else rests on.
 TEST(GptTest, AMicroBatchHasTheSameBitsWhenRecomputed) {
-  for (double dropout : {0.0, 0.2}) {
-    TestModel first(SmallSpec(dropout));
+  for (const ModelSpec& spec : {SmallSpec(), SmallSpec(0.2), In(ComputeType::kBfloat16), In(ComputeType::kFloat16)}) {
+    TestModel first(spec);
     std::vector<Gradients> expected;
     for (int index = 0; index < 4; ++index) expected.push_back(first.Backward(first.Batch(index, 4), {9, 2}));
     for (int round = 0; round < 5; ++round) {
-      TestModel fresh(SmallSpec(dropout));
+      TestModel fresh(spec);
       TestModel& test = round % 2 == 0 ? first : fresh;
       for (int n = 0; n < 4; ++n) {
         int index = (n * 3 + round) % 4;
@@ -163,12 +171,57 @@ TEST(GptTest, ALossThatIsNotFiniteNamesTheMicroBatch) {
   bool called = false;
   train::MicroBatch batch = test.Batch(6);
   batch.tokens[0] = 0;
-  auto loss = test.model().Backward(batch, {}, [&](int, std::span<const float>) { called = true; });
+  auto loss = test.model().Backward(batch, {}, 1, [&](int, std::span<const float>) { called = true; });
   EXPECT_EQ(loss.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(loss.status().message()), HasSubstr("micro-batch 6: the loss is not finite (nan)"));
   EXPECT_FALSE(called);
   test.weights()[0] = 0;
   EXPECT_TRUE(std::isfinite(test.Backward(batch).loss.sum));
+}
+
+TEST(GptTest, SixteenBitsAreNearToFloat32ButNotIt) {
+  TestModel reference(In(ComputeType::kFloat32));
+  const Gradients expected = reference.Backward(reference.Batch(1));
+  for (const auto& [compute, bound] : {std::pair{ComputeType::kBfloat16, 0.02}, {ComputeType::kFloat16, 0.003}}) {
+    TestModel test(In(compute));
+    const Gradients got = test.Backward(test.Batch(1));
+    EXPECT_NEAR(got.loss.sum, expected.loss.sum, bound * expected.loss.sum);
+    EXPECT_LT(RelativeError(got, expected), bound);
+    EXPECT_GT(RelativeError(got, expected), bound / 100);
+  }
+}
+
+TEST(GptTest, RecomputedBlocksGiveTheSameBits) {
+  for (ComputeType compute : {ComputeType::kFloat32, ComputeType::kBfloat16, ComputeType::kFloat16}) {
+    ModelSpec spec = In(compute);
+    TestModel kept(spec);
+    spec.recompute = true;
+    TestModel recomputed(spec);
+    const Gradients expected = kept.Backward(kept.Batch(1), {9, 2}), got = recomputed.Backward(kept.Batch(1), {9, 2});
+    EXPECT_EQ(got, expected);
+    EXPECT_EQ(std::set(got.order.begin(), got.order.end()), std::set(expected.order.begin(), expected.order.end()));
+    EXPECT_EQ(recomputed.model().Evaluate(kept.Batch(2))->sum, kept.model().Evaluate(kept.Batch(2))->sum);
+  }
+}
+
+TEST(GptTest, GradientsCarryTheLossScaleAndTheLossDoesNot) {
+  TestModel test(SmallSpec());
+  const Gradients plain = test.Backward(test.Batch(1)), scaled = test.Backward(test.Batch(1), {}, 1024);
+  EXPECT_EQ(scaled.loss.sum, plain.loss.sum);
+  for (size_t i = 0; i < plain.values.size(); ++i) ASSERT_EQ(scaled.values[i], plain.values[i] * 1024) << i;
+}
+
+TEST(GptTest, ATooLargeScaleOverflowsFloat16AndIsSeen) {
+  TestModel test(In(ComputeType::kFloat16));
+  const Gradients gradients = test.Backward(test.Batch(1), {}, 0x1p30f);
+  EXPECT_FALSE(std::all_of(gradients.values.begin(), gradients.values.end(), [](float g) { return std::isfinite(g); }));
+}
+
+TEST(GptTest, TheOptimizersWritesReachA16BitForward) {
+  TestModel test(In(ComputeType::kBfloat16));
+  const double before = test.Backward(test.Batch(0)).loss.sum;
+  for (float& w : test.weights()) w *= 1.5f;
+  EXPECT_NE(test.Backward(test.Batch(0)).loss.sum, before);
 }
 
 TEST(GptTest, AMalformedBatchIsRefused) {

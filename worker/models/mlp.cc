@@ -15,7 +15,7 @@ namespace {
 
 class Mlp : public AtenModel {
  public:
-  explicit Mlp(const ModelSpec& spec) : AtenModel(MlpLayout(spec)), spec_(spec) {}
+  explicit Mlp(const ModelSpec& spec) : AtenModel(MlpLayout(spec), spec.compute), spec_(spec) {}
 
   void Initialize(uint64_t seed, std::span<float> weights) const override {
     for (const train::ParameterInfo& info : layout().parameters) {

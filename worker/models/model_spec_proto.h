@@ -7,7 +7,7 @@
 
 namespace rekindle::models {
 
-// Of a resolved spec.
+// Of a resolved spec; the type that it computes in is job_file.cc's.
 inline ModelSpec ModelSpecOf(const v1::JobSpec& spec) {
   const v1::JobSpec::Model& model = spec.model();
   return {.kind = model.kind(),
@@ -18,7 +18,8 @@ inline ModelSpec ModelSpecOf(const v1::JobSpec& spec) {
           .dropout = model.dropout(),
           .inputs = spec.data().table().features_size(),
           .classes = model.classes(),
-          .vocabulary = model.vocabulary()};
+          .vocabulary = model.vocabulary(),
+          .recompute = spec.training().activations() == "recompute"};
 }
 
 }  // namespace rekindle::models

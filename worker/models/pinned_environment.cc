@@ -13,18 +13,33 @@ InstructionSet NativeInstructionSet() {
   return InstructionSet::kAvx2;
 }
 
-std::vector<std::pair<std::string, std::string>> PinnedEnvironment(int threads, InstructionSet instruction_set) {
+std::vector<std::pair<std::string, std::string>> PinnedEnvironment(int threads, bool sixteen_bit,
+                                                                   InstructionSet instruction_set) {
   bool avx512 = instruction_set == InstructionSet::kAvx512;
   std::string count = std::to_string(threads);
   return {
       {"ATEN_CPU_CAPABILITY", avx512 ? "avx512" : "avx2"},
-      {"ONEDNN_MAX_CPU_ISA", avx512 ? "AVX512_CORE" : "AVX2"},
+      {"ONEDNN_MAX_CPU_ISA", !avx512       ? "AVX2"
+                             : sixteen_bit ? "AVX512_CORE_AMX"
+                                           : "AVX512_CORE"},
       {"MKL_CBWR", avx512 ? "AVX512" : "AVX2"},
       {"OMP_NUM_THREADS", count},
       {"MKL_NUM_THREADS", count},
       {"OMP_DYNAMIC", "FALSE"},
       {"MKL_DYNAMIC", "FALSE"},
   };
+}
+
+std::vector<std::string> CpuUnits() {
+  std::vector<std::string> units;
+#if defined(__x86_64__)
+  if (NativeInstructionSet() != InstructionSet::kAvx512) return units;
+  units.push_back("avx512");
+  if (__builtin_cpu_supports("avx512bf16")) units.push_back("avx512_bf16");
+  if (__builtin_cpu_supports("avx512fp16")) units.push_back("avx512_fp16");
+  if (__builtin_cpu_supports("amx-bf16")) units.push_back("amx_bf16");
+#endif
+  return units;
 }
 
 }  // namespace rekindle::models

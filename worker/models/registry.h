@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "worker/train/model.h"
+#include "worker/train/spec.h"
 
 namespace rekindle::models {
 
@@ -22,6 +23,8 @@ struct ModelSpec {
   int inputs = 0;      // mlp: features a sample.
   int classes = 0;     // mlp, resnet18, resnet50. mlp with 0: one number.
   int vocabulary = 0;  // gpt2.
+  train::ComputeType compute = train::ComputeType::kFloat32;
+  bool recompute = false;  // gpt, gpt2: blocks run again in backward rather than keep their activations (recompute.h).
 };
 
 // Call PinThreads (runtime.h) before the first. INVALID_ARGUMENT: an unknown kind (names the nearest known one), or a

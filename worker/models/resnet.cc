@@ -30,7 +30,7 @@ struct Walk {
 class Resnet : public AtenModel {
  public:
   explicit Resnet(const ModelSpec& spec)
-      : AtenModel(ResnetLayout(spec)), shape_(ResnetShapeOf(spec)), classes_(spec.classes) {
+      : AtenModel(ResnetLayout(spec), spec.compute), shape_(ResnetShapeOf(spec)), classes_(spec.classes) {
     const auto& all = layout().parameters;
     first_buffer_ = static_cast<int>(
         std::find_if(all.begin(), all.end(), [](const auto& info) { return info.is_buffer(); }) - all.begin());

@@ -93,7 +93,7 @@ absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
     XXH3_128bits_update(hash.get(), &parameter, sizeof(parameter));
     XXH3_128bits_update(hash.get(), gradient.data(), gradient.size_bytes());
   };
-  absl::StatusOr<train::LossSum> loss = (*model)->Backward(batch, {}, sink);
+  absl::StatusOr<train::LossSum> loss = (*model)->Backward(batch, {}, 1, sink);
   if (!loss.ok()) return loss.status();
   XXH3_128bits_update(hash.get(), &loss->sum, sizeof(loss->sum));
   XXH128_hash_t digest = XXH3_128bits_digest(hash.get());

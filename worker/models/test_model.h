@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -23,6 +24,16 @@ struct Gradients {
     return loss.sum == other.loss.sum && loss.count == other.loss.count && values == other.values;
   }
 };
+
+// L2 norm of the difference of two gradients over that of the second.
+inline double RelativeError(const Gradients& a, const Gradients& b) {
+  double difference = 0, norm = 0;
+  for (size_t i = 0; i < b.values.size(); ++i) {
+    difference += std::pow(double{a.values[i]} - b.values[i], 2);
+    norm += std::pow(double{b.values[i]}, 2);
+  }
+  return std::sqrt(difference / norm);
+}
 
 class TestModel {
  public:
@@ -58,7 +69,7 @@ class TestModel {
     return batch;
   }
 
-  Gradients Backward(const train::MicroBatch& batch, const train::RandomKey& key = {}) {
+  Gradients Backward(const train::MicroBatch& batch, const train::RandomKey& key = {}, float loss_scale = 1) {
     Gradients result;
     result.values.assign(model_->layout().total, 0);
     auto sink = [&](int parameter, std::span<const float> gradient) {
@@ -67,7 +78,7 @@ class TestModel {
       std::copy(gradient.begin(), gradient.end(), result.values.begin() + info.offset);
       result.order.push_back(parameter);
     };
-    auto loss = model_->Backward(batch, key, sink);
+    auto loss = model_->Backward(batch, key, loss_scale, sink);
     EXPECT_TRUE(loss.ok()) << loss.status();
     if (loss.ok()) result.loss = *loss;
     return result;

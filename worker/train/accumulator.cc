@@ -20,7 +20,9 @@ GradientAccumulator::GradientAccumulator(const ParameterLayout* layout, Mode mod
       arrivals_(layout->parameters.size()),
       record_(EmptyRecord(0, 0, layout->parameters.size())) {}
 
-void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents) {
+void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents,
+                                int loss_scale_log2) {
+  loss_scale_log2_ = loss_scale_log2;
   exponents_.assign(exponents.begin(), exponents.end());
   held_.clear();
   bad_parameter_ = -1;
@@ -32,12 +34,14 @@ void GradientAccumulator::Begin(int64_t step, int64_t attempt, std::span<const i
 void GradientAccumulator::Add(int parameter, std::span<const float> gradient) {
   const ParameterInfo& info = layout_->parameters[parameter];
   const bool first = !written_[parameter];
-  const float maximum = mode_ == Mode::kExact
-                            ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter], first,
-                                                       sums_.fixed() + info.offset)
-                            : kernels::AccumulateFloat(gradient.data(), info.size, first, sums_.values() + info.offset);
+  const float maximum =
+      mode_ == Mode::kExact
+          ? kernels::AccumulateFixed(gradient.data(), info.size, exponents_[parameter] - loss_scale_log2_, first,
+                                     sums_.fixed() + info.offset)
+          : kernels::AccumulateFloat(gradient.data(), info.size, std::ldexp(1.0f, -loss_scale_log2_), first,
+                                     sums_.values() + info.offset);
   if (!std::isfinite(maximum)) bad_parameter_ = bad_parameter_ < 0 ? parameter : std::min(bad_parameter_, parameter);
-  record_.maxima[parameter] = std::max(record_.maxima[parameter], maximum);
+  record_.maxima[parameter] = std::max(record_.maxima[parameter], std::ldexp(maximum, -loss_scale_log2_));
   written_[parameter] = 1;
   ++arrivals_[parameter];
 }

@@ -33,7 +33,8 @@ class GradientAccumulator {
   GradientAccumulator(const ParameterLayout* layout, Mode mode, int micro_batches);
 
   // Forgets what it holds. `exponents`: one a parameter in exact mode (StateScalars::exponents), else ignored.
-  void Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents);
+  // Gradients come times 2^loss_scale_log2; sums and maxima are without it, without a rounding of their own.
+  void Begin(int64_t step, int64_t attempt, std::span<const int32_t> exponents, int loss_scale_log2 = 0);
 
   // A GradientSink. Precondition: gradient.size() is the parameter's size.
   void Add(int parameter, std::span<const float> gradient);
@@ -61,6 +62,7 @@ class GradientAccumulator {
   const int micro_batches_;
   GradientBuffer sums_;
   std::vector<int32_t> exponents_;
+  int loss_scale_log2_ = 0;
   std::vector<int> held_;
   std::vector<uint8_t> written_;  // By parameter: has a sum in this step.
   std::vector<int> arrivals_;     // By parameter: calls of Add in this micro-batch.

@@ -114,6 +114,25 @@ TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
   }
 }
 
+TEST(AccumulatorTest, TheLossScaleLeavesNoTrace) {
+  const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
+  const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
+  for (const Mode mode : {Mode::kExact, Mode::kFloat32}) {
+    GradientAccumulator plain(&layout, mode, kMicroBatches), scaled(&layout, mode, kMicroBatches);
+    const GradientBucket all = {.count = layout.total, .last_parameter = 2};
+    for (int log2 : {-7, 12}) {
+      plain.Begin(0, 0, std::vector<int32_t>(3, 30));
+      scaled.Begin(0, 0, std::vector<int32_t>(3, 30), log2);
+      std::vector<float> times = gradient;
+      for (float& g : times) g = std::ldexp(g, log2);
+      for (int m : {0, 1}) AddMicroBatch(layout, gradient, m, &plain);
+      for (int m : {0, 1}) AddMicroBatch(layout, times, m, &scaled);
+      EXPECT_EQ(std::memcmp(plain.Data(all), scaled.Data(all), layout.total * plain.element_bytes()), 0);
+      EXPECT_EQ(plain.record().maxima, scaled.record().maxima);
+    }
+  }
+}
+
 TEST(ExactReductionTest, IsAsPreciseAsDouble) {
   const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
   GradientAccumulator accumulator(&layout, Mode::kExact, kMicroBatches);

@@ -100,6 +100,8 @@ struct Report {
   double loss = 0;
   double tokens_per_second = 0;
   double learning_rate = 0;
+  double loss_scale = 0;
+  int64_t skipped_steps = 0;
   std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;

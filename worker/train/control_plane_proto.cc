@@ -139,6 +139,8 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_checkpoint_interval_reason(report.checkpoint_interval_reason);
   message->set_completed_step(static_cast<int32_t>(report.completed_step));
   message->set_loss(report.loss);
+  message->set_loss_scale(report.loss_scale);
+  message->set_skipped_steps(static_cast<int32_t>(report.skipped_steps));
   message->set_tokens_per_second(report.tokens_per_second);
   message->set_learning_rate(report.learning_rate);
   for (const auto& [name, note] : report.levers) {

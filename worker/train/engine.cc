@@ -1,5 +1,6 @@
 #include "worker/train/engine.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -27,6 +28,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       reporter_(parts_.control),
       moments_(FindOptimizer(options_.spec.optimizer.kind)->moments),
       state_(TrainState::Zero(parts_.model.layout(), moments_)),
+      scaler_(options_.spec.compute, int64_t{options_.spec.micro_batch} * std::max(1, options_.spec.context)),
       steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
@@ -194,6 +196,7 @@ absl::Status Engine::TakeState(Generation& generation) {
 
 absl::Status Engine::StartAfresh() {
   TrainState fresh = TrainState::Zero(parts_.model.layout(), moments_);
+  fresh.scalars.loss_scale = scaler_.Initial();
   parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
   const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
   if (!loaded.ok()) return loaded;
@@ -251,8 +254,9 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
 
 absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outcome) {
   StateScalars& scalars = state_.scalars;
+  const std::optional<StateScalars> redo = ScaledAnew(outcome.record);
   LeverState levers = scalars.levers;  // Theirs counts only if the step does.
-  const auto verdict = Judge(outcome, &levers);
+  const absl::StatusOr<Verdict> verdict = redo ? Verdict::kRedo : Judge(outcome, &levers);
   if (!verdict.ok() || *verdict == Verdict::kStop) return verdict.status();
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
@@ -261,14 +265,16 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   }
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the step was applied");
   const double start = common::SteadySeconds();
-  if (*verdict == Verdict::kRedo) {
-    scalars.exponents = RedoExponents(scalars.exponents, outcome.record.maxima, options_.spec.micro_batches());
-    ++scalars.attempt;
+  if (redo) {
+    scalars = *redo;
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
   const bool found_inf = *verdict == Verdict::kApply && !ApplyUpdate(outcome, levers);
   if (!found_inf) {
+    // Its gradients are not finite unscaled either: the scale was lowered in vain.
+    const bool in_vain = outcome.record.NotFinite() && !outcome.record.loss_not_finite;
+    if (*verdict == Verdict::kSkip && in_vain) scalars.loss_scale.log2 = scaler_.Initial().log2;
     scalars.levers = std::move(levers);
     ++scalars.step;
     scalars.attempt = 0;
@@ -295,6 +301,7 @@ bool Engine::ApplyUpdate(const StepOutcome& outcome, const LeverState& levers) {
   if (spec.exact) {
     scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, spec.micro_batches());
   }
+  scalars.loss_scale = scaler_.Applied(scalars.loss_scale);
   return true;
 }
 

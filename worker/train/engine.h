@@ -25,6 +25,7 @@
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
 #include "worker/train/flush_plan.h"
+#include "worker/train/loss_scale.h"
 #include "worker/train/model.h"
 #include "worker/train/reporter.h"
 #include "worker/train/spec.h"
@@ -100,6 +101,7 @@ class Engine {
   void JoinSchedule(const Generation& generation);
   absl::Status OneStep(Generation& generation, bool* yielded);
   absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
+  std::optional<StateScalars> ScaledAnew(const StepRecord& record) const;
   absl::Status Yield(Generation& generation, bool with_checkpoint);
   absl::Status Finish(Generation& generation);
 
@@ -135,6 +137,7 @@ class Engine {
   const int moments_;  // That the optimizer keeps.
   TrainState state_;
   bool has_state_ = false;
+  const LossScaler scaler_;
   StepTimes times_;
   StepRunner steps_;
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.

@@ -1,5 +1,6 @@
 // The engine's dealings with checkpoints, and what it tells of them and of its steps.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <utility>
@@ -103,6 +104,8 @@ void Engine::TellStep(const StepOutcome& outcome, double seconds) {
         r.completed_step = step - 1;  // The exchange showed that everyone had applied the step before.
         r.loss = loss;
         r.learning_rate = learning_rate_;
+        r.loss_scale = std::ldexp(1.0, state_.scalars.loss_scale.log2);
+        r.skipped_steps = state_.scalars.loss_scale.skipped;
         r.micro_batch_seconds = times_.micro_batch_seconds();
         r.step_seconds = times_.step_seconds();
         r.step_seconds_p99 = times_.step_seconds_p99();

@@ -1,4 +1,4 @@
-// What the engine shows its levers, and what it makes of their advice.
+// What the engine makes of a step before it is applied: whether its scales fitted, what its levers say.
 #include <cmath>
 #include <utility>
 
@@ -9,14 +9,27 @@
 
 namespace rekindle::train {
 
+// What to redo the attempt with, where the loss scale or a gradient's exact scale did not fit; empty: apply it.
+std::optional<StateScalars> Engine::ScaledAnew(const StepRecord& record) const {
+  StateScalars scalars = state_.scalars;
+  ++scalars.attempt;
+  const int micro_batches = options_.spec.micro_batches();
+  if (record.NotFinite()) {
+    const std::optional<LossScale> lower = scaler_.Overflowed(scalars.loss_scale);
+    if (!lower || record.loss_not_finite) return std::nullopt;
+    scalars.loss_scale = *lower;
+    return scalars;
+  }
+  if (!options_.spec.exact || Overflowed(scalars.exponents, record.maxima, micro_batches).empty()) return std::nullopt;
+  scalars.exponents = RedoExponents(scalars.exponents, record.maxima, micro_batches);
+  return scalars;
+}
+
 // Every rank is told the same, and so decides the same.
 absl::StatusOr<Engine::Verdict> Engine::Judge(const StepOutcome& outcome, LeverState* levers) {
   const TrainSpec& spec = options_.spec;
   const StepRecord& record = outcome.record;
   if (record.NotFinite()) return Diverged(DescribeNotFinite(record), levers);
-  if (spec.exact && !Overflowed(state_.scalars.exponents, record.maxima, spec.micro_batches()).empty()) {
-    return Verdict::kRedo;
-  }
   if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {  // Of finite micro-batches, the sum.
     return Diverged("step " + std::to_string(record.step + 1) + ": the gradient's norm is not finite", levers);
   }

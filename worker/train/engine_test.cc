@@ -52,6 +52,7 @@ class EngineTest : public testing::Test {
   }
   LocalTrainer& Add(const std::string& node) {
     LocalTrainerOptions options;
+    options.largest_gradient = largest_gradient_;
     if (before_backward_) {
       options.before_backward = [this, index = static_cast<int>(trainers_.size())](int64_t step, int) {
         before_backward_(index, step);
@@ -88,6 +89,7 @@ class EngineTest : public testing::Test {
   BeforeBackward before_backward_;
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
   int min_workers_ = 1;
+  float largest_gradient_ = 0;
   int incarnations_ = 0;
   std::optional<LocalCoordinator> coordinator_;
   std::vector<std::unique_ptr<LocalTrainer>> trainers_;
@@ -229,6 +231,50 @@ TEST_F(EngineTest, FloatModeRunsToo) {
   Start(spec, 3);
   const v1::JobStatus status = AwaitEnd();
   EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+}
+
+// The scale is a power of two, and an attempt that overflowed is redone: so the weights are those of FP32.
+TEST_F(EngineTest, LossScalingChangesNoBit) {
+  largest_gradient_ = 2000;  // Of a sum over 36 tokens at the initial scale of 2^10: some overflow.
+  for (int trainers : {1, 3}) {
+    TrainSpec spec = SmallSpec(100);
+    spec.compute = ComputeType::kFloat16;
+    Start(spec, trainers);
+    AwaitStep(5);
+    if (trainers > 1) trainers_.front()->Kill();  // Who takes over, and who joins, has the scale too.
+    if (trainers > 1) Add("n3");
+    const v1::JobStatus status = AwaitEnd();
+    EXPECT_GT(status.skipped_steps(), 0);
+    EXPECT_LT(status.loss_scale(), 1024);
+    spec_.compute = ComputeType::kFloat32;
+    ExpectUndisturbedResult();
+    trainers_.clear();
+    coordinator_.reset();
+  }
+}
+
+// No scale holds its gradient; the scale that all were tried at is not kept for the batches after it.
+TEST_F(EngineTest, ABadBatchInFloat16IsSkippedAndLeavesTheScale) {
+  poison_ = [](int64_t step, int) { return step == 5 ? BigramModel::Poison::kGradient : BigramModel::Poison::kNone; };
+  TrainSpec spec = SmallSpec();
+  spec.compute = ComputeType::kFloat16;
+  spec.on_divergence = TrainSpec::OnDivergence::kSkip;
+  Start(spec, 2);
+  const v1::JobStatus status = AwaitEnd();
+  EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+  EXPECT_EQ(status.skipped_steps(), LossScaler::kInitialLog2);
+  EXPECT_EQ(status.loss_scale(), 1024);
+}
+
+TEST_F(EngineTest, WhatOverflowsUnscaledFailsTheJob) {
+  largest_gradient_ = 1e-3f;
+  TrainSpec spec = SmallSpec();
+  spec.compute = ComputeType::kFloat16;
+  Start(spec, 2);
+  const v1::JobStatus status = AwaitEnd();
+  EXPECT_EQ(status.state(), v1::FAILED);
+  EXPECT_NE(status.reason().find("step 1, micro-batch 0: the gradient of table is not finite"), std::string::npos)
+      << status.reason();
 }
 
 TEST_F(EngineTest, AKilledTrainerCostsNothingButItsMicroBatches) {

@@ -48,6 +48,13 @@ ScheduleSpec ToScheduleSpec(const v1::JobSpec::Schedule& schedule) {
           .min_delta = schedule.min_delta()};
 }
 
+absl::StatusOr<ComputeType> ToComputeType(const std::string& precision) {
+  if (precision == "fp32") return ComputeType::kFloat32;
+  if (precision == "bf16") return ComputeType::kBfloat16;
+  if (precision == "fp16") return ComputeType::kFloat16;
+  return absl::InvalidArgumentError("training.precision '" + precision + "' is not resolved");
+}
+
 absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   const auto checkpoint = ToCheckpointSpec(spec.checkpoint());
   if (!checkpoint.ok()) return checkpoint.status();
@@ -57,6 +64,9 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   out.global_batch = spec.training().global_batch();
   out.micro_batch = spec.training().micro_batch();
   out.context = spec.model().context();
+  const absl::StatusOr<ComputeType> compute = ToComputeType(spec.training().precision());
+  if (!compute.ok()) return compute.status();
+  out.compute = *compute;
   out.exact = spec.training().reduce() == "exact";
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
@@ -98,13 +108,14 @@ data::DataSpec ToDataSpec(const v1::JobSpec::Data& data) {
           .max_bytes = static_cast<int64_t>(data.max_bytes())};
 }
 
-// Of the spec without what may differ between equal results: the number of workers, and where checkpoints go and
-// weights came from (the digest of these counts).
+// Of the spec without what may differ between equal results: the number of workers, where checkpoints go, where
+// weights came from (the digest of these counts) and what backward keeps.
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
   spec.mutable_model()->clear_weights();
+  spec.mutable_training()->clear_activations();
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");
@@ -137,6 +148,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   if (auto known = CheckKnown(job.spec); !known.ok()) return known;
   job.spec_digest = *std::move(digest);
   job.model = models::ModelSpecOf(spec);
+  job.model.compute = job.spec.compute;
   job.weights = spec.model().weights();
   job.weights_digest = spec.model().weights_digest();
   job.data = ToDataSpec(spec.data());

@@ -10,6 +10,9 @@
 
 namespace rekindle::train {
 
+// What matrix products and attention compute in. Weights, gradients and the optimizer are always float32.
+enum class ComputeType { kFloat32, kBfloat16, kFloat16 };
+
 // Which kinds use a field, and its default there: levers/optimizer_*.cc.
 struct OptimizerSpec {
   std::string kind = "adamw";   // Of Optimizers().
@@ -52,9 +55,10 @@ struct CheckpointSpec {
 struct TrainSpec {
   uint64_t seed = 0;
   int steps = 0;
-  int global_batch = 0;    // Sequences a step.
-  int micro_batch = 0;     // Sequences a forward and backward; divides global_batch.
-  int context = 0;         // Tokens a sequence.
+  int global_batch = 0;  // Sequences a step.
+  int micro_batch = 0;   // Sequences a forward and backward; divides global_batch.
+  int context = 0;       // Tokens a sequence.
+  ComputeType compute = ComputeType::kFloat32;
   bool exact = true;       // Reduction in int64 fixed point; else float32.
   double clip_norm = 0;    // 0: no clipping.
   int evaluate_every = 0;  // Steps; 0: only at the end.

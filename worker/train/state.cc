@@ -17,15 +17,21 @@
 namespace rekindle::train {
 namespace {
 
-constexpr uint32_t kMagic = 0x32435352;  // "RSC2"
+constexpr uint32_t kMagic = 0x33435352;  // "RSC3"
 constexpr size_t kMaxParameters = 1 << 20;
 constexpr size_t kMaxJsonBytes = 16 << 20;
+constexpr int32_t kMaxLossScaleLog2 = 64;
 
 // The rules both encodings share.
 absl::Status Check(const StateScalars& scalars) {
   if (scalars.step < 0 || scalars.attempt < 0 || scalars.cursor < 0) {
     return absl::InvalidArgumentError(absl::StrCat("state scalars: negative step ", scalars.step, ", attempt ",
                                                    scalars.attempt, " or cursor ", scalars.cursor));
+  }
+  const LossScale& scale = scalars.loss_scale;
+  if (std::abs(int64_t{scale.log2}) > kMaxLossScaleLog2 || scale.good_steps < 0 || scale.skipped < 0) {
+    return absl::InvalidArgumentError(absl::StrCat("state scalars: loss scale 2^", scale.log2, " with ",
+                                                   scale.good_steps, " good and ", scale.skipped, " skipped steps"));
   }
   for (int32_t exponent : scalars.exponents) {
     if (exponent < kMinExponent || exponent > kMaxExponent) {
@@ -65,6 +71,21 @@ bool GetLevers(RecordReader& in, LeverState* levers) {
     (*levers)[name] = value;
   }
   return levers->size() == count;
+}
+
+// Checkpoints of releases without FP16 have none.
+bool ReadLossScale(const nlohmann::json& parsed, LossScale* scale) {
+  const auto found = parsed.find("loss_scale");
+  if (found == parsed.end()) return true;
+  const auto read = [&](const char* key, auto* value, int64_t most) {
+    const auto field = found->is_object() ? found->find(key) : found->end();
+    if (field == found->end() || !field->is_number_integer()) return false;
+    const auto wide = field->template get<int64_t>();
+    *value = static_cast<std::remove_pointer_t<decltype(value)>>(wide);
+    return wide >= -most && wide <= most;
+  };
+  return read("log2", &scale->log2, kMaxLossScaleLog2) && read("good_steps", &scale->good_steps, INT32_MAX) &&
+         read("skipped", &scale->skipped, INT64_MAX);
 }
 
 }  // namespace
@@ -125,6 +146,9 @@ std::vector<uint8_t> EncodeScalars(const StateScalars& scalars) {
   out.Put(scalars.step);
   out.Put(scalars.attempt);
   out.Put(scalars.cursor);
+  out.Put(scalars.loss_scale.skipped);
+  out.Put(scalars.loss_scale.log2);
+  out.Put(scalars.loss_scale.good_steps);
   out.Put(static_cast<uint32_t>(scalars.exponents.size()));
   for (int32_t exponent : scalars.exponents) out.Put(exponent);
   out.Put(static_cast<uint32_t>(scalars.levers.size()));
@@ -140,8 +164,9 @@ absl::Status DecodeScalars(std::span<const uint8_t> bytes, StateScalars* scalars
   RecordReader in(bytes);
   uint32_t magic = 0, count = 0;
   StateScalars out;
-  if (!in.Get(&magic) || !in.Get(&out.step) || !in.Get(&out.attempt) || !in.Get(&out.cursor) || !in.Get(&count) ||
-      magic != kMagic || count > kMaxParameters || in.left() < count * sizeof(int32_t)) {
+  if (!in.Get(&magic) || !in.Get(&out.step) || !in.Get(&out.attempt) || !in.Get(&out.cursor) ||
+      !in.Get(&out.loss_scale.skipped) || !in.Get(&out.loss_scale.log2) || !in.Get(&out.loss_scale.good_steps) ||
+      !in.Get(&count) || magic != kMagic || count > kMaxParameters || in.left() < count * sizeof(int32_t)) {
     return absl::InvalidArgumentError(absl::StrCat("state scalars: ", bytes.size(), " bytes are no valid record"));
   }
   out.exponents.resize(count);
@@ -158,7 +183,11 @@ std::string ScalarsToJson(const StateScalars& scalars) {
   nlohmann::ordered_json json{{"step", scalars.step},
                               {"attempt", scalars.attempt},
                               {"cursor", scalars.cursor},
-                              {"exponents", scalars.exponents}};
+                              {"exponents", scalars.exponents},
+                              {"loss_scale",
+                               {{"log2", scalars.loss_scale.log2},
+                                {"good_steps", scalars.loss_scale.good_steps},
+                                {"skipped", scalars.loss_scale.skipped}}}};
   if (!scalars.levers.empty()) json["levers"] = scalars.levers;
   return json.dump();
 }
@@ -174,6 +203,9 @@ absl::Status ScalarsFromJson(const std::string& json, StateScalars* scalars) {
       return absl::InvalidArgumentError(absl::StrCat("state scalars: '", key, "' is missing or no integer"));
     }
     *value = found->get<int64_t>();
+  }
+  if (!ReadLossScale(parsed, &out.loss_scale)) {
+    return absl::InvalidArgumentError("state scalars: 'loss_scale' is malformed");
   }
   const auto exponents = parsed.find("exponents");
   if (exponents == parsed.end() || !exponents->is_array() || exponents->size() > kMaxParameters) {

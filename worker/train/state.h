@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "worker/train/levers/lever_state.h"
+#include "worker/train/loss_scale.h"
 #include "worker/train/model.h"
 
 namespace rekindle::train {
@@ -42,6 +43,7 @@ struct StateScalars {
   int64_t attempt = 0;             // Redone attempts of the running step.
   int64_t cursor = 0;              // Samples consumed: global_batch * step.
   std::vector<int32_t> exponents;  // Exact mode: power-of-two scale of each parameter's gradient for the next step.
+  LossScale loss_scale;            // FP16.
   LeverState levers;
 };
 
@@ -60,7 +62,8 @@ struct TrainState {
 };
 
 // XXH3-128, hex, over weights, first moment, second moment (raw little-endian floats in layout order), then
-// the cursor as int64: equal digests mean bit-equal state. (Exponents and levers are derived from the same history.)
+// the cursor as int64: equal digests mean bit-equal state. (Exponents, loss scale and levers follow from the same
+// history.)
 std::string StateDigest(const TrainState& state);
 
 std::vector<uint8_t> EncodeScalars(const StateScalars& scalars);

@@ -13,11 +13,16 @@ namespace rekindle::train {
 namespace {
 
 StateScalars SomeScalars() {
-  return {.step = 41, .attempt = 1, .cursor = 656, .exponents = {30, -200, 250, kMinExponent, 0}};
+  return {.step = 41,
+          .attempt = 1,
+          .cursor = 656,
+          .exponents = {30, -200, 250, kMinExponent, 0},
+          .loss_scale = {.log2 = -3, .good_steps = 17, .skipped = 5}};
 }
 
 bool Same(const StateScalars& a, const StateScalars& b) {
-  return a.step == b.step && a.attempt == b.attempt && a.cursor == b.cursor && a.exponents == b.exponents;
+  return a.step == b.step && a.attempt == b.attempt && a.cursor == b.cursor && a.exponents == b.exponents &&
+         a.loss_scale == b.loss_scale;
 }
 
 TEST(FloatBufferTest, AlignedAndZeroed) {
@@ -84,7 +89,15 @@ TEST(ScalarsTest, RoundTrip) {
   ASSERT_TRUE(ScalarsFromJson(ScalarsToJson(SomeScalars()), &back).ok());
   EXPECT_TRUE(Same(back, SomeScalars()));
   EXPECT_EQ(ScalarsToJson({.step = 2, .cursor = 32, .exponents = {30}}),
-            R"({"step":2,"attempt":0,"cursor":32,"exponents":[30]})");
+            R"({"step":2,"attempt":0,"cursor":32,"exponents":[30],)"
+            R"("loss_scale":{"log2":0,"good_steps":0,"skipped":0}})");
+}
+
+// Checkpoints of releases without FP16.
+TEST(ScalarsTest, JsonWithoutALossScaleIsOfFloat32) {
+  StateScalars out;
+  ASSERT_TRUE(ScalarsFromJson(R"({"step":2,"attempt":0,"cursor":32,"exponents":[30]})", &out).ok());
+  EXPECT_EQ(out.loss_scale, LossScale());
 }
 
 TEST(ScalarsTest, LeversTravelToTheLastBit) {
@@ -122,9 +135,12 @@ TEST(ScalarsTest, RefusesHostileRecords) {
   EXPECT_FALSE(DecodeScalars(with(11, {0x80}), &out).ok());                    // Negative step.
   EXPECT_FALSE(DecodeScalars(with(19, {0x80}), &out).ok());                    // Negative attempt.
   EXPECT_FALSE(DecodeScalars(with(27, {0x80}), &out).ok());                    // Negative cursor.
-  EXPECT_FALSE(DecodeScalars(with(28, {0xff, 0xff, 0xff, 0xff}), &out).ok());  // Count far beyond the bytes.
-  EXPECT_FALSE(DecodeScalars(with(32, {0xff, 0xff, 0xff, 0x7f}), &out).ok());  // Exponent out of range.
-  EXPECT_TRUE(DecodeScalars(with(32, {0x01, 0x00, 0x00, 0x00}), &out).ok());
+  EXPECT_FALSE(DecodeScalars(with(44, {0xff, 0xff, 0xff, 0xff}), &out).ok());  // Count far beyond the bytes.
+  EXPECT_FALSE(DecodeScalars(with(48, {0xff, 0xff, 0xff, 0x7f}), &out).ok());  // Exponent out of range.
+  EXPECT_FALSE(DecodeScalars(with(36, {0xff, 0xff, 0xff, 0x7f}), &out).ok());  // Loss scale out of range.
+  EXPECT_FALSE(DecodeScalars(with(43, {0x80}), &out).ok());                    // Negative good steps.
+  EXPECT_FALSE(DecodeScalars(with(35, {0x80}), &out).ok());                    // Negative skipped steps.
+  EXPECT_TRUE(DecodeScalars(with(48, {0x01, 0x00, 0x00, 0x00}), &out).ok());
 }
 
 TEST(ScalarsTest, RefusesHostileJson) {
@@ -143,6 +159,10 @@ TEST(ScalarsTest, RefusesHostileJson) {
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":[]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"plateau.best":"1"}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"levers":{"":1}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":1})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":{"log2":0,"good_steps":0}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":{"log2":65,"good_steps":0,"skipped":0}})",
+           R"({"step":1,"attempt":0,"cursor":16,"exponents":[],"loss_scale":{"log2":0,"good_steps":-1,"skipped":0}})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[4294967326]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":["30"]})",
            R"({"step":1,"attempt":0,"cursor":16,"exponents":[251]})",

@@ -1,6 +1,7 @@
 #include "worker/train/step.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -82,7 +83,7 @@ absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int
   const bool same = begun_ && accumulator_.step() == scalars.step && accumulator_.attempt() == scalars.attempt &&
                     std::includes(assigned.begin(), assigned.end(), held_.begin(), held_.end());
   if (!same) {
-    accumulator_.Begin(scalars.step, scalars.attempt, scalars.exponents);
+    accumulator_.Begin(scalars.step, scalars.attempt, scalars.exponents, scalars.loss_scale.log2);
     held_.clear();
     begun_ = true;
   }
@@ -113,7 +114,8 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
     accumulator_.Add(parameter, gradient);
     if (last) readiness_.Arrived(parameter, [&](int bucket) { Reduce(bucket, communicator); });
   };
-  auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step}, sink);
+  auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step},
+                              std::ldexp(1.0f, scalars.loss_scale.log2), sink);
   if (absl::IsInvalidArgument(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
     loss = NothingOf(model_.layout(), sink);
   }

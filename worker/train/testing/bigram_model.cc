@@ -1,6 +1,7 @@
 #include "worker/train/testing/bigram_model.h"
 
 #include <cmath>
+#include <limits>
 
 namespace rekindle::train {
 namespace {
@@ -52,7 +53,8 @@ LossSum BigramModel::Forward(const MicroBatch& batch, std::vector<float>* table,
   return loss;
 }
 
-absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const RandomKey& key, const GradientSink& sink) {
+absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
+                                              const GradientSink& sink) {
   if (before_backward) before_backward(key.step, batch.index);
   ++backwards;
   std::vector<float> table(256), bias(kSymbols);
@@ -63,6 +65,12 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
   if (poisoned == Poison::kGradient) bias[3] = std::nanf("");
   if (!std::isfinite(loss.sum)) {
     return absl::InvalidArgumentError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
+  }
+  for (std::vector<float>* gradient : {&table, &bias}) {
+    for (float& g : *gradient) {
+      g *= loss_scale;
+      if (largest_gradient > 0 && std::abs(g) > largest_gradient) g = std::numeric_limits<float>::infinity();
+    }
   }
   sink(1, bias);
   sink(0, table);

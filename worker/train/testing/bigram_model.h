@@ -18,7 +18,8 @@ class BigramModel final : public Model {
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
   void Initialize(uint64_t seed, std::span<float> weights) const override;
-  absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, const GradientSink& sink) override;
+  absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
+                                   const GradientSink& sink) override;
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override;
 
   // Called before each backward with its micro-batch's index: where tests put their delays and kills.
@@ -26,6 +27,8 @@ class BigramModel final : public Model {
   // Whether that micro-batch's gradient is to hold a NaN, or its loss to be one.
   enum class Poison { kNone, kGradient, kLoss, kSpike };
   std::function<Poison(int64_t step, int index)> poison;
+  // Gradients beyond it become infinite, as in 16 bits; 0: none do. Scaled gradients, so that the scale matters.
+  float largest_gradient = 0;
   std::atomic<int> backwards{0};
 
  private:

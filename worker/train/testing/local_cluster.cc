@@ -250,6 +250,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()));
   model_.before_backward = std::move(local.before_backward);
   model_.poison = std::move(local.poison);
+  model_.largest_gradient = local.largest_gradient;
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
   EngineOptions options;
   options.trainer = id_;

@@ -61,7 +61,8 @@ struct LocalTrainerOptions {
   std::function<double()> clock = common::SteadySeconds;
   std::function<void(int64_t step, int index)> before_backward;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
-  std::string timeline;  // A file; empty: none.
+  float largest_gradient = 0;  // BigramModel's.
+  std::string timeline;        // A file; empty: none.
 };
 
 // One trainer: an engine with its own model, listener and line to the coordinator.

@@ -1,15 +1,15 @@
-#include "worker/models/gelu.h"
+#include "kernels/gelu.h"
 
-#include "worker/models/vector_math.h"
+#include "kernels/vector_math.h"
 
-namespace rekindle::models {
+namespace rekindle::kernels {
 namespace {
 
 struct ValueAndSlope {
   Floats value, slope;
 };
 
-REKINDLE_MODEL_INLINE ValueAndSlope Gelu(Floats x) {
+REKINDLE_VECTOR_INLINE ValueAndSlope Gelu(Floats x) {
   constexpr float kScale = 1.5957691216f;  // 2 sqrt(2 / pi)
   constexpr float kCubic = 0.044715f;
   Floats v = Clamp(x, -20.0f, 20.0f);  // The slope has long reached its limits; keeps infinity * 0 out of it.
@@ -20,7 +20,7 @@ REKINDLE_MODEL_INLINE ValueAndSlope Gelu(Floats x) {
 
 }  // namespace
 
-REKINDLE_MODEL_CLONES
+REKINDLE_VECTOR_CLONES
 void GeluForward(const float* x, int64_t n, float* out, float* slope) {
   int64_t i = 0;
   for (; i + kLanes <= n; i += kLanes) {
@@ -33,9 +33,9 @@ void GeluForward(const float* x, int64_t n, float* out, float* slope) {
   StoreSome(g.slope, n - i, slope + i);
 }
 
-REKINDLE_MODEL_CLONES
+REKINDLE_VECTOR_CLONES
 void GeluBackward(const float* __restrict dy, const float* __restrict slope, int64_t n, float* __restrict dx) {
   for (int64_t i = 0; i < n; ++i) dx[i] = dy[i] * slope[i];
 }
 
-}  // namespace rekindle::models
+}  // namespace rekindle::kernels

@@ -1,21 +1,21 @@
-// For the kernels of this folder: vectors of floats, compiled for several instruction sets. With
-// -ffp-contract=off and reductions in a fixed order, every clone gives the same bits.
-#ifndef REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
-#define REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
+// For kernels that g++ does not vectorise well by itself: vectors of floats, compiled for several instruction sets.
+// With -ffp-contract=off and reductions in a fixed order, every clone gives the same bits.
+#ifndef REKINDLE_KERNELS_VECTOR_MATH_H_
+#define REKINDLE_KERNELS_VECTOR_MATH_H_
 
 #include <bit>
 #include <cstdint>
 
 // Sanitizers instrument the loader's resolver before their runtime is up, hence REKINDLE_NO_CLONES.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES)
-#define REKINDLE_MODEL_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
+#define REKINDLE_VECTOR_CLONES __attribute__((target_clones("arch=x86-64-v4", "avx2", "default")))
 #else
-#define REKINDLE_MODEL_CLONES
+#define REKINDLE_VECTOR_CLONES
 #endif
 
-#define REKINDLE_MODEL_INLINE inline __attribute__((always_inline))
+#define REKINDLE_VECTOR_INLINE inline __attribute__((always_inline))
 
-namespace rekindle::models {
+namespace rekindle::kernels {
 
 // Sixteen floats; g++ cuts them into what the instruction set has. Explicit, since its own vectoriser computes with
 // masked lanes in which denormals, at a hundred cycles each, come up.
@@ -23,32 +23,40 @@ constexpr int kLanes = 16;
 using Floats [[gnu::vector_size(64)]] = float;
 using Ints [[gnu::vector_size(64)]] = int32_t;
 
-REKINDLE_MODEL_INLINE Floats Load(const float* from) {
+REKINDLE_VECTOR_INLINE Floats Load(const float* from) {
   Floats v;
   __builtin_memcpy(&v, from, sizeof(v));
   return v;
 }
-REKINDLE_MODEL_INLINE void Store(Floats v, float* to) { __builtin_memcpy(to, &v, sizeof(v)); }
+REKINDLE_VECTOR_INLINE void Store(Floats v, float* to) { __builtin_memcpy(to, &v, sizeof(v)); }
 
 // The first `count` lanes; the others are `fill`.
-REKINDLE_MODEL_INLINE Floats LoadSome(const float* from, int64_t count, float fill) {
+REKINDLE_VECTOR_INLINE Floats LoadSome(const float* from, int64_t count, float fill) {
   Floats v = Floats{} + fill;
   for (int64_t i = 0; i < count; ++i) v[i] = from[i];
   return v;
 }
-REKINDLE_MODEL_INLINE void StoreSome(Floats v, int64_t count, float* to) {
+REKINDLE_VECTOR_INLINE void StoreSome(Floats v, int64_t count, float* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = v[i];
 }
 
 // x cut to [least, most]; NaN becomes `least`.
-REKINDLE_MODEL_INLINE Floats Clamp(Floats x, float least, float most) {
+REKINDLE_VECTOR_INLINE Floats Clamp(Floats x, float least, float most) {
   Floats low = Floats{} + least, high = Floats{} + most;
   x = x > low ? x : low;
   return x < high ? x : high;
 }
 
+// In a fixed order.
+REKINDLE_VECTOR_INLINE float SumOf(Floats lanes) {
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) lanes[i] += lanes[i + width];
+  }
+  return lanes[0];
+}
+
 // e^x for x in [-87, 88], relative error below 3e-7; arguments outside are cut to it, NaN too.
-REKINDLE_MODEL_INLINE Floats Exp(Floats x) {
+REKINDLE_VECTOR_INLINE Floats Exp(Floats x) {
   constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer.
   constexpr float kLn2High = 0.693145751953125f, kLn2Low = 1.42860677e-6f;
   x = Clamp(x, -87.0f, 88.0f);
@@ -66,6 +74,6 @@ REKINDLE_MODEL_INLINE Floats Exp(Floats x) {
   return p * std::bit_cast<Floats>((std::bit_cast<Ints>(shifted) << 23) + 0x3F800000);
 }
 
-}  // namespace rekindle::models
+}  // namespace rekindle::kernels
 
-#endif  // REKINDLE_WORKER_MODELS_VECTOR_MATH_H_
+#endif  // REKINDLE_KERNELS_VECTOR_MATH_H_

@@ -3,12 +3,12 @@
 //
 // Forward makes the slope as well, so that backward is one product: ATen computes tanh in both passes, and the two took
 // a sixth of the time of a micro-batch. Same bits on every instruction set.
-#ifndef REKINDLE_WORKER_MODELS_GELU_H_
-#define REKINDLE_WORKER_MODELS_GELU_H_
+#ifndef REKINDLE_KERNELS_GELU_H_
+#define REKINDLE_KERNELS_GELU_H_
 
 #include <cstdint>
 
-namespace rekindle::models {
+namespace rekindle::kernels {
 
 // out[i] = gelu(x[i]), slope[i] = gelu'(x[i]); absolute errors below 1e-6 (1 + |x|) for |x| < 1e30. Where x is NaN or
 // infinite so is out: what overflowed before stays visible. No overlaps.
@@ -16,6 +16,6 @@ void GeluForward(const float* x, int64_t n, float* out, float* slope);
 // dx[i] = dy[i] * slope[i]
 void GeluBackward(const float* dy, const float* slope, int64_t n, float* dx);
 
-}  // namespace rekindle::models
+}  // namespace rekindle::kernels
 
-#endif  // REKINDLE_WORKER_MODELS_GELU_H_
+#endif  // REKINDLE_KERNELS_GELU_H_
