@@ -37,35 +37,37 @@ class NoticesTest(ClusterTest):
 
     def test_several_nodes_noticed_at_once_while_one_metadata_service_hangs(self):
         file = self.notice_file("n3")
-        spec = small_job("job", self.text, steps=400, workers=3)
         with metadata.Ec2() as hangs, metadata.Ec2(token_seconds=3) as ec2:
             hangs.answers = False
-            cluster = self.started({"n1": hangs.flags, "n2": ec2.flags, "n3": file_flags(file)}, spec)
-            ec2.recommend_rebalance()
-            wait_until(lambda: self.texts(cluster, "node_hint"), 30, "the recommendation to be told")
-            self.assertEqual(self.members(cluster), ["n1", "n2", "n3"])   # And nothing moved for it.
+            ec2.recommend_rebalance()   # A hint: nothing moves for it.
+            cluster = self.started({"n1": hangs.flags, "n2": ec2.flags, "n3": file_flags(file)},
+                                   small_job("job", self.text, steps=5000))
+            [hint] = self.texts(cluster, "node_hint")
+            self.assertIn("node n2 may be taken: aws: rebalance recommended", hint)
             ec2.interrupt(120)
             self.write(file, "15s the rack is moved")
             told = time.monotonic()
             wait_until(lambda: len(self.texts(cluster, "node_drained")) == 2, 60, "both nodes to be drained")
-            self.assertEqual(self.members(cluster), ["n1"])
             self.assertLess(time.monotonic() - told, 15)
-            self.assertEqual([child.wait(timeout=10) for child in
-                              (cluster.nodes[name].worker for name in ("n2", "n3"))], [0, 0])
+            left = [cluster.nodes[name].worker.wait(timeout=10) for name in ("n2", "n3")]
+            self.assertEqual(left, [0, 0])
             draining = "\n".join(self.texts(cluster, "draining"))
             self.assertRegex(draining, r"node n2 drains: a 1[12]\d s notice from aws: spot interruption \(terminate\)")
             self.assertRegex(draining, r"node n3 drains: a 1[0-5] s notice from file: the rack is moved")
-            status = self.await_end(cluster, "job")
+            now = steps_done(cluster)
+            wait_until(lambda: steps_done(cluster) > now + 10, 30, "the job to go on")
+            self.assertGreater(len(ec2.tokens), 1)   # They expired.
             self.assertGreater(hangs.asked, 0)
-        self.assertEqual({f["kind"] for f in status["faults"]}, {"drained"})
-        self.assertEqual(sum(f["steps_redone"] + f["micro_batches_redone"] for f in status["faults"]), 0)
+        self.assertEqual(self.members(cluster), ["n1"])
+        faults = cluster.status("job")["faults"]
+        self.assertEqual({f["kind"] for f in faults}, {"drained"})
+        self.assertEqual(sum(f["steps_redone"] + f["micro_batches_redone"] for f in faults), 0)
         log = (cluster.logs / "n1-worker.log").read_text()
         self.assertEqual(log.count("notices cannot be heard"), 1)
-        self.assert_undisturbed(status, spec)
 
     def test_a_notice_that_is_withdrawn_before_the_step_ends(self):
         file = self.notice_file("n2")
-        spec = small_job("job", self.text, steps=3, workers=2, global_batch=3000)   # Steps of seconds.
+        spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)   # Steps of seconds.
         cluster = self.started({"n1": ["--notices", "none"], "n2": file_flags(file)}, spec, steps=1)
         self.write(file, "120s")
         wait_until(lambda: self.texts(cluster, "draining"), 30, "the notice to be heard")
@@ -78,7 +80,7 @@ class NoticesTest(ClusterTest):
 
     def test_all_nodes_noticed_save_what_fits_and_go_on_later(self):
         files = {name: self.notice_file(name) for name in ("n1", "n2")}
-        spec = small_job("job", self.text, steps=120, workers=2)
+        spec = small_job("job", self.text, steps=300, workers=2)
         cluster = self.started({name: file_flags(path) for name, path in files.items()}, spec)
         for path in files.values():
             self.write(path, "30s")
