@@ -32,7 +32,7 @@ def born(pid):
 
 
 def ours(folder, rounds):
-    """Of each trainer in turn: it is killed as soon as it was ready, and the next one starts. The first one fills the caches."""
+    """Of each trainer in turn: it is killed once it has made a step, and the next one starts. The first fills the caches."""
     data = pathlib.Path(folder) / "text.txt"
     data.write_bytes(pathlib.Path(sys.executable).read_bytes()[:4 << 20])
     seconds, seen = [], set()
@@ -46,6 +46,8 @@ def ours(folder, rounds):
             mark = wait_until(ready, 120, "a trainer to be ready")
             seen.add(mark["pid"])
             seconds.append(mark["t"] - born(mark["pid"]))
+            # One that dies without a step would count as a failed start.
+            wait_until(lambda: any(m["event"] == "step" and m["pid"] == mark["pid"] for m in cluster.marks()), 60, "a step")
             cluster.nodes["a"].kill_trainers()
     return seconds[1:]
 

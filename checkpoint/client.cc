@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -21,6 +22,28 @@ namespace {
 
 constexpr double kPollSeconds = 0.05;  // While other ranks' shards are on their way.
 constexpr size_t kRestoreThreads = 4;
+
+// Segments that a restore has mapped, by path: the service lays the next shard where the last one was. Thread-safe.
+class Mappings {
+ public:
+  absl::StatusOr<common::SharedMemory> Take(const std::string& path, size_t bytes) {
+    common::SharedMemory kept;
+    {
+      std::lock_guard lock(mutex_);
+      if (const auto found = kept_.extract(path); !found.empty()) kept = std::move(found.mapped());
+    }
+    if (kept.size() == bytes && kept.IsAllOf(path)) return kept;
+    return common::SharedMemory::Map(path, bytes, common::SharedMemory::Access::kRead);
+  }
+  void Keep(const std::string& path, common::SharedMemory memory) {
+    std::lock_guard lock(mutex_);
+    kept_[path] = std::move(memory);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, common::SharedMemory> kept_;
+};
 
 class Client : public CheckpointClient {
  public:
@@ -47,7 +70,7 @@ class Client : public CheckpointClient {
     std::map<std::string, int64_t> bytes_from;
   };
   absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, const Manifest& manifest,
-                                             int index, const MutableState& state);
+                                             int index, const MutableState& state, Mappings& mappings);
 
   ClientCore core_;
 };
@@ -108,15 +131,14 @@ absl::StatusOr<v1::RestoreReply> Client::AskFor(int generation, const std::strin
 
 // The planes of a shard as they lie in shared memory. NOT_FOUND: the service was restarted since it answered.
 absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreReply& reply,
-                                                            std::span<const ShardRef> refs) {
+                                                            std::span<const ShardRef> refs, Mappings& mappings) {
   const auto planes = static_cast<int>(refs.size());
   if (reply.segments_size() != planes || reply.paths_size() != planes || reply.tiers_size() != planes) {
     return absl::InternalError("the checkpoint service answered with other shards than asked for");
   }
   std::vector<common::SharedMemory> mapped;
   for (int plane = 0; plane < planes; ++plane) {
-    auto memory = common::SharedMemory::Map(reply.paths(plane), static_cast<size_t>(refs[plane].bytes),
-                                            common::SharedMemory::Access::kRead);
+    auto memory = mappings.Take(reply.paths(plane), static_cast<size_t>(refs[plane].bytes));
     if (!memory.ok()) return memory.status();
     mapped.push_back(*std::move(memory));
   }
@@ -125,7 +147,7 @@ absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreRep
 
 absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const std::string& name,
                                                            const Manifest& manifest, int index,
-                                                           const MutableState& state) {
+                                                           const MutableState& state, Mappings& mappings) {
   const auto planes = static_cast<size_t>(PlanesOf(manifest));
   const auto refs = std::span(manifest.shards).subspan(planes * static_cast<size_t>(index), planes);
   const double until = common::SteadySeconds() + core_.options().patience_seconds;
@@ -135,12 +157,16 @@ absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const
     const auto again = FromProto(reply->manifest());
     if (!again.ok()) return again.status();
     if (*again != manifest) return absl::AbortedError(name + ": the manifest changed meanwhile");
-    const auto mapped = MapPlanes(*reply, refs);
+    auto mapped = MapPlanes(*reply, refs, mappings);
     if (absl::IsNotFound(mapped.status()) && common::SteadySeconds() < until) continue;
     const absl::StatusOr<ReadState> read =
         !mapped.ok()
             ? mapped.status()
             : ReadPlanes(mapped->front().span(), planes > 1 ? mapped->back().span() : std::span<uint8_t>(), state);
+    for (int plane = 0; mapped.ok() && plane < reply->paths_size(); ++plane) {
+      if (reply->tiers(plane) == "memory") continue;  // Held there: no other shard will lie in it.
+      mappings.Keep(reply->paths(plane), std::move((*mapped)[static_cast<size_t>(plane)]));
+    }
     core_.Release(generation, {reply->segments().begin(), reply->segments().end()});
     if (!read.ok()) return read.status();
     RestoredShard restored{.range = read->range};
@@ -172,12 +198,13 @@ absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name
   std::vector<ShardRange> ranges(count);
   Restored restored{.manifest = *std::move(manifest)};
   restored.exact = PlanesOf(restored.manifest) == kMaxPlanes;
+  Mappings mappings;
   std::mutex mutex;
   absl::Status error;
   std::atomic<size_t> next{0};
   const auto work = [&] {
     for (size_t i = next++; i < count; i = next++) {
-      const auto one = RestoreShard(generation, name, restored.manifest, static_cast<int>(i), state);
+      const auto one = RestoreShard(generation, name, restored.manifest, static_cast<int>(i), state, mappings);
       std::lock_guard lock(mutex);
       if (error.ok()) error = one.status();
       if (!error.ok()) return;

@@ -162,9 +162,8 @@ std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, co
   for (MemoryTier* tier : tiers) {
     MemoryTier::SegmentPtr segment = tier->Find(job_uid, xxh3);
     if (segment == nullptr) continue;
-    auto memory = common::SharedMemory::Map(segment->path, static_cast<size_t>(segment->bytes()),
-                                            common::SharedMemory::Access::kRead);
-    if (memory.ok() && common::Xxh3_128Hex(memory->data(), memory->size()) == xxh3) {
+    auto memory = segment->Map();
+    if (memory.ok() && common::Xxh3_128Hex((*memory)->data(), (*memory)->size()) == xxh3) {
       return WholeShard{std::move(segment), *std::move(memory)};
     }
     log::Warning("damaged in memory", {{"shard", xxh3}});

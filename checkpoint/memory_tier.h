@@ -82,7 +82,7 @@ absl::StatusOr<MemoryTier::SegmentPtr> OpenMakingRoom(Staging& staging, MemoryTi
 
 struct WholeShard {
   MemoryTier::SegmentPtr segment;
-  common::SharedMemory memory;  // Of it, to read.
+  Staging::Mapping memory;  // Of it, to read.
 };
 // The first that holds the shard with the bytes its name says; those that hold it damaged forget it.
 std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,

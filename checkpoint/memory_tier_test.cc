@@ -11,7 +11,8 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 MemoryTier::SegmentPtr Segment(int64_t bytes = 10) {
-  return std::make_shared<const Staging::Segment>("s", "/nowhere", bytes, SegmentOwner{}, [](int64_t) {});
+  return std::make_shared<const Staging::Segment>(Staging::Place{.name = "s", .path = "/nowhere", .bytes = bytes},
+                                                  SegmentOwner{}, [](const Staging::Place&) {});
 }
 
 Manifest ManifestAt(int generation, int step) {

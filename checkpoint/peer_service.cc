@@ -27,7 +27,7 @@ PeerService::PeerService(Staging& room, MemoryTier& copies, MemoryTier& own)
 absl::Status PeerService::Receive(grpc::ServerReader<v1::HoldRequest>& reader, const Staging::Segment& segment,
                                   const std::string& xxh3) {
   const auto size = static_cast<size_t>(segment.bytes());
-  auto memory = common::SharedMemory::Map(segment.path, size, common::SharedMemory::Access::kReadWrite);
+  const auto memory = segment.Map();
   if (!memory.ok()) return memory.status();
   common::Hasher hasher;
   size_t at = 0;
@@ -35,7 +35,7 @@ absl::Status PeerService::Receive(grpc::ServerReader<v1::HoldRequest>& reader, c
   while (reader.Read(&piece)) {
     const std::string& data = piece.data();
     if (data.size() > size - at) return absl::InvalidArgumentError("more bytes than the header says");
-    std::memcpy(memory->data() + at, data.data(), data.size());
+    std::memcpy((*memory)->data() + at, data.data(), data.size());
     hasher.Update(data.data(), data.size());
     at += data.size();
   }
@@ -75,10 +75,10 @@ grpc::Status PeerService::Fetch(grpc::ServerContext*, const v1::FetchRequest* re
                                 grpc::ServerWriter<v1::FetchReply>* writer) {
   const auto whole = FindWhole({&own_, &copies_}, request->job_uid(), request->xxh3());
   if (!whole) return common::StatusToGrpc(absl::NotFoundError("this node does not hold the shard, or not whole"));
-  const size_t size = whole->memory.size();
+  const size_t size = whole->memory->size();
   v1::FetchReply piece;
   for (size_t at = 0; at < size; at += kPieceBytes) {
-    piece.set_data(whole->memory.data() + at, std::min(kPieceBytes, size - at));
+    piece.set_data(whole->memory->data() + at, std::min(kPieceBytes, size - at));
     if (!writer->Write(piece)) break;
   }
   return grpc::Status::OK;

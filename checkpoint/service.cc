@@ -94,13 +94,12 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   }
   if (absl::Status status = parts_.staging.Shrink(**segment, bytes); !status.ok()) return status;
   parts_.tiers.HandOver(owner->job_uid, {owner->generation, request.step()}, request.xxh3(), *segment);
-  const auto memory =
-      common::SharedMemory::Map((*segment)->path, static_cast<size_t>(bytes), common::SharedMemory::Access::kRead);
+  const auto memory = (*segment)->Map();
   if (!memory.ok()) return memory.status();
   absl::StatusOr<ShardRef> ref;
   common::RunInBackground([&] {  // Training comes first; where it waits for a checkpoint, the processor is free.
     ref = store->PutShard(
-        owner->job_uid, [&] { return memory->span(); }, bytes, request.xxh3());
+        owner->job_uid, [&] { return (*memory)->span(); }, bytes, request.xxh3());
   });
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   // NOT_FOUND would say that this service does not know the segment.

@@ -63,36 +63,46 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
   return removed;
 }
 
+absl::StatusOr<Staging::Mapping> Staging::Segment::Map() const {
+  std::lock_guard lock(mutex_);
+  if (mapping_ != nullptr && mapping_->size() == static_cast<size_t>(bytes_) && mapping_->IsAllOf(path)) return mapping_;
+  auto memory = common::SharedMemory::Map(path, static_cast<size_t>(bytes_), common::SharedMemory::Access::kReadWrite);
+  if (!memory.ok()) return memory.status();
+  mapping_ = std::make_shared<const common::SharedMemory>(*std::move(memory));
+  return mapping_;
+}
+
 // The last pointer to a segment has gone.
-void Staging::Return(const std::string& name, const std::string& path, int64_t bytes, const SegmentOwner& owner) {
+void Staging::Return(Place place, const SegmentOwner& owner) {
   const bool alive = owner.process.Alive();
   Retired retired;
   {
     std::lock_guard lock(mutex_);
-    idle_.push_back({name, path, bytes, owner});
+    idle_.push_back({std::move(place), owner});
     if (!alive || ending_) Retire(std::prev(idle_.end()), &retired);
   }
   Remove(retired);
 }
 
 void Staging::Retire(std::list<Idle>::iterator idle, Retired* retired) {
-  bytes_ -= idle->bytes;
+  bytes_ -= idle->place.bytes;
   retired->push_back(std::move(*idle));
   idle_.erase(idle);
 }
 
 void Staging::Remove(const Retired& retired) {
-  for (const Idle& idle : retired) common::RemoveSharedMemory(idle.path).IgnoreError();
+  for (const Idle& idle : retired) common::RemoveSharedMemory(idle.place.path).IgnoreError();
 }
 
 // One of the owner's that has about that size. Where there is none, those of its earlier generations are of no use.
 std::optional<Staging::Idle> Staging::TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired) {
   for (auto at = idle_.begin(); at != idle_.end(); ++at) {
-    if (at->owner.process != owner.process || std::abs(at->bytes - bytes) > bytes / kSizeTolerance) continue;
-    if (bytes - at->bytes > limit_ - bytes_) continue;
+    const int64_t surplus = at->place.bytes - bytes;
+    if (at->owner.process != owner.process || std::abs(surplus) > bytes / kSizeTolerance) continue;
+    if (-surplus > limit_ - bytes_) continue;
     Idle idle = std::move(*at);
     idle_.erase(at);
-    bytes_ += bytes - idle.bytes;
+    bytes_ -= surplus;
     return idle;
   }
   for (auto at = idle_.begin(); at != idle_.end();) {
@@ -117,34 +127,38 @@ absl::StatusOr<std::shared_ptr<const Staging::Segment>> Staging::Open(const Segm
   }
   RemoveOfDead();
   std::optional<Idle> idle;
-  std::string name;
+  Place place{.bytes = bytes};
   Retired retired;
   {
     std::lock_guard lock(mutex_);
     idle = TakeIdle(owner, bytes, &retired);
-    if (idle.has_value()) {
-      name = idle->name;
-    } else if (MakeRoom(bytes, &retired)) {
+    if (!idle.has_value() && MakeRoom(bytes, &retired)) {
       bytes_ += bytes;  // Reserved before the slow part, which runs without the lock.
-      name = absl::StrCat(prefix_, incarnation_, "-", next_++);
+      place.name = absl::StrCat(prefix_, incarnation_, "-", next_++);
+      place.path = folder_ + "/" + place.name;
     }
   }
   Remove(retired);
-  if (name.empty()) {
+  if (!idle.has_value() && place.name.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat("staging memory: ", bytes, " bytes asked for, ", this->bytes(),
                                                      " of ", limit_, " in use: raise --memory-limit"));
   }
-  const std::string path = folder_ + "/" + name;
-  const absl::Status status = idle.has_value() ? common::ResizeSharedMemory(path, static_cast<size_t>(bytes))
-                                               : common::CreateSharedMemory(path, static_cast<size_t>(bytes));
-  if (!status.ok() && idle.has_value()) Remove({*idle});
+  absl::Status status;
+  if (idle.has_value()) {
+    place = {idle->place.name, idle->place.path, bytes, idle->place.mapping};
+    status = common::ResizeSharedMemory(place.path, static_cast<size_t>(bytes));
+    if (!status.ok()) Remove({*idle});
+  } else {
+    status = common::CreateSharedMemory(place.path, static_cast<size_t>(bytes));
+  }
   std::lock_guard lock(mutex_);
   if (!status.ok()) {
     bytes_ -= bytes;
     return status;
   }
-  auto segment = std::make_shared<const Segment>(name, path, bytes, owner,
-                                                 [=, this](int64_t left) { Return(name, path, left, owner); });
+  const std::string name = place.name;
+  auto segment = std::make_shared<const Segment>(std::move(place), owner,
+                                                 [this, owner](Place left) { Return(std::move(left), owner); });
   segments_[name] = {segment, owner.process};
   return segment;
 }
@@ -230,7 +244,7 @@ int64_t Staging::bytes() const {
 int64_t Staging::idle_bytes() const {
   std::lock_guard lock(mutex_);
   int64_t bytes = 0;
-  for (const Idle& idle : idle_) bytes += idle.bytes;
+  for (const Idle& idle : idle_) bytes += idle.place.bytes;
   return bytes;
 }
 

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/process.h"
+#include "common/shared_memory.h"
 
 namespace rekindle::checkpoint {
 
@@ -33,25 +34,42 @@ struct SegmentOwner {
 
 class Staging {
  public:
-  // Removes its file and gives the bytes back when the last pointer to it goes.
+  using Mapping = std::shared_ptr<const common::SharedMemory>;
+  // What lies in memory, in use or idle.
+  struct Place {
+    std::string name;
+    std::string path;
+    int64_t bytes = 0;  // Of its file.
+    Mapping mapping;    // Null: nobody has asked for it.
+  };
+  // Its place becomes idle when the last pointer to it goes.
   class Segment {
    public:
-    Segment(std::string name, std::string path, int64_t bytes, SegmentOwner owner,
-            std::function<void(int64_t bytes)> on_gone)
-        : name(std::move(name)), path(std::move(path)), owner(std::move(owner)), bytes_(bytes), gone_(on_gone) {}
+    Segment(Place place, SegmentOwner owner, std::function<void(Place)> on_gone)
+        : name(place.name),
+          path(place.path),
+          owner(std::move(owner)),
+          bytes_(place.bytes),
+          mapping_(std::move(place.mapping)),
+          gone_(std::move(on_gone)) {}
     Segment(const Segment&) = delete;
     Segment& operator=(const Segment&) = delete;
-    ~Segment() { gone_(bytes_); }
+    ~Segment() { gone_({name, path, bytes_, std::move(mapping_)}); }
 
     const std::string name;
     const std::string path;
     const SegmentOwner owner;
     int64_t bytes() const { return bytes_; }  // Of its file.
+    // All of it, to read and write. Kept, also for who uses the place next: mapping costs as much as reading.
+    // Thread-safe. Errors as SharedMemory::Map.
+    absl::StatusOr<Mapping> Map() const;
 
    private:
     friend class Staging;
     mutable std::atomic<int64_t> bytes_;
-    const std::function<void(int64_t bytes)> gone_;
+    mutable std::mutex mutex_;
+    mutable Mapping mapping_;
+    const std::function<void(Place)> gone_;
   };
 
   // Segments are `folder`/`prefix`..., at most `limit` bytes in all.
@@ -85,14 +103,12 @@ class Staging {
     common::ProcessIdentity holder;
   };
   struct Idle {
-    std::string name;
-    std::string path;
-    int64_t bytes = 0;
+    Place place;
     SegmentOwner owner;
   };
   using Retired = std::vector<Idle>;  // To be removed without the lock.
 
-  void Return(const std::string& name, const std::string& path, int64_t bytes, const SegmentOwner& owner);
+  void Return(Place place, const SegmentOwner& owner);
   // All three REQUIRE: mutex_ held.
   std::optional<Idle> TakeIdle(const SegmentOwner& owner, int64_t bytes, Retired* retired);
   bool MakeRoom(int64_t bytes, Retired* retired);

@@ -58,10 +58,9 @@ void Tiers::CopyLoop(std::stop_token stop) {
     copying_ = true;
     lock.unlock();
     if (const Peer peer = peers_.Replica(); !peer.address.empty()) {
-      const auto memory = common::SharedMemory::Map(copy.segment->path, static_cast<size_t>(copy.segment->bytes()),
-                                                    common::SharedMemory::Access::kRead);
+      const auto memory = copy.segment->Map();
       const absl::Status status =
-          memory.ok() ? peers_.Hold(peer, copy.job_uid, copy.key, copy.xxh3, memory->span()) : memory.status();
+          memory.ok() ? peers_.Hold(peer, copy.job_uid, copy.key, copy.xxh3, (*memory)->span()) : memory.status();
       if (!status.ok()) {
         log::Warning("a peer holds no copy of this shard",
                      {{"peer", peer.node}, {"shard", copy.xxh3}, {"error", std::string(status.message())}});
@@ -150,16 +149,15 @@ absl::StatusOr<Tiers::SegmentPtr> Tiers::LayFrom(const SegmentOwner& owner, cons
                                                  const std::function<bool()>& cancelled, const Fill& fill) {
   auto segment = Open(owner, ref.bytes);
   if (!segment.ok()) return segment.status();
-  auto memory = common::SharedMemory::Map((*segment)->path, static_cast<size_t>(ref.bytes),
-                                          common::SharedMemory::Access::kReadWrite);
+  const auto memory = (*segment)->Map();
   absl::Status status = memory.status();
   if (status.ok()) {
     const auto place = [&](int64_t offset, const void* data, size_t bytes) {
       if (cancelled()) return absl::CancelledError("the caller has gone");
-      if (data != memory->data() + offset) std::memcpy(memory->data() + offset, data, bytes);
+      if (data != (*memory)->data() + offset) std::memcpy((*memory)->data() + offset, data, bytes);
       return absl::OkStatus();
     };
-    status = fill(place, memory->data());
+    status = fill(place, (*memory)->data());
   }
   if (status.ok()) return *segment;
   staging_.Release(owner, {(*segment)->name});

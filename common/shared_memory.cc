@@ -71,10 +71,16 @@ absl::StatusOr<SharedMemory> SharedMemory::MapDescriptor(int fd, const std::stri
   return memory;
 }
 
-bool SharedMemory::IsOf(const std::string& path) const {
+std::optional<size_t> SharedMemory::SizeOfFile(const std::string& path) const {
   struct stat info;
-  return data_ != nullptr && ::lstat(path.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  if (data_ == nullptr || ::lstat(path.c_str(), &info) != 0) return std::nullopt;
+  if (info.st_dev != device_ || info.st_ino != inode_) return std::nullopt;
+  return static_cast<size_t>(info.st_size);
 }
+
+bool SharedMemory::IsOf(const std::string& path) const { return SizeOfFile(path).has_value(); }
+
+bool SharedMemory::IsAllOf(const std::string& path) const { return SizeOfFile(path) == size_; }
 
 absl::StatusOr<SharedMemory> SharedMemory::Create(const std::string& path, size_t bytes) {
   const auto fd = CreateDescriptor(path, bytes);

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -31,6 +32,8 @@ class SharedMemory {
 
   // Whether the file at `path` is the one that is mapped.
   bool IsOf(const std::string& path) const;
+  // And has the size of the mapping: all of it may be touched.
+  bool IsAllOf(const std::string& path) const;
 
   uint8_t* data() const { return data_; }
   size_t size() const { return size_; }
@@ -38,6 +41,8 @@ class SharedMemory {
 
  private:
   SharedMemory(uint8_t* data, size_t size) : data_(data), size_(size) {}
+  // Empty: another file, or none.
+  std::optional<size_t> SizeOfFile(const std::string& path) const;
   static absl::StatusOr<SharedMemory> MapDescriptor(int fd, const std::string& path, size_t bytes, Access access);
 
   uint8_t* data_ = nullptr;

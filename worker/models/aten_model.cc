@@ -55,7 +55,7 @@ at::Tensor AtenModel::Forward(const train::MicroBatch& batch, const train::Rando
 absl::StatusOr<train::LossSum> AtenModel::LossOf(const at::Tensor& loss, const train::MicroBatch& batch) const {
   const double sum = loss.item<float>();
   if (std::isfinite(sum)) return train::LossSum{sum, Count(batch)};
-  return absl::InvalidArgumentError(absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
+  return absl::OutOfRangeError(absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
 }
 
 absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batch, const train::RandomKey& key,

@@ -209,8 +209,7 @@ at::Tensor Gpt::Forward(const train::MicroBatch& batch, const train::RandomKey* 
 absl::StatusOr<train::LossSum> LossOf(const at::Tensor& loss, const train::MicroBatch& batch) {
   double sum = loss.item<float>();
   if (!std::isfinite(sum)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
+    return absl::OutOfRangeError(absl::StrCat("micro-batch ", batch.index, ": the loss is not finite (", sum, ")"));
   }
   return train::LossSum{sum, int64_t{batch.sequences} * batch.context};
 }

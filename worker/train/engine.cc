@@ -344,7 +344,7 @@ void Engine::Fail(const absl::Status& status) {
       [&](Report& r) {
         r.phase = Phase::kFailed;
         r.error = std::string(status.message());
-        r.error_is_jobs_fault = absl::IsInvalidArgument(status);
+        r.error_is_jobs_fault = absl::IsInvalidArgument(status) || absl::IsOutOfRange(status);
       },
       true);
 }

@@ -27,20 +27,18 @@ std::optional<StateScalars> Engine::ScaledAnew(const StepRecord& record) const {
 
 // Every rank is told the same, and so decides the same.
 absl::StatusOr<Engine::Verdict> Engine::Judge(const StepOutcome& outcome, LeverState* levers) {
-  const TrainSpec& spec = options_.spec;
   const StepRecord& record = outcome.record;
-  if (record.NotFinite()) return Diverged(DescribeNotFinite(record), levers);
-  if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {  // Of finite micro-batches, the sum.
-    return Diverged("step " + std::to_string(record.step + 1) + ": the gradient's norm is not finite", levers);
-  }
-  StepView view{.spec = spec,
-                .layout = parts_.model.layout(),
-                .step = state_.scalars.step,
-                .loss = record.MeanLoss(),
-                .maxima = record.maxima,
-                .validation_loss = std::nullopt};
-  if (outcome.evaluation.micro_batches > 0) view.validation_loss = outcome.evaluation.MeanLoss();
+  StepView view{.spec = options_.spec, .layout = parts_.model.layout(), .step = state_.scalars.step};
   std::string divergence;
+  if (record.NotFinite()) {
+    divergence = DescribeNotFinite(record);
+  } else if (outcome.gradient.squares && !std::isfinite(*outcome.gradient.squares)) {  // Of finite micro-batches.
+    divergence = "step " + std::to_string(record.step + 1) + ": the gradient's norm is not finite";
+  } else {
+    view.loss = record.MeanLoss();
+    view.maxima = record.maxima;
+  }
+  if (outcome.evaluation.micro_batches > 0) view.validation_loss = outcome.evaluation.MeanLoss();
   for (const StepLever* lever : StepLevers()) {
     const StepAdvice advice = lever->look(view, levers);
     if (advice.text.empty()) continue;

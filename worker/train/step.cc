@@ -116,7 +116,7 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
   };
   auto loss = model_.Backward(batch, {.seed = spec_.seed, .step = scalars.step},
                               std::ldexp(1.0f, scalars.loss_scale.log2), sink);
-  if (absl::IsInvalidArgument(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
+  if (absl::IsOutOfRange(loss.status()) && spec_.on_divergence == TrainSpec::OnDivergence::kSkip) {
     loss = NothingOf(model_.layout(), sink);
   }
   if (!loss.ok()) {

@@ -1,6 +1,7 @@
 // Notices a loss far above those before: more than 10 robust standard deviations (1.4826 times the median absolute
-// deviation) and 5 % above the median of the newest 32, which at least 16 must be. A median does not follow a single
-// outlier, and a falling loss lies below it. By training.on_divergence it is told (warn), ends the job (fail), or its
+// deviation), 5 % of the median of the newest 32, which at least 16 must be, and 1 % of the loss that training began
+// with above that median. A median does not follow a single outlier, and a falling loss lies below it; a model that is
+// nearly perfect may err now and then. By training.on_divergence it is told (warn), ends the job (fail), or its
 // batch is passed over (skip).
 #include <algorithm>
 #include <cmath>
@@ -14,8 +15,8 @@ namespace rekindle::train {
 namespace {
 
 constexpr int kWindow = 32, kLeast = 16;
-constexpr double kDeviations = 10, kRobust = 1.4826, kLeastRise = 0.05;
-constexpr char kQuietUntil[] = "loss_spike.quiet";
+constexpr double kDeviations = 10, kRobust = 1.4826, kLeastRise = 0.05, kLeastOfFirst = 0.01;
+constexpr char kQuietUntil[] = "loss_spike.quiet", kFirst[] = "loss_spike.first";
 
 std::string Slot(int64_t step) { return absl::StrCat("loss_spike.", step % kWindow); }
 
@@ -26,18 +27,20 @@ double Median(std::vector<double> values) {
 }
 
 StepAdvice Look(const StepView& view, LeverState* state) {
+  if (!view.loss) return {};
+  const double first = state->try_emplace(kFirst, *view.loss).first->second;
   std::vector<double> losses;
   for (int i = 0; i < kWindow; ++i) {
     if (const auto found = state->find(Slot(i)); found != state->end()) losses.push_back(found->second);
   }
-  (*state)[Slot(view.step)] = view.loss;
+  (*state)[Slot(view.step)] = *view.loss;
   if (losses.size() < kLeast || static_cast<double>(view.step) < LeverValue(*state, kQuietUntil, 0)) return {};
   const double median = Median(losses);
   std::vector<double> distances = losses;
   for (double& distance : distances) distance = std::abs(distance - median);
-  const double limit =
-      median + std::max(kDeviations * kRobust * Median(std::move(distances)), kLeastRise * std::abs(median));
-  if (view.loss <= limit) return {};
+  const double limit = median + std::max({kDeviations * kRobust * Median(std::move(distances)),
+                                          kLeastRise * std::abs(median), kLeastOfFirst * std::abs(first)});
+  if (*view.loss <= limit) return {};
   const bool warns = view.spec.on_divergence == TrainSpec::OnDivergence::kWarn;
   if (warns) {
     (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);  // One event a spike.
@@ -45,7 +48,7 @@ StepAdvice Look(const StepView& view, LeverState* state) {
     (*state)[Slot(view.step)] = median;  // A batch that is skipped leaves no trace.
   }
   return {.action = warns ? StepAdvice::Action::kGoOn : StepAdvice::Action::kDiverged,
-          .text = absl::StrCat("the loss jumped to ", view.loss, " at step ", view.step + 1, ", from a median of ",
+          .text = absl::StrCat("the loss jumped to ", *view.loss, " at step ", view.step + 1, ", from a median of ",
                                median, "; above ", limit, " is a spike"),
           .steps_saved = 0};
 }

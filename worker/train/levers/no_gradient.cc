@@ -14,7 +14,7 @@ constexpr int64_t kLooksAt = 9;
 constexpr int kMostNamed = 5;
 
 StepAdvice Look(const StepView& view, LeverState*) {
-  if (view.step != std::min<int64_t>(kLooksAt, view.spec.steps - 1)) return {};
+  if (!view.loss || view.step != std::min<int64_t>(kLooksAt, view.spec.steps - 1)) return {};
   std::string names;
   int count = 0;
   for (size_t p = 0; p < view.maxima.size(); ++p) {

@@ -18,10 +18,11 @@ struct TrainSpec;
 struct StepView {
   const TrainSpec& spec;
   const ParameterLayout& layout;
-  int64_t step = 0;                       // Applied so far: the weights' step.
-  double loss = 0;                        // Mean, of the batch under way.
-  std::span<const float> maxima;          // By parameter: largest |gradient| of a micro-batch; finite.
-  std::optional<double> validation_loss;  // Of the weights at `step`, when it was due.
+  int64_t step = 0;  // Applied so far: the weights' step.
+  // Of the batch under way; nothing of one that is not finite.
+  std::optional<double> loss = std::nullopt;             // The mean.
+  std::span<const float> maxima = {};                    // By parameter: largest |gradient| of a micro-batch.
+  std::optional<double> validation_loss = std::nullopt;  // Of the weights at `step`, when it was due.
 };
 
 struct StepAdvice {

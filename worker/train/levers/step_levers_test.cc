@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,25 @@ TEST(LossSpikeTest, NeedsAHistoryAndEndsTheJobByPolicy) {
   for (int step = 0; step < 16; ++step) EXPECT_EQ(ShowLoss(spec, step, step == 5 ? 50 : 2, &state).text, "") << step;
   EXPECT_EQ(ShowLoss(spec, 16, 2.05, &state).text, "");  // No deviation at all, but below 5 %.
   EXPECT_EQ(ShowLoss(spec, 17, 2.2, &state).action, StepAdvice::Action::kDiverged);
+}
+
+TEST(LossSpikeTest, ANearlyPerfectModelMayErr) {
+  const TrainSpec spec{.steps = 1000, .on_divergence = TrainSpec::OnDivergence::kFail};
+  LeverState state;
+  for (int step = 0; step < 100; ++step) {
+    EXPECT_EQ(ShowLoss(spec, step, 2.3 * std::pow(0.8, step), &state).text, "") << step;
+  }
+  EXPECT_EQ(ShowLoss(spec, 100, 0.02, &state).text, "");
+  EXPECT_EQ(ShowLoss(spec, 101, 0.03, &state).action, StepAdvice::Action::kDiverged);
+}
+
+TEST(StepLeversTest, ABatchThatIsNotFiniteHidesNoEvaluation) {
+  const TrainSpec spec{.steps = 100, .early_stop = {.patience = 1}};
+  LeverState state;
+  ShowEvaluation(spec, 0, 1, &state);
+  EXPECT_EQ(Show("early_stop", {.spec = spec, .layout = Layout(), .step = 9, .validation_loss = 2}, &state).action,
+            StepAdvice::Action::kStop);
+  EXPECT_EQ(Show("no_gradient", {.spec = spec, .layout = Layout(), .step = 9}, &state).text, "");
 }
 
 TEST(NoGradientTest, NamesThemOnceAtTheTenthStep) {

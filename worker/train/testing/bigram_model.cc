@@ -64,7 +64,7 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
   if (poisoned == Poison::kSpike) loss.sum *= 100;
   if (poisoned == Poison::kGradient) bias[3] = std::nanf("");
   if (!std::isfinite(loss.sum)) {
-    return absl::InvalidArgumentError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
+    return absl::OutOfRangeError("micro-batch " + std::to_string(batch.index) + ": the loss is not finite");
   }
   for (std::vector<float>* gradient : {&table, &bias}) {
     for (float& g : *gradient) {
