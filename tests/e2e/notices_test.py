@@ -60,7 +60,7 @@ class NoticesTest(ClusterTest):
             self.assertGreater(hangs.asked, 0)
         self.assertEqual(self.members(cluster), ["n1"])
         faults = cluster.status("job")["faults"]
-        self.assertEqual({f["kind"] for f in faults}, {"drained"})
+        self.assertEqual({f["kind"] for f in faults} - {"node_added"}, {"drained"})   # One may have joined late.
         self.assertEqual(sum(f["steps_redone"] + f["micro_batches_redone"] for f in faults), 0)
         log = (cluster.logs / "n1-worker.log").read_text()
         self.assertEqual(log.count("notices cannot be heard"), 1)
@@ -68,6 +68,7 @@ class NoticesTest(ClusterTest):
     def test_a_notice_that_is_withdrawn_before_the_step_ends(self):
         file = self.notice_file("n2")
         spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)   # Steps of seconds.
+        spec["spec"]["schedule"] = {"kind": "constant"}
         cluster = self.started({"n1": ["--notices", "none"], "n2": file_flags(file)}, spec, steps=1)
         self.write(file, "120s")
         wait_until(lambda: self.texts(cluster, "draining"), 30, "the notice to be heard")
@@ -75,7 +76,7 @@ class NoticesTest(ClusterTest):
         wait_until(lambda: any("withdrawn" in text for text in self.texts(cluster, "node_ready")), 30,
                    "the notice to be withdrawn")
         status = self.await_end(cluster, "job")
-        self.assertEqual(status.get("faults", []), [])
+        self.assertEqual({f["kind"] for f in status.get("faults", [])} - {"node_added"}, set())
         self.assertEqual({n["state"] for n in cluster.cli("nodes")["nodes"]}, {"ready"})
 
     def test_all_nodes_noticed_save_what_fits_and_go_on_later(self):
