@@ -65,7 +65,8 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
 
 absl::StatusOr<Staging::Mapping> Staging::Segment::Map() const {
   std::lock_guard lock(mutex_);
-  if (mapping_ != nullptr && mapping_->size() == static_cast<size_t>(bytes_) && mapping_->IsAllOf(path)) return mapping_;
+  if (mapping_ != nullptr && mapping_->size() == static_cast<size_t>(bytes_) && mapping_->IsAllOf(path))
+    return mapping_;
   auto memory = common::SharedMemory::Map(path, static_cast<size_t>(bytes_), common::SharedMemory::Access::kReadWrite);
   if (!memory.ok()) return memory.status();
   mapping_ = std::make_shared<const common::SharedMemory>(*std::move(memory));
