@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/state_shards.h"
-#include "checkpoint/strict_json.h"
 #include "common/hash.h"
+#include "common/strict_json.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -206,7 +206,7 @@ absl::StatusOr<Manifest> DecodeManifest(const std::string& text) {
   if (common::Xxh3_128Hex(body) != view.substr(kStart, kHashDigits)) {
     return absl::DataLossError("manifest: damaged: its checksum is wrong");
   }
-  const auto document = ParseStrictJson(body);
+  const auto document = common::ParseStrictJson(body);
   if (!document.ok()) return Bad(std::string(document.status().message()));
   auto manifest = DecodeBody(*document);
   if (!manifest.ok()) return manifest.status();

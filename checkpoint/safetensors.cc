@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "checkpoint/strict_json.h"
+#include "common/strict_json.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -146,7 +146,7 @@ absl::StatusOr<SafetensorsHeader> ParseSafetensorsHeader(std::span<const uint8_t
   if (head.size() - kLengthBytes < length || file_bytes < kLengthBytes + length) return Bad("truncated header");
   const std::string_view text(reinterpret_cast<const char*>(head.data()) + kLengthBytes, length);
   if (text.empty() || text.front() != '{') return Bad("the header does not begin with '{'");
-  const auto document = ParseStrictJson(text, {.depth = 3});
+  const auto document = common::ParseStrictJson(text, {.depth = 3});
   if (!document.ok()) return Bad(std::string(document.status().message()));
 
   SafetensorsHeader header{.data_offset = kLengthBytes + length};

@@ -12,8 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "checkpoint/float_types.h"
-#include "checkpoint/strict_json.h"
 #include "common/hash.h"
+#include "common/strict_json.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -46,7 +46,7 @@ bool IsFloat(const std::string& dtype) { return dtype == "F32" || dtype == "F16"
 absl::StatusOr<std::vector<std::string>> FilesOf(common::FileSystem& fs, const std::string& index) {
   const auto text = common::ReadFile(fs, index, kMaxIndexBytes);
   if (!text.ok()) return text.status();
-  const auto document = ParseStrictJson(*text);
+  const auto document = common::ParseStrictJson(*text);
   if (!document.ok()) return Bad(index, document.status().message());
   const auto map = document->is_object() ? document->find("weight_map") : document->end();
   if (map == document->end() || !map->is_object()) return Bad(index, "it has no 'weight_map'");

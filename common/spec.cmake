@@ -4,3 +4,5 @@ rk_test(common_yaml_test SRCS spec/yaml_test.cc DEPS rk_common_spec)
 # Durations in job files and on command lines.
 rk_library(rk_common_duration SRCS duration.cc DEPS absl::status absl::statusor absl::strings)
 rk_test(common_duration_test SRCS duration_test.cc DEPS rk_common_duration)
+# JSON that may be hostile.
+rk_library(rk_common_json SRCS strict_json.cc DEPS absl::status absl::statusor absl::strings nlohmann_json::nlohmann_json)

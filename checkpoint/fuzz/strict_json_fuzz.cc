@@ -3,15 +3,15 @@
 #include <string_view>
 
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/strict_json.h"
+#include "common/strict_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rekindle::checkpoint;
-  constexpr JsonLimits kLimits{.depth = 4, .values = 1000};
+  constexpr common::JsonLimits kLimits{.depth = 4, .values = 1000};
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const auto parsed = ParseStrictJson(text, kLimits);
+  const auto parsed = common::ParseStrictJson(text, kLimits);
   if (!parsed.ok()) return 0;
-  const auto again = ParseStrictJson(parsed->dump(), kLimits);
+  const auto again = common::ParseStrictJson(parsed->dump(), kLimits);
   REKINDLE_FUZZ_CHECK(again.ok() && *again == *parsed);
   return 0;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/core/directives.h"
+#include "coordinator/core/draining.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/nodes.h"
 #include "coordinator/core/precision.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
 #include "coordinator/core/directives.h"
+#include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/text.h"
@@ -102,36 +103,6 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
   TakeServices(turn, node, report);
 }
 
-void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
-  const bool news = !node.record.draining();
-  if (within_seconds > 0 && std::isfinite(within_seconds)) {
-    node.drain_deadline = std::min(node.drain_deadline, turn.now + within_seconds);
-  }
-  if (!news) return;
-  node.record.set_draining(true);
-  node.record.set_drain_reason(Bounded(reason.empty() ? "asked to leave" : reason));
-  node.record.set_drain_within_seconds(within_seconds);
-  node.must_save = true;
-  turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
-            node.record.name());
-}
-
-void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report) {
-  if (report.draining()) {
-    if (!node.record.draining()) StartDraining(turn, node, report.drain_within_seconds(), report.drain_reason());
-    return;
-  }
-  // The agent that was sent home has gone; whoever starts another wants the node back.
-  if (node.record.drained_agent().empty() || node.record.drained_agent() == report.agent_incarnation()) return;
-  node.record.clear_draining();
-  node.record.clear_drain_reason();
-  node.record.clear_drain_within_seconds();
-  node.record.clear_drained_agent();
-  node.drain_deadline = kNever;
-  node.must_save = true;
-  turn.Emit(nullptr, "node_ready", absl::StrCat("node ", report.node(), " was started again"), report.node());
-}
-
 void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   for (const v1::TrainerProcess& process : report.trainers()) {
     const auto it = turn.state.jobs.find(process.job_uid());
@@ -193,24 +164,12 @@ void AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
   if (!node.error.empty()) return;
   TakeIncarnations(turn, node, report);
   TakeDraining(turn, node, report);
+  TakeHint(turn, node, report);
   node.heard = turn.now;
   node.reported = true;
   node.report = report;
   node.report.clear_logs();
   TakeProcesses(turn, node, report);
-}
-
-void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason) {
-  const auto it = turn.state.nodes.find(name);
-  if (it == turn.state.nodes.end()) {
-    turn.effects.status = absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
-    return;
-  }
-  if (!(within_seconds >= 0)) {
-    turn.effects.status = absl::InvalidArgumentError("within_seconds must be 0 (no limit) or more");
-    return;
-  }
-  StartDraining(turn, it->second, within_seconds, reason.empty() ? "asked by the user" : reason);
 }
 
 void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
@@ -312,7 +271,7 @@ std::vector<v1::Node> ListNodes(const State& state, double now) {
     shown.set_reason(!node.error.empty()      ? node.error
                      : node.record.draining() ? node.record.drain_reason()
                      : node.lost              ? "nothing was heard of it"
-                                              : "");
+                                              : node.record.hint());
     shown.set_slots(node.report.slots());
     for (const v1::TrainerProcess& process : node.report.trainers()) {
       if (process.running()) shown.add_trainers(process.trainer());

@@ -1,4 +1,4 @@
-// Nodes: what agents report, draining, and which slot serves which job.
+// Nodes: what agents report, and which slot serves which job.
 #ifndef REKINDLE_COORDINATOR_CORE_NODES_H_
 #define REKINDLE_COORDINATOR_CORE_NODES_H_
 
@@ -10,7 +10,6 @@
 namespace rekindle::core {
 
 void AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
-void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 
 // Marks nodes lost, or found again. Returns when to look next.

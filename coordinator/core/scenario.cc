@@ -173,6 +173,13 @@ void Scenario::Node(const Words& words, const Options& options) {
     report.set_draining(true);
     report.set_drain_within_seconds(ToDouble(Get(options, "within", "0")));
     report.set_drain_reason(Get(options, "reason", "SIGTERM"));
+  } else if (what == "withdrawn") {
+    report.clear_draining();
+    report.clear_drain_within_seconds();
+    report.clear_drain_reason();
+    report.clear_hint();
+  } else if (what == "hint") {
+    report.set_hint(Get(options, "reason", "rebalance"));
   }
   auto* processes = report.mutable_trainers();
   processes->erase(std::remove_if(processes->begin(), processes->end(), [](const auto& p) { return p.running(); }),

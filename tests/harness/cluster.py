@@ -87,11 +87,16 @@ class Node:
     def start(self):
         self.dir.mkdir(parents=True, exist_ok=True, mode=0o700)
         self.start_checkpoint()
-        flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
-        self.children.append(self.cluster.spawn(
-            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
-             "--node", self.name, *flags], f"{self.name}-worker", self.enter()))
+        self.start_worker()
         return self
+
+    def start_worker(self):
+        flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
+        self.worker = self.cluster.spawn(
+            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
+             "--node", self.name, *flags, *self.cluster.worker_flags.get(self.name, [])],
+            f"{self.name}-worker", self.enter())
+        self.children.append(self.worker)
 
     def enter(self):
         """What puts a program into this node's namespaces; nothing as a rule."""
@@ -158,11 +163,12 @@ class Node:
 
 
 class Cluster:
-    """`host`: where the coordinator listens. `enter` and `addresses`, by node: the command that puts a program into the
-    node's namespaces, and the address its trainers advertise."""
+    """`host`: where the coordinator listens. `enter`, `addresses` and `worker_flags`, by node: the command that puts a
+    program into the node's namespaces, the address its trainers advertise, and more flags of its worker."""
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
-                 checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None):
+                 checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None,
+                 worker_flags=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -173,6 +179,7 @@ class Cluster:
         self.coordinator_flags, self.checkpoint_flags = list(coordinator_flags), list(checkpoint_flags)
         self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
+        self.worker_flags = worker_flags or {}
         self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
         self.port = 0
         self.endpoint = ""

@@ -18,9 +18,11 @@
 #include "worker/agent/agent_metrics.h"
 #include "worker/agent/checkpoint_probe.h"
 #include "worker/agent/coordinator_link.h"
+#include "worker/agent/drain.h"
 #include "worker/agent/init.h"
 #include "worker/agent/local_service.h"
 #include "worker/agent/node_folder.h"
+#include "worker/agent/notices/watcher.h"
 #include "worker/agent/supervisor.h"
 #include "worker/models/pinned_environment.h"
 
@@ -60,6 +62,9 @@ class Agent {
       if (!at.ok()) return at.status();
       log::Info("serving metrics", {{"address", *at}});
     }
+    absl::StatusOr<std::vector<OpenSource>> sources = OpenSources(options_.notices, ThisMachine());
+    if (!sources.ok()) return sources.status();
+    for (const OpenSource& source : *sources) log::Info("listening for notices", {{"source", source.name}});
     supervisor_.Adopt();
     absl::StatusOr<std::unique_ptr<common::Server>> server = common::Server::Start(
         {.listen = "unix:" + folder_.AgentSocket(), .security = {}, .max_message_bytes = kMaxLocalMessageBytes},
@@ -68,12 +73,14 @@ class Agent {
     server_ = *std::move(server);
     probe_ = std::make_unique<CheckpointProbe>(*checkpoint, &waker_);
     link_ = std::make_unique<CoordinatorLink>(*coordinator, &waker_);
+    notices_ = std::make_unique<NoticeWatcher>(*std::move(sources), &waker_);
     return absl::OkStatus();
   }
 
   int Run() {
     for (;;) {
       TakeSignals();
+      TakeNotices();
       const std::optional<int> told = TakeDirective();
       if (told) return *told;
       const double wake_at = supervisor_.Act(common::SteadySeconds());
@@ -81,6 +88,7 @@ class Agent {
       Publish();
       if (Finished()) {
         log::Info(drained_ ? "drained: leaving" : "leaving");
+        if (drained_) notices_->AcknowledgeAll();
         return kExitOk;
       }
       Wait(wake_at);
@@ -90,20 +98,22 @@ class Agent {
  private:
   void TakeSignals() {
     while (common::ReadSignal(signals_.get()) != 0) {
-      if (!drain_until_) {
-        drain_until_ = common::SteadySeconds() + options_.drain_seconds;
-        supervisor_.Drain();
-        log::Info("draining", {{"within_seconds", options_.drain_seconds}});
-      } else {
-        drain_until_ = common::SteadySeconds();
+      if (drain_.signalled()) {
         log::Info("told again: not waiting for the drain");
+      } else {
+        log::Info("draining", {{"within_seconds", options_.drain_seconds}});
       }
+      drain_.Signalled(common::SteadySeconds(), options_.drain_seconds);
     }
-    if (drain_until_ && !stopping_ && common::SteadySeconds() >= *drain_until_) {
-      stopping_ = true;
-      if (supervisor_.running() > 0) log::Warning("the drain is out of time: stopping the trainers");
-      supervisor_.StopAll();
-    }
+  }
+
+  void TakeNotices() {
+    drain_.Noticed(notices_->verdict());
+    supervisor_.SetDraining(drain_.draining());
+    if (stopping_ || common::SteadySeconds() < drain_.until()) return;
+    stopping_ = true;
+    if (supervisor_.running() > 0) log::Warning("the drain is out of time: stopping the trainers");
+    supervisor_.StopAll();
   }
 
   // An exit code when the coordinator refuses this node.
@@ -164,18 +174,22 @@ class Agent {
     for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
-    if (drain_until_) {
-      const double left = *drain_until_ - common::SteadySeconds();
+    report.set_hint(drain_.hint());
+    if (drain_.draining()) {
       report.set_draining(true);
-      // 0 would mean: without a limit.
-      report.set_drain_within_seconds(
-          std::max(kDrainReportStep, std::floor(left / kDrainReportStep) * kDrainReportStep));
-      report.set_drain_reason("the node was told to stop (SIGTERM)");
+      report.set_drain_reason(drain_.reason());
+      const double left = drain_.until() - common::SteadySeconds();
+      // 0 means: without a limit.
+      if (!std::isinf(left)) {
+        report.set_drain_within_seconds(
+            std::max(kDrainReportStep, std::floor(left / kDrainReportStep) * kDrainReportStep));
+      }
     }
     return report;
   }
 
   void Publish() {
+    if (!notices_->settled()) return;
     v1::NodeReport report = MakeReport();
     std::string text = report.SerializeAsString();
     if (text == published_) return;
@@ -188,14 +202,14 @@ class Agent {
     if (supervisor_.running() > 0) return false;
     if (stopping_) return true;
     // Nothing to hand over, and nobody to tell.
-    if (drain_until_ && !link_->connected()) return true;
+    if (drain_.signalled() && !link_->connected()) return true;
     return drained_;
   }
 
   void Wait(double wake_at) {
     if (supervisor_.running() > 0 || logs_.logs_size() > 0) wake_at = std::min(wake_at, next_logs_);
-    if (drain_until_) {
-      wake_at = std::min({wake_at, stopping_ ? wake_at : *drain_until_, common::SteadySeconds() + kDrainReportStep});
+    if (!std::isinf(drain_.until())) {
+      wake_at = std::min({wake_at, stopping_ ? wake_at : drain_.until(), common::SteadySeconds() + kDrainReportStep});
     }
     std::vector<pollfd> fds = {{.fd = signals_.get(), .events = POLLIN}, {.fd = waker_.fd(), .events = POLLIN}};
     for (const int fd : supervisor_.WatchFds()) fds.push_back({.fd = fd, .events = POLLIN});
@@ -217,8 +231,9 @@ class Agent {
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;
+  std::unique_ptr<NoticeWatcher> notices_;
 
-  std::optional<double> drain_until_;
+  DrainState drain_;
   bool stopping_ = false;
   bool drained_ = false;
   v1::NodeReport logs_;         // Only `logs`: lines on their way, until a report with them was answered.
@@ -233,6 +248,7 @@ int RunAgent(const AgentOptions& options) {
   log::Init("rekindle-worker");
   log::SetContext({{"node", options.node}});
   umask(0077);
+  signal(SIGPIPE, SIG_IGN);  // The HTTP client of notices writes to connections that may be closed.
   absl::StatusOr<common::UniqueFd> signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) {
     log::Error("cannot start", {{"error", std::string(signals.status().message())}});

@@ -31,6 +31,26 @@ std::string CheckNodeName(const std::string& name) {
   return absl::StrCat("must be 1 to ", kLongestNodeName, " letters, digits, '.', '_' or '-'");
 }
 
+void AddNoticeOptions(CLI::App& app, NoticeOptions& notices) {
+  app.add_option(
+         "--notices", notices.sources,
+         "Who says that this machine will be taken: auto, none, or some of aws,gcp,azure,kubernetes,file,command")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_option("--notice-file", notices.file, "A notice while this file is there: \"[WITHIN] [REASON]\", as 90s");
+  app.add_option("--notice-command", notices.command, "Run by /bin/sh each 5 s: a notice when it prints such a line");
+  app.add_option_function<std::vector<std::string>>(
+      "--notice-endpoint",
+      [&notices](const std::vector<std::string>& given) {
+        for (const std::string& each : given) {
+          const size_t equals = each.find('=');
+          if (equals == std::string::npos) throw CLI::ValidationError("--notice-endpoint", "must be SOURCE=URL");
+          notices.endpoints[each.substr(0, equals)] = each.substr(equals + 1);
+        }
+      },
+      "SOURCE=URL: instead of the documented address, for tests");
+}
+
 std::string CheckProgram(const std::string& path) {
   return access(path.c_str(), X_OK) == 0 ? "" : absl::StrCat(path, " is not an executable file");
 }
@@ -71,6 +91,7 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--zone", options.zone,
                  "Failure domain, such as a cloud's zone: copies of checkpoints go to another one");
   app.add_option("--metrics", options.metrics, "host:port to serve Prometheus metrics on; default: none");
+  AddNoticeOptions(app, options.notices);
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 86400.0));

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "worker/agent/notices/registry.h"
+
 namespace rekindle::agent {
 
 struct AgentOptions {
@@ -17,6 +19,7 @@ struct AgentOptions {
   std::string advertise = "127.0.0.1";
   std::string zone;     // Failure domain, as the cloud names it; empty: unknown.
   std::string metrics;  // Empty: none.
+  NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;
 };

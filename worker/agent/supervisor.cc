@@ -45,14 +45,13 @@ void Supervisor::Apply(const v1::NodeDirective& directive) {
   node_.desired_known = true;
 }
 
-void Supervisor::Drain() {
+void Supervisor::SetDraining(bool draining) {
   std::lock_guard lock(mutex_);
-  node_.draining = true;
+  node_.draining = draining;
 }
 
 void Supervisor::StopAll() {
   std::lock_guard lock(mutex_);
-  node_.draining = true;
   node_.stop_all = true;
 }
 

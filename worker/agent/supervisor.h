@@ -43,8 +43,8 @@ class Supervisor {
 
   // The desired state and the acknowledgements of a directive.
   void Apply(const v1::NodeDirective& directive);
-  // Nothing new starts any more.
-  void Drain();
+  // While it drains nothing new starts.
+  void SetDraining(bool draining);
   // All stop, wanted or not.
   void StopAll();
 

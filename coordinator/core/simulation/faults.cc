@@ -46,6 +46,14 @@ void World::ReturnNode(const std::string& name) {
   AgentLoop(name, node.agent_incarnation);
 }
 
+// The notice of a node that has not left yet is taken back.
+void World::Withdraw(const std::string& name) {
+  SimNode& node = nodes_[name];
+  if (!node.up || !node.agent || !node.draining) return;
+  Note(absl::StrCat("the notice of ", name, " is withdrawn"));
+  node.draining = false;
+}
+
 void World::OneFault() {
   SimNode* node = AnyNode();
   Process* process = Running(*node);
@@ -84,6 +92,7 @@ void World::OneFault() {
     case 8:
       if (node->up && node->agent) {
         node->draining = true;
+        if (chance_.Happens(0.4)) queue_.At(queue_.now() + chance_.Uniform(0.1, 3), [this, name] { Withdraw(name); });
         queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
       }
       return;

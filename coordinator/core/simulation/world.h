@@ -124,6 +124,7 @@ class World {
   void OneFault();
   void KillNode(SimNode& node, bool silent);
   void ReturnNode(const std::string& name);
+  void Withdraw(const std::string& name);
   void Heal();
   SimNode* AnyNode();
   Process* AnyProcess();

@@ -1,4 +1,4 @@
-#include "checkpoint/strict_json.h"
+#include "common/strict_json.h"
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace rekindle::checkpoint {
+namespace rekindle::common {
 namespace {
 
 using nlohmann::json;
@@ -98,4 +98,4 @@ absl::StatusOr<json> ParseStrictJson(std::string_view text, const JsonLimits& li
   return std::move(builder.document());
 }
 
-}  // namespace rekindle::checkpoint
+}  // namespace rekindle::common

@@ -1,6 +1,6 @@
-// JSON from files that may be damaged or hostile.
-#ifndef REKINDLE_CHECKPOINT_STRICT_JSON_H_
-#define REKINDLE_CHECKPOINT_STRICT_JSON_H_
+// JSON from files and answers that may be damaged or hostile.
+#ifndef REKINDLE_COMMON_STRICT_JSON_H_
+#define REKINDLE_COMMON_STRICT_JSON_H_
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace rekindle::checkpoint {
+namespace rekindle::common {
 
 struct JsonLimits {
   int depth = 8;           // Of nested objects and arrays.
@@ -19,6 +19,6 @@ struct JsonLimits {
 // Throws nothing; recursion-free.
 absl::StatusOr<nlohmann::json> ParseStrictJson(std::string_view text, const JsonLimits& limits = {});
 
-}  // namespace rekindle::checkpoint
+}  // namespace rekindle::common
 
-#endif  // REKINDLE_CHECKPOINT_STRICT_JSON_H_
+#endif  // REKINDLE_COMMON_STRICT_JSON_H_

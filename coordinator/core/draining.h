@@ -1,0 +1,21 @@
+// Nodes that are to leave: because a user asked, or because the node said so itself (SIGTERM, a cloud's notice), which
+// it may take back until it is drained.
+#ifndef REKINDLE_COORDINATOR_CORE_DRAINING_H_
+#define REKINDLE_COORDINATOR_CORE_DRAINING_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+// A user asks. within_seconds 0: no limit.
+void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
+
+// What a report says of leaving, now or perhaps.
+void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report);
+void TakeHint(Turn& turn, NodeState& node, const v1::NodeReport& report);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_DRAINING_H_

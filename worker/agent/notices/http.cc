@@ -1,0 +1,139 @@
+#include "worker/agent/notices/http.h"
+
+#include <arpa/inet.h>
+#include <httplib.h>
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/clock.h"
+
+namespace rekindle::agent {
+namespace {
+
+bool IsLocal(const std::string& host) {
+  in_addr v4;
+  if (inet_pton(AF_INET, host.c_str(), &v4) == 1) {
+    const uint32_t address = ntohl(v4.s_addr);
+    return address >> 24 == 127 || address >> 16 == (169 << 8 | 254);
+  }
+  in6_addr v6;
+  if (inet_pton(AF_INET6, host.c_str(), &v6) != 1) return false;
+  static constexpr uint8_t kEc2[] = {0xfd, 0x00, 0x0e, 0xc2};  // fd00:ec2::254
+  return IN6_IS_ADDR_LOOPBACK(&v6) || IN6_IS_ADDR_LINKLOCAL(&v6) || std::memcmp(&v6, kEc2, sizeof kEc2) == 0;
+}
+
+struct Endpoint {
+  bool secure = false;
+  std::string host;  // Without brackets.
+};
+
+absl::StatusOr<Endpoint> Split(const std::string& text) {
+  Endpoint endpoint;
+  absl::string_view rest = text;
+  endpoint.secure = absl::ConsumePrefix(&rest, "https://");
+  if (!endpoint.secure && !absl::ConsumePrefix(&rest, "http://")) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' must be http://HOST[:PORT]"));
+  }
+  const bool bracketed = absl::ConsumePrefix(&rest, "[");
+  const size_t end = rest.find(bracketed ? ']' : ':');
+  endpoint.host = std::string(rest.substr(0, end));
+  absl::string_view port = end == absl::string_view::npos ? "" : rest.substr(end);
+  const bool closed = !bracketed || absl::ConsumePrefix(&port, "]");
+  const bool has_port = port.empty() || (absl::ConsumePrefix(&port, ":") && !port.empty());
+  if (endpoint.host.empty() || !closed || !has_port ||
+      port.find_first_not_of("0123456789") != absl::string_view::npos) {
+    return absl::InvalidArgumentError(absl::StrCat("'", text, "' must be http://HOST[:PORT]"));
+  }
+  return endpoint;
+}
+
+absl::Status ToStatus(httplib::Error error, const std::string& endpoint) {
+  const std::string text = absl::StrCat(endpoint, ": ", httplib::to_string(error));
+  switch (error) {
+    case httplib::Error::Read:
+    case httplib::Error::Write:
+    case httplib::Error::ConnectionTimeout:
+      return absl::DeadlineExceededError(text);
+    case httplib::Error::SSLServerVerification:
+    case httplib::Error::SSLLoadingCerts:
+      return absl::FailedPreconditionError(text);
+    default:
+      return absl::UnavailableError(text);
+  }
+}
+
+class HttpClient final : public Http {
+ public:
+  HttpClient(std::string endpoint, HttpOptions options)
+      : endpoint_(std::move(endpoint)), options_(std::move(options)) {}
+
+  absl::StatusOr<HttpAnswer> Send(const HttpRequest& request) override {
+    httplib::Client client(endpoint_);
+    if (!client.is_valid()) return absl::InvalidArgumentError(absl::StrCat("'", endpoint_, "' cannot be used"));
+    const auto micros = static_cast<time_t>(options_.seconds * 1e6);
+    client.set_connection_timeout(micros / 1'000'000, micros % 1'000'000);
+    client.set_read_timeout(micros / 1'000'000, micros % 1'000'000);
+    client.set_write_timeout(micros / 1'000'000, micros % 1'000'000);
+    client.set_keep_alive(false);
+    client.set_follow_location(false);
+    client.set_decompress(false);
+    client.enable_server_certificate_verification(true);
+    if (!options_.ca_file.empty()) client.set_ca_cert_path(options_.ca_file);
+
+    HttpAnswer answer;
+    absl::Status stopped;
+    const double until = common::SteadySeconds() + options_.seconds;
+    httplib::Request sent;
+    sent.method = request.method;
+    sent.path = request.path;
+    sent.body = request.body;
+    for (const auto& [name, value] : request.headers) sent.headers.emplace(name, value);
+    if (!request.body.empty()) sent.headers.emplace("Content-Type", "application/json");
+    sent.content_receiver = [&](const char* data, size_t bytes, uint64_t, uint64_t) {
+      if (answer.body.size() + bytes > options_.max_body) {
+        stopped = absl::ResourceExhaustedError(
+            absl::StrCat(endpoint_, ": an answer of more than ", options_.max_body, " bytes"));
+      } else if (common::SteadySeconds() > until) {
+        stopped = absl::DeadlineExceededError(absl::StrCat(endpoint_, ": no whole answer in ", options_.seconds, " s"));
+      }
+      if (stopped.ok()) answer.body.append(data, bytes);
+      return stopped.ok();
+    };
+    const httplib::Result result = client.send(sent);
+    if (!stopped.ok()) return stopped;
+    if (!result) return ToStatus(result.error(), endpoint_);
+    answer.status = result->status;
+    if (answer.status >= 300 && answer.status < 400) {
+      return absl::FailedPreconditionError(absl::StrCat(endpoint_, ": a redirect, which is not followed"));
+    }
+    for (const auto& [name, value] : result->headers) answer.headers[absl::AsciiStrToLower(name)] = value;
+    return answer;
+  }
+
+ private:
+  const std::string endpoint_;
+  const HttpOptions options_;
+};
+
+}  // namespace
+
+absl::Status CheckEndpoint(const std::string& endpoint, const std::string& allowed_host) {
+  const absl::StatusOr<Endpoint> parts = Split(endpoint);
+  if (!parts.ok()) return parts.status();
+  if (!allowed_host.empty() && parts->host == allowed_host) return absl::OkStatus();
+  if (IsLocal(parts->host) && !parts->secure) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", endpoint, "': only http on a link-local or loopback address may say that this machine goes"));
+}
+
+absl::StatusOr<std::unique_ptr<Http>> OpenHttp(const std::string& endpoint, const HttpOptions& options) {
+  const absl::Status allowed = CheckEndpoint(endpoint, options.allowed_host);
+  if (!allowed.ok()) return allowed;
+  return std::make_unique<HttpClient>(endpoint, options);
+}
+
+}  // namespace rekindle::agent

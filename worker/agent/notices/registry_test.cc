@@ -1,0 +1,119 @@
+// Which sources a machine has, by its firmware and environment.
+#include "worker/agent/notices/registry.h"
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "worker/agent/notices/http.h"
+#include "worker/agent/notices/kubernetes.h"
+
+namespace rekindle::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class RegistryTest : public ::testing::Test {
+ protected:
+  RegistryTest() {
+    machine_.root = testing::TempDir() + "/registry_" + std::to_string(getpid());
+    machine_.environment = [this](const std::string& name) { return environment_[name]; };
+  }
+  void TearDown() override { std::filesystem::remove_all(machine_.root); }
+
+  void Write(const std::string& path, const std::string& text) {
+    const std::filesystem::path whole = machine_.root + path;
+    std::filesystem::create_directories(whole.parent_path());
+    std::ofstream(whole) << text << "\n";
+  }
+  std::vector<std::string> Names(const NoticeOptions& options = {}) {
+    const auto opened = OpenSources(options, machine_);
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    std::vector<std::string> names;
+    if (opened.ok()) {
+      for (const OpenSource& source : *opened) names.push_back(source.name);
+    }
+    return names;
+  }
+  std::string Error(const NoticeOptions& options) {
+    return std::string(OpenSources(options, machine_).status().message());
+  }
+
+  Machine machine_;
+  std::map<std::string, std::string> environment_;
+};
+
+TEST_F(RegistryTest, AMachineOfNoCloudAsksNobody) {
+  EXPECT_THAT(Names(), IsEmpty());
+  Write("/sys/class/dmi/id/sys_vendor", "Microsoft Corporation");  // Hyper-V at home.
+  Write("/sys/class/dmi/id/product_name", "Virtual Machine");
+  EXPECT_THAT(Names(), IsEmpty());
+}
+
+TEST_F(RegistryTest, AmazonOnNitroAndOnXen) {
+  Write("/sys/class/dmi/id/sys_vendor", "Amazon EC2");
+  EXPECT_THAT(Names(), ElementsAre("aws"));
+  Write("/sys/class/dmi/id/sys_vendor", "Xen");
+  Write("/sys/class/dmi/id/bios_version", "4.11.amazon");
+  EXPECT_THAT(Names(), ElementsAre("aws"));
+}
+
+TEST_F(RegistryTest, GoogleAndAzure) {
+  Write("/sys/class/dmi/id/product_name", "Google Compute Engine");
+  EXPECT_THAT(Names(), ElementsAre("gcp"));
+  Write("/sys/class/dmi/id/product_name", "Virtual Machine");
+  Write("/sys/class/dmi/id/chassis_asset_tag", "7783-7084-3265-9085-8269-3286-77");
+  EXPECT_THAT(Names(), ElementsAre("azure"));
+}
+
+TEST_F(RegistryTest, APodOnACloudHasBoth) {
+  Write("/sys/class/dmi/id/sys_vendor", "Amazon EC2");
+  environment_ = {
+      {"KUBERNETES_SERVICE_HOST", "10.96.0.1"}, {"KUBERNETES_SERVICE_PORT", "443"}, {"HOSTNAME", "worker-0"}};
+  EXPECT_THAT(Names(), ElementsAre("aws"));  // No service account was given to it.
+  Write(std::string(kServiceAccount) + "/token", "eyJ");
+  Write(std::string(kServiceAccount) + "/namespace", "training");
+  EXPECT_THAT(Names(), ElementsAre("aws", "kubernetes"));
+  environment_["REKINDLE_KUBERNETES_NODE"] = "../..";  // Nobody asked for the source: the agent starts without.
+  EXPECT_THAT(Names(), ElementsAre("aws"));
+  EXPECT_THAT(Error({.sources = {"kubernetes"}}), HasSubstr("no name of Kubernetes"));
+}
+
+TEST_F(RegistryTest, WhatIsNamedIsOpenedAndNothingElse) {
+  Write("/sys/class/dmi/id/sys_vendor", "Amazon EC2");
+  EXPECT_THAT(Names({.file = "/run/notice", .command = "true"}), ElementsAre("aws", "file", "command"));
+  EXPECT_THAT(Names({.sources = {"none"}, .file = "/run/notice"}), IsEmpty());
+  EXPECT_THAT(Names({.sources = {"file", "gcp"}, .file = "/run/notice"}), ElementsAre("gcp", "file"));
+}
+
+TEST_F(RegistryTest, WrongUseSaysWhatIsRight) {
+  EXPECT_THAT(Error({.sources = {"amazon"}}), HasSubstr("aws,gcp,azure,kubernetes,file,command"));
+  EXPECT_THAT(Error({.sources = {"auto", "aws"}}), HasSubstr("alone"));
+  EXPECT_THAT(Error({.sources = {"file"}}), HasSubstr("--notice-file"));
+  EXPECT_THAT(Error({.sources = {"command"}}), HasSubstr("--notice-command"));
+  EXPECT_THAT(Error({.endpoints = {{"amazon", "http://127.0.0.1"}}}), HasSubstr("amazon"));
+  EXPECT_THAT(Error({.sources = {"aws"}, .endpoints = {{"aws", "http://example.com"}}}), HasSubstr("link-local"));
+}
+
+TEST(Endpoints, OnlyLocalOnes) {
+  for (const char* good :
+       {"http://169.254.169.254", "http://127.0.0.1:8080", "http://[fd00:ec2::254]", "http://[::1]:80"}) {
+    EXPECT_TRUE(CheckEndpoint(good, "").ok()) << good;
+  }
+  for (const char* bad :
+       {"https://169.254.169.254", "http://localhost", "http://10.0.0.1", "http://169.254.169.254.x.org",
+        "http://127.0.0.1@evil", "http://127.0.0.1/path", "ftp://127.0.0.1", "http://", "http://[::1"}) {
+    EXPECT_FALSE(CheckEndpoint(bad, "").ok()) << bad;
+  }
+  EXPECT_TRUE(CheckEndpoint("https://10.96.0.1:443", "10.96.0.1").ok());
+  EXPECT_FALSE(CheckEndpoint("https://10.96.0.2:443", "10.96.0.1").ok());
+}
+
+}  // namespace
+}  // namespace rekindle::agent

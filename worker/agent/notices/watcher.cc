@@ -1,0 +1,129 @@
+#include "worker/agent/notices/watcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr double kPatienceSeconds = 5;  // Then a call counts as hung.
+constexpr double kSettleSeconds = 1.5;  // A first report does not wait longer for one source.
+constexpr double kSliceSeconds = 0.05;  // A stop is noticed within it.
+constexpr double kSlowestSeconds = 30;  // Between polls of a source that fails.
+constexpr double kAcknowledgeSeconds = 2;
+
+}  // namespace
+
+double NextPollSeconds(double interval_seconds, int failures) {
+  return std::max(interval_seconds, std::min(kSlowestSeconds, interval_seconds * std::exp2(std::min(failures, 10))));
+}
+
+NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker) : waker_(waker) {
+  watched_.resize(sources.size());
+  for (size_t i = 0; i < sources.size(); ++i) watched_[i].open = std::move(sources[i]);
+  for (Watched& watched : watched_) watched.thread = std::thread([this, &watched] { Loop(watched); });
+}
+
+NoticeWatcher::~NoticeWatcher() { Stop(); }
+
+Verdict NoticeWatcher::verdict() const {
+  std::lock_guard lock(mutex_);
+  return verdict_;
+}
+
+bool NoticeWatcher::settled() const {
+  std::lock_guard lock(mutex_);
+  return std::all_of(watched_.begin(), watched_.end(), [](const Watched& watched) { return watched.heard; });
+}
+
+void NoticeWatcher::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  for (Watched& watched : watched_) {
+    if (watched.thread.joinable()) watched.thread.join();
+  }
+}
+
+void NoticeWatcher::Loop(Watched& watched) {
+  const auto source = watched.open.source;
+  std::optional<Call> call;
+  int failures = 0;
+  for (;;) {
+    if (!call) call.emplace([source] { return Heard{source->Poll(common::WallSeconds())}; });
+    const std::optional<Heard> heard = Await(watched, *call);
+    if (heard) call.reset();
+    failures = heard && heard->notices.ok() ? 0 : failures + 1;
+    Note(watched, heard ? heard->notices : absl::DeadlineExceededError("no answer"), failures);
+    std::unique_lock lock(mutex_);
+    const std::chrono::duration<double> pause(NextPollSeconds(watched.open.interval_seconds, failures));
+    if (stop_.wait_for(lock, pause, [&] { return stopping_; })) {
+      watched.in_a_call = call.has_value();
+      return;
+    }
+  }
+}
+
+std::optional<NoticeWatcher::Heard> NoticeWatcher::Await(Watched& watched, Call& call) {
+  const double begun = common::SteadySeconds();
+  for (double waited = 0; waited < kPatienceSeconds; waited = common::SteadySeconds() - begun) {
+    absl::StatusOr<Heard> heard = call.Wait(kSliceSeconds);
+    if (heard.ok()) return *std::move(heard);
+    std::lock_guard lock(mutex_);
+    if (stopping_) break;
+    if (watched.heard || waited < kSettleSeconds) continue;
+    watched.heard = true;
+    waker_->Wake();
+  }
+  return std::nullopt;
+}
+
+void NoticeWatcher::Note(Watched& watched, const absl::StatusOr<std::vector<Notice>>& heard, int failures) {
+  const std::string& name = watched.open.name;
+  std::lock_guard lock(mutex_);
+  if (stopping_) return;
+  if (failures == 1) {
+    log::Warning("notices cannot be heard; asking on",
+                 {{"source", name}, {"error", std::string(heard.status().message())}});
+  }
+  const double steady = common::SteadySeconds();
+  if (heard.ok()) judge_.Hear(name, *heard, common::WallSeconds(), steady);
+  const Verdict verdict = judge_.Decide(steady);
+  if (verdict != verdict_ || !watched.heard) waker_->Wake();
+  if (verdict.leaves && !verdict_.leaves) log::Warning("this machine will be taken", {{"reason", verdict.reason}});
+  if (!verdict.leaves && verdict_.leaves) log::Info("the notice was withdrawn");
+  verdict_ = verdict;
+  watched.heard = true;
+}
+
+void NoticeWatcher::AcknowledgeAll() {
+  Stop();
+  for (const auto& [name, notice] : judge_.ToAcknowledge(common::SteadySeconds())) {
+    for (Watched& watched : watched_) {
+      if (watched.open.name != name || watched.in_a_call) continue;
+      common::Abandonable<bool> call([source = watched.open.source, notice = notice]() -> absl::StatusOr<bool> {
+        const absl::Status told = source->Acknowledge(notice);
+        if (!told.ok()) return told;
+        return true;
+      });
+      const absl::StatusOr<bool> told = call.Wait(kAcknowledgeSeconds);
+      watched.in_a_call = absl::IsDeadlineExceeded(told.status());
+      if (told.ok()) {
+        log::Info("drained: told that the machine may be taken", {{"source", name}, {"notice", notice.what}});
+      } else {
+        log::Warning("cannot acknowledge a notice",
+                     {{"source", name}, {"error", std::string(told.status().message())}});
+      }
+    }
+  }
+}
+
+}  // namespace rekindle::agent
