@@ -20,6 +20,7 @@
 namespace rekindle::agent {
 namespace {
 
+constexpr double kMostSeconds = 366.0 * 86400;  // Ahead. What says more is no time, but a part of the reason.
 constexpr size_t kMostBytes = 4096;
 
 class FileSource final : public Source {
@@ -129,7 +130,7 @@ Notice ParseNoticeLine(std::string_view text, double since) {
   Notice notice{.id = "operator"};
   const absl::string_view first = line.substr(0, line.find(' '));
   const absl::StatusOr<double> within = common::ParseDuration(std::string(first));
-  if (!first.empty() && within.ok()) {
+  if (!first.empty() && within.ok() && *within <= kMostSeconds) {
     notice.at = since + *within;
     line.remove_prefix(first.size());
   }

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(NoticeLine, HasSecondsAndAReasonOrOneOrNone) {
+  EXPECT_FALSE(ParseNoticeLine("31e99s maintenance", 1000).at.has_value());
   const Notice both = ParseNoticeLine("90s the host is drained\nmore", 1000);
   EXPECT_EQ(both.at, 1090);
   EXPECT_EQ(both.what, "the host is drained");
