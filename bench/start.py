@@ -46,8 +46,9 @@ def ours(folder, rounds):
             mark = wait_until(ready, 120, "a trainer to be ready")
             seen.add(mark["pid"])
             seconds.append(mark["t"] - born(mark["pid"]))
-            # One that dies without a step would count as a failed start.
+            # One that dies before the coordinator has heard of a step would count as a failed start.
             wait_until(lambda: any(m["event"] == "step" and m["pid"] == mark["pid"] for m in cluster.marks()), 60, "a step")
+            wait_until(lambda: cluster.status("start")["step"] > 0, 60, "the coordinator to hear of a step", poll=0.1)
             cluster.nodes["a"].kill_trainers()
     return seconds[1:]
 
