@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/client_core.h"
 #include "checkpoint/convert.h"
+#include "checkpoint/kept_mappings.h"
 #include "common/clock.h"
 #include "common/shared_memory.h"
 
@@ -22,28 +22,6 @@ namespace {
 
 constexpr double kPollSeconds = 0.05;  // While other ranks' shards are on their way.
 constexpr size_t kRestoreThreads = 4;
-
-// Segments that a restore has mapped, by path: the service lays the next shard where the last one was. Thread-safe.
-class Mappings {
- public:
-  absl::StatusOr<common::SharedMemory> Take(const std::string& path, size_t bytes) {
-    common::SharedMemory kept;
-    {
-      std::lock_guard lock(mutex_);
-      if (const auto found = kept_.extract(path); !found.empty()) kept = std::move(found.mapped());
-    }
-    if (kept.size() == bytes && kept.IsAllOf(path)) return kept;
-    return common::SharedMemory::Map(path, bytes, common::SharedMemory::Access::kRead);
-  }
-  void Keep(const std::string& path, common::SharedMemory memory) {
-    std::lock_guard lock(mutex_);
-    kept_[path] = std::move(memory);
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::string, common::SharedMemory> kept_;
-};
 
 class Client : public CheckpointClient {
  public:
@@ -70,7 +48,7 @@ class Client : public CheckpointClient {
     std::map<std::string, int64_t> bytes_from;
   };
   absl::StatusOr<RestoredShard> RestoreShard(int generation, const std::string& name, const Manifest& manifest,
-                                             int index, const MutableState& state, Mappings& mappings);
+                                             int index, const MutableState& state, KeptMappings& mappings);
 
   ClientCore core_;
 };
@@ -131,7 +109,7 @@ absl::StatusOr<v1::RestoreReply> Client::AskFor(int generation, const std::strin
 
 // The planes of a shard as they lie in shared memory. NOT_FOUND: the service was restarted since it answered.
 absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreReply& reply,
-                                                            std::span<const ShardRef> refs, Mappings& mappings) {
+                                                            std::span<const ShardRef> refs, KeptMappings& mappings) {
   const auto planes = static_cast<int>(refs.size());
   if (reply.segments_size() != planes || reply.paths_size() != planes || reply.tiers_size() != planes) {
     return absl::InternalError("the checkpoint service answered with other shards than asked for");
@@ -147,7 +125,7 @@ absl::StatusOr<std::vector<common::SharedMemory>> MapPlanes(const v1::RestoreRep
 
 absl::StatusOr<Client::RestoredShard> Client::RestoreShard(int generation, const std::string& name,
                                                            const Manifest& manifest, int index,
-                                                           const MutableState& state, Mappings& mappings) {
+                                                           const MutableState& state, KeptMappings& mappings) {
   const auto planes = static_cast<size_t>(PlanesOf(manifest));
   const auto refs = std::span(manifest.shards).subspan(planes * static_cast<size_t>(index), planes);
   const double until = common::SteadySeconds() + core_.options().patience_seconds;
@@ -198,7 +176,8 @@ absl::StatusOr<Restored> Client::Restore(int generation, const std::string& name
   std::vector<ShardRange> ranges(count);
   Restored restored{.manifest = *std::move(manifest)};
   restored.exact = PlanesOf(restored.manifest) == kMaxPlanes;
-  Mappings mappings;
+  // The service lays the next shard where the last one was.
+  KeptMappings mappings(common::SharedMemory::Access::kRead);
   std::mutex mutex;
   absl::Status error;
   std::atomic<size_t> next{0};

@@ -3,15 +3,14 @@
 #define REKINDLE_CHECKPOINT_CLIENT_CORE_H_
 
 #include <atomic>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "checkpoint/client.h"
 #include "checkpoint/client_channel.h"
+#include "checkpoint/kept_mappings.h"
 #include "common/process.h"
 #include "common/shared_memory.h"
 
@@ -54,12 +53,8 @@ class ClientCore {
   const ClientOptions& options() const { return options_; }
   ClientChannel& channel() { return channel_; }
 
-  // The segment at `path`, of `bytes`, to fill: mapped anew, or as it was when this process filled it before.
-  absl::StatusOr<common::SharedMemory> MapToFill(const std::string& path, size_t bytes);
-  // Gives back memory of segments that are no longer there: the service counts it as free.
-  void DropStaleMappings();
-  // For the next MapToFill. The segment is not this process's to touch until then.
-  void KeepMapping(const std::string& path, common::SharedMemory memory);
+  // Of segments that snapshots are copied to.
+  KeptMappings& mappings() { return mappings_; }
 
   // Whether a state had more exceptions than the usual room holds: from then on there is room for all.
   bool full_room() const { return full_room_; }
@@ -70,8 +65,7 @@ class ClientCore {
   const common::ProcessIdentity self_;
   ClientChannel channel_;
   std::atomic<bool> full_room_{false};
-  std::mutex mutex_;
-  std::map<std::string, common::SharedMemory> mappings_;  // By path.
+  KeptMappings mappings_{common::SharedMemory::Access::kReadWrite};
 };
 
 // What a snapshot is of.

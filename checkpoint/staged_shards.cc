@@ -83,7 +83,7 @@ Staged::~Staged() {
     for (Lent& lent : part.planes) {
       if (lent.segment.empty()) continue;
       segments.push_back(lent.segment);
-      core_.KeepMapping(lent.path, std::move(lent.memory));
+      core_.mappings().Keep(lent.path, std::move(lent.memory));
     }
   }
   core_.Release(snapshot_.generation, segments);
@@ -101,7 +101,7 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
     if (!opened.ok()) return opened;
     lent->segment = reply.segment();
     lent->path = reply.path();
-    auto memory = core_.MapToFill(lent->path, static_cast<size_t>(bytes));
+    auto memory = core_.mappings().Take(lent->path, static_cast<size_t>(bytes));
     // Not there: the service was restarted since it answered.
     if (absl::IsNotFound(memory.status()) && common::SteadySeconds() < until) continue;
     if (!memory.ok()) return memory.status();
@@ -111,7 +111,7 @@ absl::Status Staged::Open(int64_t bytes, Lent* lent) {
 }
 
 absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
-  core_.DropStaleMappings();
+  core_.mappings().DropStale();
   for (const ShardRange& range : ranges) {
     Part& part = parts_.emplace_back();
     part.range = range;
@@ -212,7 +212,7 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     }
     std::memcpy(lent->memory.data(), kept.data(), static_cast<size_t>(ref.bytes));
   }
-  core_.KeepMapping(lent->path, std::move(lent->memory));
+  core_.mappings().Keep(lent->path, std::move(lent->memory));
   *lent = {};
   return absl::OkStatus();
 }

@@ -1,8 +1,5 @@
 // rekindle-worker and interruption notices: heard, withdrawn, out of time, acknowledged, and a service that hangs.
-#include <arpa/inet.h>
 #include <httplib.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <csignal>
@@ -16,6 +13,7 @@
 #include "absl/time/time.h"
 #include "worker/agent/agent_fixture.h"
 #include "worker/agent/init.h"
+#include "worker/agent/notices/testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -130,18 +128,10 @@ TEST_F(AgentNoticeTest, AzureIsToldWhenTheDrainIsDoneAndNotBefore) {
 }
 
 TEST_F(AgentNoticeTest, AMetadataServiceThatHangsCostsNothing) {
-  const common::UniqueFd mute(socket(AF_INET, SOCK_STREAM, 0));  // Takes connections, and never says a word.
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  ASSERT_EQ(bind(mute.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-  ASSERT_EQ(listen(mute.get(), 16), 0);
-  getsockname(mute.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  const Listening mute = ListenOnLoopback();
   Want("steady");
-  const std::vector<std::string> hangs = {
-      "--notices", "aws,file",          "--notice-file",
-      file_,       "--notice-endpoint", absl::StrCat("aws=http://127.0.0.1:", ntohs(address.sin_port))};
+  const std::vector<std::string> hangs = {"--notices", "aws,file",          "--notice-file",
+                                          file_,       "--notice-endpoint", absl::StrCat("aws=", mute.endpoint)};
   StartInit(hangs);
   WaitRunning();
   WriteNotice("90s heard all the same");

@@ -1,9 +1,7 @@
 // The HTTP client against a server that behaves, and against those that do not.
 #include "worker/agent/notices/http.h"
 
-#include <arpa/inet.h>
 #include <httplib.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 #include "common/clock.h"
 #include "common/process.h"
 #include "worker/agent/notices/aws.h"
+#include "worker/agent/notices/testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -158,31 +157,22 @@ TEST_F(TlsTest, OnlyTheClustersAuthorityIsBelieved) {
 // A socket that takes connections, and says no more than `words`.
 class MuteServer {
  public:
-  explicit MuteServer(std::string words = "") : words_(std::move(words)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t size = sizeof address;
-    EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
-    EXPECT_EQ(listen(listener_.get(), 4), 0);
-    getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size);
-    endpoint_ = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
+  explicit MuteServer(std::string words = "") : words_(std::move(words)), listening_(ListenOnLoopback()) {
     thread_ = std::thread([this] {
-      connection_ = common::UniqueFd(accept(listener_.get(), nullptr, nullptr));
+      connection_ = common::UniqueFd(accept(listening_.socket.get(), nullptr, nullptr));
       EXPECT_EQ(write(connection_.get(), words_.data(), words_.size()), ssize_t(words_.size()));
     });
   }
   ~MuteServer() {
-    shutdown(listener_.get(), SHUT_RDWR);
+    shutdown(listening_.socket.get(), SHUT_RDWR);
     thread_.join();
   }
-  const std::string& endpoint() const { return endpoint_; }
+  const std::string& endpoint() const { return listening_.endpoint; }
 
  private:
   const std::string words_;
-  const common::UniqueFd listener_;
+  const Listening listening_;
   common::UniqueFd connection_;
-  std::string endpoint_;
   std::thread thread_;
 };
 

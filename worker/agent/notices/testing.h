@@ -1,6 +1,11 @@
-// For tests of sources: HTTP without a network.
+// For tests of sources: HTTP without a network, and a service that says nothing.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_TESTING_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_TESTING_H_
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <functional>
 #include <memory>
@@ -8,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "common/process.h"
 #include "worker/agent/notices/http.h"
 
 namespace rekindle::agent {
@@ -32,6 +39,25 @@ struct FakeService {
     return std::make_unique<FakeHttp>(this);
   }
 };
+
+struct Listening {
+  common::UniqueFd socket;
+  std::string endpoint;
+};
+
+// On loopback. Connections to it succeed, and nobody ever says a word on them.
+inline Listening ListenOnLoopback() {
+  Listening listening{.socket = common::UniqueFd(socket(AF_INET, SOCK_STREAM, 0)), .endpoint = ""};
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(listening.socket.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(listen(listening.socket.get(), 16), 0);
+  getsockname(listening.socket.get(), reinterpret_cast<sockaddr*>(&address), &size);
+  listening.endpoint = absl::StrCat("http://127.0.0.1:", ntohs(address.sin_port));
+  return listening;
+}
 
 }  // namespace rekindle::agent
 
