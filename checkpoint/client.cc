@@ -28,10 +28,9 @@ class Client : public CheckpointClient {
   Client(ClientOptions options, common::ProcessIdentity self, std::shared_ptr<grpc::Channel> channel)
       : core_(std::move(options), self, std::move(channel)) {}
 
-  absl::StatusOr<std::unique_ptr<StagedShards>> Stage(int generation, int step, int64_t total,
-                                                      const std::vector<ShardRange>& ranges,
-                                                      Precision precision) override {
-    return StageShards(core_, {generation, step, total, precision}, ranges);
+  absl::StatusOr<std::unique_ptr<StagedShards>> Stage(const SnapshotKey& snapshot,
+                                                      const std::vector<ShardRange>& ranges) override {
+    return StageShards(core_, snapshot, ranges);
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
                                             double wait_seconds) override;

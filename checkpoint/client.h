@@ -2,7 +2,7 @@
 //
 //   auto client = CheckpointClient::Create({.socket = dir + "/checkpoint.sock", .store = "file:///ckpt", ...});
 //   // Every rank, off the training path; may be done before the step to save:
-//   auto staged = client->Stage(generation, step, total, ShardsOf(CutShards(total, world_size), rank), precision);
+//   auto staged = client->Stage({generation, step, total}, ShardsOf(CutShards(total, world_size), rank));
 //   (*staged)->Copy(state);     // The only part that reads the state: one pass of split, copy and hash.
 //   (*staged)->refs();          // To the committer (EncodeShardRef, AllGather).
 //   (*staged)->Commit();        // Durable in the store: slow.
@@ -46,6 +46,15 @@ struct ClientOptions {
   bool exact_only = false;       // FindNewest passes over what does not bring every bit back.
 };
 
+// What a snapshot is of, and how it is to be treated.
+struct SnapshotKey {
+  int generation = 0;
+  int step = 0;
+  int64_t total = 0;  // Elements of the state.
+  Precision precision = Precision::kExact;
+  bool urgent = false;  // Training waits for it: its shards are not written at low priority.
+};
+
 // One rank's shards between Stage and Commit, in shared memory that the service bounds.
 // Destroying it gives the memory back. Must not outlive its client.
 class StagedShards {
@@ -62,6 +71,8 @@ class StagedShards {
   // Returns when all shards are durable; of those that wait, plane 0 goes first. A service that was restarted in
   // between gets them again.
   virtual absl::Status Commit() = 0;
+  // After Commit: for how long the writes stood still because training had the processors; 0 for urgent ones.
+  virtual double held_up_seconds() const = 0;
 };
 
 struct ServiceInfo {
@@ -81,10 +92,9 @@ class CheckpointClient {
   static absl::StatusOr<std::unique_ptr<CheckpointClient>> Create(ClientOptions options);
   virtual ~CheckpointClient() = default;
 
-  // Reserves shared memory for `ranges` of a state of `total` elements (none: a rank without shards; that is fine).
-  virtual absl::StatusOr<std::unique_ptr<StagedShards>> Stage(int generation, int step, int64_t total,
-                                                              const std::vector<ShardRange>& ranges,
-                                                              Precision precision) = 0;
+  // Reserves shared memory for `ranges` of the state (none: a rank without shards; that is fine).
+  virtual absl::StatusOr<std::unique_ptr<StagedShards>> Stage(const SnapshotKey& snapshot,
+                                                              const std::vector<ShardRange>& ranges) = 0;
 
   // Commits the checkpoint and returns its name when it is durable. job_uid and writer are filled in here. Shards of
   // other ranks that are not in the store yet are waited for, at most `wait_seconds`, then NOT_FOUND names one.

@@ -68,13 +68,6 @@ class ClientCore {
   KeptMappings mappings_{common::SharedMemory::Access::kReadWrite};
 };
 
-// What a snapshot is of.
-struct SnapshotKey {
-  int generation = 0;
-  int step = 0;
-  int64_t total = 0;
-  Precision precision = Precision::kExact;
-};
 // Reserves segments for `ranges`. `core` must outlive the result.
 absl::StatusOr<std::unique_ptr<StagedShards>> StageShards(ClientCore& core, const SnapshotKey& snapshot,
                                                           const std::vector<ShardRange>& ranges);

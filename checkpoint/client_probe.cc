@@ -20,7 +20,7 @@ constexpr int kRanks = 2;  // This process is all of them.
 
 absl::Status DoSave(CheckpointClient& client, const Json& command, Json& answer) {
   const int generation = command.at("generation"), step = command.at("step");
-  const auto staged = client.Stage(generation, step, kElements, CutShards(kElements, kRanks), Precision::kExact);
+  const auto staged = client.Stage({generation, step, kElements}, CutShards(kElements, kRanks));
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(StateOf(step, kElements).view());
   if (status.ok()) status = (*staged)->Commit();

@@ -17,6 +17,7 @@ absl::StatusOr<common::SharedMemory> KeptMappings::Take(const std::string& path,
 }
 
 void KeptMappings::Keep(const std::string& path, common::SharedMemory memory) {
+  DropStale();
   std::lock_guard lock(mutex_);
   kept_[path] = std::move(memory);
 }

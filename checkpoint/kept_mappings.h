@@ -19,7 +19,8 @@ class KeptMappings {
 
   // The segment at `path`, of `bytes`: as it was kept, or mapped anew. Errors as SharedMemory::Map.
   absl::StatusOr<common::SharedMemory> Take(const std::string& path, size_t bytes);
-  // For the next Take. The segment is not this process's to touch until then.
+  // For the next Take. The segment is not this process's to touch until then. Drops what is stale: kept mappings of
+  // segments that the service has removed would hold the memory that it counts as free.
   void Keep(const std::string& path, common::SharedMemory memory);
   // Gives back memory of segments that are no longer there: the service counts it as free.
   void DropStale();

@@ -80,7 +80,7 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
   return absl::OkStatus();
 }
 
-absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply) {
+absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
   auto store = stores_.Open(request.store());
@@ -97,10 +97,15 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   const auto memory = (*segment)->Map();
   if (!memory.ok()) return memory.status();
   absl::StatusOr<ShardRef> ref;
-  common::RunInBackground([&] {  // Training comes first; where it waits for a checkpoint, the processor is free.
+  const auto put = [&] {
     ref = store->PutShard(
         owner->job_uid, [&] { return (*memory)->span(); }, bytes, request.xxh3());
-  });
+  };
+  if (request.urgent()) {
+    put();
+  } else {
+    reply->set_waited_seconds(common::RunInBackground(put));
+  }
   if (absl::IsDataLoss(ref.status())) parts_.own.Drop(owner->job_uid, request.xxh3());
   // NOT_FOUND would say that this service does not know the segment.
   if (absl::IsNotFound(ref.status())) return absl::FailedPreconditionError(ref.status().message());
@@ -110,7 +115,7 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   parts_.metrics
       .Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "store"}})
       .Increment(static_cast<double>(ref->bytes));
-  ToProto(*ref, reply);
+  ToProto(*ref, reply->mutable_shard());
   return absl::OkStatus();
 }
 
@@ -193,7 +198,7 @@ grpc::Status CheckpointService::OpenStaging(grpc::ServerContext*, const v1::Open
 }
 
 grpc::Status CheckpointService::CommitShard(grpc::ServerContext*, const v1::CommitShardRequest* request,
-                                            v1::ShardRef* reply) {
+                                            v1::CommitShardReply* reply) {
   return Run("commit", [&] { return DoCommit(*request, reply); });
 }
 

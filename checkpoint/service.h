@@ -49,7 +49,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
 
  private:
   absl::Status DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply);
-  absl::Status DoCommit(const v1::CommitShardRequest& request, v1::ShardRef* reply);
+  absl::Status DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply);
   absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
   absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);
   absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,

@@ -35,7 +35,7 @@ class ServiceFaultsTest : public ServiceTest {
 
 TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   auto client = service_.Client();
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok()) << staged.status();
   const std::string before = client->GetInfo()->incarnation;
   service_.Signal(SIGSTOP);  // Nothing is committed yet.
@@ -101,7 +101,7 @@ TEST_F(ServiceFaultsTest, AwayIsAClearErrorWithinThePatience) {
 TEST(Helper, DISABLED_StageAndWait) {
   auto client = CheckpointClient::Create(
       {.socket = ::getenv("TEST_SOCKET"), .store = "file:///tmp/none", .job_uid = "job-1", .trainer = "dying"});
-  auto staged = (*client)->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  auto staged = (*client)->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok()) << staged.status();
   while (true) ::pause();
 }
@@ -124,7 +124,7 @@ TEST_F(ServiceFaultsTest, OwnerDiesHalfWayAndItsMemoryIsGivenBack) {
 
 TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   auto client = service_.Client();
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   service_.Signal(SIGSTOP);  // So that it reads after the change.
   const TestState state = Plain();
   ASSERT_TRUE((*staged)->Copy(state.view()).ok());

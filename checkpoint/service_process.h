@@ -115,7 +115,7 @@ inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs)
 // As one trainer that writes all shards.
 inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
                                            int keep_last = 0) {
-  auto staged = client.Stage(generation, step, kServiceTotal, CutShards(kServiceTotal, 1), Precision::kExact);
+  auto staged = client.Stage({generation, step, kServiceTotal}, CutShards(kServiceTotal, 1));
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(state.view());
   if (status.ok()) status = (*staged)->Commit();

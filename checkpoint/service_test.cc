@@ -30,7 +30,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
   std::vector<std::unique_ptr<CheckpointClient>> clients;
   for (int rank = 0; rank < 3; ++rank) {
     clients.push_back(service_.Client("node-a/" + std::to_string(rank)));
-    auto staged = clients.back()->Stage(4, 100, kTotal, ShardsOf(shards, rank), Precision::kExact);
+    auto staged = clients.back()->Stage({4, 100, kTotal}, ShardsOf(shards, rank));
     ASSERT_TRUE(staged.ok()) << staged.status();
     ASSERT_TRUE((*staged)->Copy(state_.view()).ok());
     ASSERT_TRUE((*staged)->Commit().ok());
@@ -65,7 +65,7 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
 
 TEST_F(ServiceTest, SeveralThreadsCopyOneSnapshot) {
   const auto client = service_.Client();
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 3), Precision::kExact);
+  auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 3));
   ASSERT_TRUE(staged.ok()) << staged.status();
   EXPECT_TRUE(absl::IsFailedPrecondition((*staged)->Commit()));
   TestState live = state_;
@@ -95,7 +95,7 @@ TEST_F(ServiceTest, ArchivesBehindTheCommitAndNamesTheArchiveWhereNothingIsLeft)
                                                 .allow_nonfinite = true})
                           .value();
   EXPECT_FALSE(client->FindNewest(/*verify=*/false)->found);
-  auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok() && (*staged)->Copy(state_.view()).ok() && (*staged)->Commit().ok());
   const Retention at_once{.keep_last = 1, .archive_store = cold, .archive_seconds = 0};
   ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), at_once, 0).ok());
@@ -151,7 +151,7 @@ TEST_F(ServiceTest, PlaneZeroAloneIsHalfTheBytesAndNotForExactJobs) {
   for (int64_t i = 0; i < kTotal; ++i) state.weights[static_cast<size_t>(i)] = 0.1f * static_cast<float>(i % 1000);
   auto client = service_.Client();
   ASSERT_TRUE(SaveAll(*client, 1, 10, state).ok());
-  auto staged = client->Stage(1, 20, kTotal, CutShards(kTotal, 1), Precision::kFp16);
+  auto staged = client->Stage({1, 20, kTotal, Precision::kFp16}, CutShards(kTotal, 1));
   ASSERT_TRUE((*staged)->Copy(state.view()).ok() && (*staged)->Commit().ok());
   int64_t bytes = 0;
   for (const ShardRef& ref : (*staged)->refs()) bytes += ref.bytes;
@@ -176,13 +176,13 @@ TEST_F(ServiceTest, PlaneZeroAloneIsHalfTheBytesAndNotForExactJobs) {
 TEST_F(ServiceTest, DroppedShardsGiveTheirMemoryBack) {
   auto client = service_.Client();
   {
-    auto staged = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+    auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
     ASSERT_TRUE(staged.ok());
     EXPECT_THAT(service_.Segments(), SizeIs(2));
   }
   EXPECT_EQ(client->GetInfo()->staged_bytes, 0);
   const auto idle = service_.Segments();
-  auto again = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  auto again = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(again.ok());
   EXPECT_THAT(service_.Segments(), ::testing::UnorderedElementsAreArray(idle));  // The same memory.
 }
@@ -191,13 +191,13 @@ TEST(ServiceLimitTest, MoreThanTheLimitIsRefusedAndTheServiceLives) {
   ServiceProcess service("5MiB");
   service.Start();
   auto client = service.Client();
-  auto first = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);  // Near 4 MiB.
+  auto first = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));  // Near 4 MiB.
   ASSERT_TRUE(first.ok()) << first.status();
-  const auto second = client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  const auto second = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   EXPECT_TRUE(absl::IsResourceExhausted(second.status())) << second.status();
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("--memory-limit"));
   first->reset();
-  EXPECT_TRUE(client->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact).ok());
+  EXPECT_TRUE(client->Stage({1, 10, kTotal}, CutShards(kTotal, 1)).ok());
 }
 
 TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
@@ -205,7 +205,7 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   auto other = service_.Client("b");
   const auto shards = CutShards(kTotal, 2);
   const auto commit = [&](CheckpointClient& client, int rank) {
-    auto staged = client.Stage(1, 10, kTotal, ShardsOf(shards, rank), Precision::kExact);
+    auto staged = client.Stage({1, 10, kTotal}, ShardsOf(shards, rank));
     EXPECT_TRUE((*staged)->Copy(state_.view()).ok() && (*staged)->Commit().ok());
     return (*staged)->refs();
   };
@@ -240,7 +240,7 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {
   auto ftp = service_.Client("t", "ftp://host/folder");
-  const auto unsupported = ftp->Stage(1, 10, kTotal, CutShards(kTotal, 1), Precision::kExact);
+  const auto unsupported = ftp->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   EXPECT_TRUE(absl::IsInvalidArgument(unsupported.status()));
   EXPECT_THAT(std::string(unsupported.status().message()), HasSubstr("file:///folder"));
   std::ofstream(service_.dir() + "/file") << "x";

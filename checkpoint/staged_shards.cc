@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstring>
@@ -38,6 +39,7 @@ class Staged : public StagedShards {
   absl::Status Copy(const StateView& state) override;
   const std::vector<ShardRef>& refs() const override { return refs_; }
   absl::Status Commit() override;
+  double held_up_seconds() const override;
 
  private:
   // A plane of a shard, in shared memory.
@@ -57,13 +59,13 @@ class Staged : public StagedShards {
   bool Savable() const { return nonfinite_ == 0 || core_.options().allow_nonfinite; }  // REQUIRES: mutex_ held.
   void Send(size_t part);                                                              // REQUIRES: mutex_ held.
   void CommitLoop(const std::stop_token& stop);
-  absl::Status CommitPlane(const ShardRef& ref, Lent* lent);
+  absl::StatusOr<double> CommitPlane(const ShardRef& ref, Lent* lent);
 
   ClientCore& core_;
   const SnapshotKey snapshot_;
   std::vector<Part> parts_;
   std::vector<ShardRef> refs_;  // All of plane 0, then all of plane 1.
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable_any changed_;
   size_t next_ = 0;        // Of parts_, to be copied.
   int copying_ = 0;        // Threads, a part each.
@@ -71,6 +73,7 @@ class Staged : public StagedShards {
   absl::Status copy_error_;
   std::set<size_t> waiting_;  // Of refs_, copied and not on their way yet.
   size_t committed_ = 0;
+  double held_up_ = 0;  // Seconds, of all commits.
   absl::Status error_;  // The first of a commit; then nothing more is sent.
   std::vector<std::jthread> threads_;
 };
@@ -123,6 +126,10 @@ absl::Status Staged::Reserve(const std::vector<ShardRange>& ranges) {
     if (!status.ok()) return status;
   }
   refs_.resize(parts_.size() * planes());
+  // Here and not by who copies: a thread inherits its maker's priority.
+  for (size_t i = 0; i < std::min(CommitThreads(core_.options().store), refs_.size()); ++i) {
+    threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
+  }
   return absl::OkStatus();
 }
 
@@ -188,7 +195,9 @@ absl::Status Staged::Copy(const StateView& state) {
                    "newest (checkpoint.allow_nonfinite saves it nevertheless)"));
 }
 
-absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
+// Seconds for which the service had no processor for it.
+absl::StatusOr<double> Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
+  double held_up = 0;
   const double until = common::SteadySeconds() + core_.options().commit_seconds;
   while (true) {
     v1::CommitShardRequest request;
@@ -198,9 +207,11 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
     request.set_step(snapshot_.step);
     request.set_xxh3(ref.xxh3);
     request.set_bytes(static_cast<double>(ref.bytes));
-    v1::ShardRef reply;
+    request.set_urgent(snapshot_.urgent);
+    v1::CommitShardReply reply;
     const absl::Status status =
         core_.Call(&CheckpointsStub::CommitShard, request, &reply, core_.options().commit_seconds);
+    held_up = reply.waited_seconds();
     if (status.ok()) break;
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kRetrySeconds)) return absl::CancelledError("cancelled");
@@ -214,15 +225,12 @@ absl::Status Staged::CommitPlane(const ShardRef& ref, Lent* lent) {
   }
   core_.mappings().Keep(lent->path, std::move(lent->memory));
   *lent = {};
-  return absl::OkStatus();
+  return held_up;
 }
 
 // Copied: to the store with it.
 void Staged::Send(size_t part) {
   for (size_t plane = 0; plane < planes(); ++plane) waiting_.insert(plane * parts_.size() + part);
-  if (threads_.size() < CommitThreads(core_.options().store)) {
-    threads_.emplace_back([this](const std::stop_token& stop) { CommitLoop(stop); });
-  }
 }
 
 void Staged::CommitLoop(const std::stop_token& stop) {
@@ -230,10 +238,11 @@ void Staged::CommitLoop(const std::stop_token& stop) {
   while (changed_.wait(lock, stop, [&] { return !waiting_.empty() && error_.ok(); }) && !stop.stop_requested()) {
     const size_t i = waiting_.extract(waiting_.begin()).value();
     lock.unlock();
-    const absl::Status status = CommitPlane(refs_[i], &parts_[i % parts_.size()].planes[i / parts_.size()]);
+    const auto held_up = CommitPlane(refs_[i], &parts_[i % parts_.size()].planes[i / parts_.size()]);
     lock.lock();
-    if (status.ok()) ++committed_;
-    if (error_.ok()) error_ = status;
+    if (held_up.ok()) ++committed_;
+    held_up_ += held_up.value_or(0);
+    if (error_.ok()) error_ = held_up.status();
     changed_.notify_all();
   }
 }
@@ -245,6 +254,11 @@ absl::Status Staged::Commit() {
   }
   changed_.wait(lock, [&] { return committed_ == refs_.size() || !error_.ok(); });
   return error_;
+}
+
+double Staged::held_up_seconds() const {
+  std::lock_guard lock(mutex_);
+  return threads_.empty() ? 0 : held_up_ / static_cast<double>(threads_.size());  // They ran beside each other.
 }
 
 }  // namespace

@@ -25,11 +25,11 @@ void Remember(std::set<std::string>& past, const std::string& incarnation) {
   past.insert(incarnation);
 }
 
-// Tells every job with a member there.
+// Tells every job with a member there, but those that are paused: nothing of theirs runs.
 void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
   bool told = false;
   for (auto& [uid, job] : turn.state.jobs) {
-    if (IsOver(job)) continue;
+    if (IsOver(job) || (job.record.want_paused() && !job.active)) continue;
     for (const v1::Member& member : job.record.membership().members()) {
       if (member.node() != node) continue;
       v1::Fault fault;

@@ -12,8 +12,11 @@
 namespace rekindle::train {
 namespace {
 
-constexpr double kShardsOfOthersSeconds = 60;  // How long the committer waits for the other ranks' shards.
-constexpr size_t kMaxGathering = 4;            // Snapshots of which notes are still missing.
+// How long the committer waits for the other ranks' shards: as long as one may take, where training has priority. Of a
+// generation that has ended there may be nobody left to write them, and its successor's checkpoints wait behind.
+constexpr double kShardsOfOthersSeconds = 300, kShardsOfThePastSeconds = 60;
+constexpr double kLookSeconds = 2;   // Then the committer looks whether its generation has ended.
+constexpr size_t kMaxGathering = 4;  // Snapshots of which notes are still missing.
 constexpr size_t kMaxLost = 16;
 constexpr int kBuffers = 2;
 
@@ -64,26 +67,31 @@ double Checkpointer::WaitCopied(double stall_seconds) {
     const checkpoint::StateView from = copied_from_;
     lock.unlock();
     staged->Copy(from).IgnoreError();  // Save is told the same.
-    staged = nullptr;                  // It may be the last to hold it, and gives memory back then.
     lock.lock();
+    Enqueue(writer_, [staged = std::move(staged)] {});  // The last to hold it waits for its writes: not this thread.
   }
   changed_.wait(lock, [&] { return copy_ == Copy::kIdle; });
   return common::SteadySeconds() - start;
 }
 
 void Checkpointer::Save(const Snapshot& snapshot) {
-  auto opened = client_.Stage(snapshot.info.generation, static_cast<int>(snapshot.step), snapshot.view.total,
-                              snapshot.ranges, snapshot.info.precision);
+  auto opened = client_.Stage({.generation = snapshot.info.generation,
+                               .step = static_cast<int>(snapshot.step),
+                               .total = snapshot.view.total,
+                               .precision = snapshot.info.precision,
+                               .urgent = snapshot.info.urgent},
+                              snapshot.ranges);
   const double start = common::SteadySeconds();
   const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
-  const absl::Status status = staged != nullptr ? CopyStaged(staged, snapshot) : opened.status();
+  double held_up = 0;
+  const absl::Status status = staged != nullptr ? CopyStaged(staged, snapshot, &held_up) : opened.status();
   {
     std::lock_guard lock(mutex_);
     if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
     being_copied_ = nullptr;
     if (status.ok()) {
       notes_.push_back({snapshot.step, staged->refs()});
-      Enqueue(writer_, [this, staged, snapshot, start] { Write(*staged, snapshot, start); });
+      Enqueue(writer_, [this, staged, snapshot, start, held_up] { Write(*staged, snapshot, start, held_up); });
     } else {
       --writing_;
     }
@@ -92,20 +100,23 @@ void Checkpointer::Save(const Snapshot& snapshot) {
   if (!status.ok()) Lost(snapshot, status);
 }
 
-void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start) {
+void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start,
+                         double held_up_seconds) {
   const absl::Status status = staged.Commit();
+  // Copy and writes overlap, so not their sum.
+  held_up_seconds = std::max(held_up_seconds, staged.held_up_seconds());
   {
     std::lock_guard lock(mutex_);
     --writing_;
     double bytes = 0;
     for (const checkpoint::ShardRef& ref : staged.refs()) bytes += static_cast<double>(ref.bytes);
-    if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start, 1e-6);
+    if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start - held_up_seconds, 1e-6);
   }
   if (!status.ok()) Lost(snapshot, status);
 }
 
-absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged,
-                                      const Snapshot& snapshot) {
+absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
+                                      double* held_up_seconds) {
   {
     std::lock_guard lock(mutex_);
     if (!IsAwaited(snapshot)) {
@@ -116,9 +127,10 @@ absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedSh
     copied_from_ = snapshot.view;
   }
   changed_.notify_all();
+  if (snapshot.info.urgent) return staged->Copy(snapshot.view);
   // Beside training, what training needs goes first. Who waits for the copy helps with it: see WaitCopied.
   absl::Status status;
-  common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
+  *held_up_seconds = common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
   return status;
 }
 
@@ -154,20 +166,29 @@ void Checkpointer::Collect(int generation, const ShardNotes& notes) {
   Enqueue(writer_, [this, manifest] { Commit(manifest); });
 }
 
-void Checkpointer::Commit(checkpoint::Manifest manifest) {
+absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manifest& manifest) {
+  const double start = common::SteadySeconds();
+  for (;;) {
+    auto name = client_.WriteManifest(manifest, options_.retention, kLookSeconds);
+    if (!absl::IsNotFound(name.status())) return name;
+    std::lock_guard lock(mutex_);
+    const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;
+    if (common::SteadySeconds() - start >= patience) return name;
+  }
+}
+
+void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
   {
     std::lock_guard lock(mutex_);
     if (lost_.contains({manifest.generation, manifest.step})) return;  // Said already, and nothing to wait for.
   }
   const double start = common::SteadySeconds();
-  const int generation = manifest.generation;
-  const int step = manifest.step;
-  const auto name = client_.WriteManifest(std::move(manifest), options_.retention, kShardsOfOthersSeconds);
+  const auto name = WriteManifest(manifest);
   if (!name.ok()) return Failed(name.status());
   log::Info("checkpoint committed", {{"checkpoint", *name}, {"seconds", common::SteadySeconds() - start}});
   {
     std::lock_guard lock(mutex_);
-    status_.committed = {*name, generation, step};
+    status_.committed = {*name, manifest.generation, manifest.step};
     status_.error.clear();
   }
   options_.changed();
@@ -192,8 +213,9 @@ void Checkpointer::Failed(const absl::Status& status) {
   options_.changed();
 }
 
-void Checkpointer::ForgetNotes() {
+void Checkpointer::Enter(int generation) {
   std::lock_guard lock(mutex_);
+  generation_ = generation;
   notes_.clear();
   gathering_.clear();
 }

@@ -46,6 +46,7 @@ struct SnapshotInfo {
   checkpoint::Precision precision = checkpoint::Precision::kExact;
   std::optional<double> loss;
   std::optional<double> validation_loss;
+  bool urgent = false;  // Nothing trains until it is saved: not at low priority.
 };
 
 // A rank's shards of one snapshot, to be told to the committer.
@@ -75,15 +76,16 @@ class Checkpointer {
   // The committer (rank 0) gathers everybody's notes; when a snapshot is complete its manifest is written.
   void Collect(int generation, const ShardNotes& notes);
 
-  // A new generation: notes of the old one can never become a manifest.
-  void ForgetNotes();
+  // A new generation: notes of older ones can never become a manifest.
+  void Enter(int generation);
 
   // Blocks until all begun work has ended, at most `seconds`. False when it has not.
   bool Drain(double seconds);
 
   CheckpointStatus Status() const;
 
-  // Bytes a second at which this rank's newest shards became durable; 0: none have.
+  // Bytes a second at which this rank's newest shards became durable, less the time in which training had the
+  // processors; 0: none have.
   double write_rate() const;
 
  private:
@@ -112,12 +114,14 @@ class Checkpointer {
   bool Idle(const Worker& worker) const { return !worker.busy && worker.tasks.empty(); }
   void Enqueue(Worker& worker, Task task);  // REQUIRES: mutex_ held.
   void Save(const Snapshot& snapshot);
-  absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot);
+  absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
+                          double* held_up_seconds);
   // Whether training still waits for this snapshot, or would. REQUIRES: mutex_ held.
   bool IsAwaited(const Snapshot& snapshot) const { return snapshot.id == newest_ && copy_ != Copy::kIdle; }
-  // `start`: when the copy began, as shards are on their way while others are being copied.
-  void Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start);
-  void Commit(checkpoint::Manifest manifest);
+  // `start`: when the copy began, as shards are on their way while others are being copied. `held_up_seconds`: of it.
+  void Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start, double held_up_seconds);
+  void Commit(const checkpoint::Manifest& manifest);
+  absl::StatusOr<std::string> WriteManifest(const checkpoint::Manifest& manifest);
   void Lost(const Snapshot& snapshot, const absl::Status& status);
   void Failed(const absl::Status& status);
 
@@ -130,7 +134,8 @@ class Checkpointer {
   int64_t newest_ = 0;       // Its id.
   std::shared_ptr<checkpoint::StagedShards> being_copied_;  // Of the newest, while kCopying.
   checkpoint::StateView copied_from_;
-  int writing_ = 0;  // Snapshots copied and not written yet, or being copied.
+  int generation_ = 0;  // Newest entered.
+  int writing_ = 0;     // Snapshots copied and not written yet, or being copied.
   double write_rate_ = 0;
   std::deque<ShardNotes> notes_;
   std::set<std::pair<int, int64_t>> lost_;  // (generation, step) whose own shards could not be written.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <utility>
@@ -17,7 +18,6 @@ namespace {
 
 using checkpoint::Manifest;
 using checkpoint::MutableState;
-using checkpoint::Precision;
 using checkpoint::ShardRange;
 using testing::HasSubstr;
 
@@ -57,16 +57,16 @@ class GatedClient final : public checkpoint::CheckpointClient {
  public:
   explicit GatedClient(std::unique_ptr<CheckpointClient> client) : client_(std::move(client)) {}
 
-  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(int generation, int step, int64_t total,
-                                                                  const std::vector<ShardRange>& ranges,
-                                                                  Precision precision) override {
+  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(const checkpoint::SnapshotKey& snapshot,
+                                                                  const std::vector<ShardRange>& ranges) override {
     stage.Pass();
-    auto staged = client_->Stage(generation, step, total, ranges, precision);
+    auto staged = client_->Stage(snapshot, ranges);
     if (!staged.ok()) return staged.status();
-    return std::make_unique<Staged>(*std::move(staged), commit);
+    return std::make_unique<Staged>(*std::move(staged), *this);
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention& retention,
                                             double wait_seconds) override {
+    if (shards_missing-- > 0) return absl::NotFoundError("a shard of another rank is not there");
     return client_->WriteManifest(std::move(manifest), retention, wait_seconds);
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
@@ -78,21 +78,24 @@ class GatedClient final : public checkpoint::CheckpointClient {
   void Cancel() override { client_->Cancel(); }
 
   Gate stage, commit;
+  std::atomic<double> held_up_seconds{0};
+  std::atomic<int> shards_missing{0};  // So often, when a manifest is written.
 
  private:
   class Staged final : public checkpoint::StagedShards {
    public:
-    Staged(std::unique_ptr<StagedShards> staged, Gate& commit) : staged_(std::move(staged)), commit_(commit) {}
+    Staged(std::unique_ptr<StagedShards> staged, GatedClient& client) : staged_(std::move(staged)), client_(client) {}
     absl::Status Copy(const checkpoint::StateView& state) override { return staged_->Copy(state); }
     const std::vector<checkpoint::ShardRef>& refs() const override { return staged_->refs(); }
     absl::Status Commit() override {
-      commit_.Pass();
+      client_.commit.Pass();
       return staged_->Commit();
     }
+    double held_up_seconds() const override { return client_.held_up_seconds; }
 
    private:
     const std::unique_ptr<StagedShards> staged_;
-    Gate& commit_;
+    GatedClient& client_;
   };
   const std::unique_ptr<CheckpointClient> client_;
 };
@@ -199,6 +202,30 @@ TEST_F(CheckpointerTest, MemoryThatComesTooLateCostsTheSnapshotAlone) {
   EXPECT_EQ(checkpointer_.Status().failed, 1);
   EXPECT_THAT(SavedSteps(), testing::ElementsAre(2));
   ExpectHolds(store_.Names().front());
+}
+
+TEST_F(CheckpointerTest, TheWriteRateIsWithoutWhatTrainingHeldUp) {
+  const auto rate_after = [&](int64_t step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    EXPECT_TRUE(checkpointer_.Drain(kLong));
+    return checkpointer_.write_rate();
+  };
+  const double beside_training = rate_after(1);
+  client_.held_up_seconds = kLong;  // More than it took: all of it.
+  EXPECT_GT(rate_after(2), 10 * beside_training);
+}
+
+TEST_F(CheckpointerTest, AManifestWaitsForShardsOfRanksThatAreHeldUp) {
+  client_.shards_missing = 3;
+  Write(1);
+  Begin();
+  checkpointer_.WaitCopied(kLong);
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 0) << checkpointer_.Status().error;
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(1));
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ void Engine::RunGeneration(const Membership& membership) {
   const int rank = membership.RankOf(options_.trainer);
   generation_ = membership.generation;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
-  if (checkpointer_) checkpointer_->ForgetNotes();
+  if (checkpointer_) checkpointer_->Enter(generation_);
   flush_until_ = 0;
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;

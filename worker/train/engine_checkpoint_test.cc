@@ -200,6 +200,7 @@ TEST_F(EngineCheckpointTest, AFlushBeforeAllNodesAreGone) {
   ASSERT_EQ(store_.Names().size(), 1u);
   const int flushed = store_.Names().back().step;
   EXPECT_GE(flushed, 50);
+  EXPECT_EQ(store_.urgent_steps(), std::set<int>{flushed});
   Add("n2");
   ExpectUndisturbedResult();
   EXPECT_EQ(coordinator_->Status().steps_redone(), 0);

@@ -66,6 +66,7 @@ absl::Status Engine::CheckpointNow(Generation& generation) {
   if (!decision.ok()) return decision.status();
   if (decision->plan == FlushPlan::kNothing) return absl::OkStatus();
   SnapshotInfo info = SnapshotOf(generation);
+  info.urgent = true;
   if (decision->plan == FlushPlan::kPlane0 && info.precision == checkpoint::Precision::kExact) {
     info.precision = checkpoint::Precision::kFp16;  // Its plane 0 and that of kExact hold the same.
   }

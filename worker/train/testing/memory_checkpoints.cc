@@ -30,6 +30,7 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
     store_.changed_.notify_all();
     return absl::OkStatus();
   }
+  double held_up_seconds() const override { return 0; }
 
  private:
   absl::Status CopyAll(const checkpoint::StateView& state) {
@@ -64,10 +65,13 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   Client(MemoryCheckpoints& store, const std::string& trainer)
       : store_(store), writer_(checkpoint::SafeName(trainer)) {}
 
-  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(int generation, int, int64_t,
-                                                                  const std::vector<ShardRange>& ranges,
-                                                                  Precision precision) override {
-    return std::make_unique<Staged>(store_, generation, ranges, precision);
+  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(const checkpoint::SnapshotKey& snapshot,
+                                                                  const std::vector<ShardRange>& ranges) override {
+    if (snapshot.urgent) {
+      std::lock_guard lock(store_.mutex_);
+      store_.urgent_steps_.insert(snapshot.step);
+    }
+    return std::make_unique<Staged>(store_, snapshot.generation, ranges, snapshot.precision);
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention&,
                                             double wait_seconds) override {
@@ -128,6 +132,11 @@ std::unique_ptr<checkpoint::CheckpointClient> MemoryCheckpoints::ClientOf(const 
 void MemoryCheckpoints::SetBroken(bool broken) {
   std::lock_guard lock(mutex_);
   broken_ = broken;
+}
+
+std::set<int> MemoryCheckpoints::urgent_steps() {
+  std::lock_guard lock(mutex_);
+  return urgent_steps_;
 }
 
 std::vector<checkpoint::ManifestName> MemoryCheckpoints::Names() {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ class MemoryCheckpoints {
   void SetBroken(bool broken);
   // Of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
+  // Of snapshots that training waited for.
+  std::set<int> urgent_steps();
 
  private:
   class Client;
@@ -29,6 +32,7 @@ class MemoryCheckpoints {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool broken_ = false;
+  std::set<int> urgent_steps_;
   std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;
 };
