@@ -1,7 +1,6 @@
 #include "worker/models/aten_model.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/mse_loss.h>
@@ -14,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/models/autocast.h"
+#include "worker/models/fused.h"
 #include "worker/models/random.h"
 
 namespace rekindle::models {
@@ -101,7 +101,7 @@ at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch,
   const at::Tensor targets = at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat);
   const at::Tensor exact = outputs.to(at::kFloat);
   if (classes == 0) return at::mse_loss(exact.view({batch.sequences}), targets, at::Reduction::Sum);
-  return at::cross_entropy_loss(exact, targets.to(at::kLong), {}, at::Reduction::Sum);
+  return SummedCrossEntropy(exact, targets.to(at::kLong));
 }
 
 absl::Status CheckSamples(const train::MicroBatch& batch, int64_t features, int classes) {

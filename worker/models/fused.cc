@@ -1,0 +1,152 @@
+#include "worker/models/fused.h"
+
+#include <ATen/Parallel.h>
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/scalar_tensor.h>
+#include <ATen/ops/sum.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cross_entropy.h"
+#include "kernels/gelu.h"
+#include "kernels/layer_norm.h"
+
+namespace rekindle::models {
+namespace {
+
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+constexpr int64_t kElements = 16384;  // The least that is worth another thread.
+// Sums over rows are made of blocks of so many, in order, whatever the threads.
+constexpr int64_t kRows = 128;
+
+// work(block, first row, rows) for each block of rows.
+template <typename Work>
+void EachBlock(int64_t rows, const Work& work) {
+  at::parallel_for(0, (rows + kRows - 1) / kRows, 1, [&](int64_t from, int64_t to) {
+    for (int64_t block = from; block < to; ++block) {
+      work(block, block * kRows, std::min(kRows, rows - block * kRows));
+    }
+  });
+}
+
+at::Tensor AsFloats(const at::Tensor& x) { return x.to(at::kFloat).contiguous(); }
+const float* Read(const at::Tensor& x) { return x.const_data_ptr<float>(); }
+float* Write(at::Tensor& x) { return x.mutable_data_ptr<float>(); }
+
+class GeluFunction : public torch::autograd::Function<GeluFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input) {
+    const at::Tensor x = AsFloats(input);
+    at::Tensor out = at::empty_like(x), slope = at::empty_like(x);
+    float *to = Write(out), *slopes = Write(slope);
+    at::parallel_for(0, x.numel(), kElements, [&, from = Read(x)](int64_t begin, int64_t end) {
+      kernels::GeluForward(from + begin, end - begin, to + begin, slopes + begin);
+    });
+    context->save_for_backward({slope.to(input.scalar_type())});
+    return out.to(input.scalar_type());
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const at::Tensor slope = AsFloats(context->get_saved_variables()[0]), dy = AsFloats(gradients[0]);
+    at::Tensor dx = at::empty_like(dy);
+    float* to = Write(dx);
+    at::parallel_for(0, dy.numel(), kElements, [&, from = Read(dy), by = Read(slope)](int64_t begin, int64_t end) {
+      kernels::GeluBackward(from + begin, by + begin, end - begin, to + begin);
+    });
+    return {dx.to(gradients[0].scalar_type())};
+  }
+};
+
+class LayerNormFunction : public torch::autograd::Function<LayerNormFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& weight,
+                            const at::Tensor& bias, double epsilon) {
+    const at::Tensor x = AsFloats(input);
+    const int64_t rows = x.size(0), width = x.size(1);
+    at::Tensor y = at::empty_like(x), mean = at::empty({rows}, at::kFloat), inverse = at::empty({rows}, at::kFloat);
+    float *to = Write(y), *means = Write(mean), *inverses = Write(inverse);
+    EachBlock(rows, [&](int64_t, int64_t first, int64_t count) {
+      kernels::LayerNormForward(Read(x) + first * width, count, width, Read(weight), Read(bias),
+                                static_cast<float>(epsilon), to + first * width, means + first, inverses + first);
+    });
+    context->save_for_backward({x, weight, mean, inverse});
+    return y;
+  }
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    const variable_list saved = context->get_saved_variables();
+    const at::Tensor &x = saved[0], &weight = saved[1], &mean = saved[2], &inverse = saved[3];
+    const at::Tensor dy = AsFloats(gradients[0]);
+    const int64_t rows = x.size(0), width = x.size(1), blocks = (rows + kRows - 1) / kRows;
+    at::Tensor dx = at::empty_like(dy);
+    at::Tensor dweight = at::empty({blocks, width}, at::kFloat), dbias = at::empty({blocks, width}, at::kFloat);
+    float *to = Write(dx), *to_weight = Write(dweight), *to_bias = Write(dbias);
+    EachBlock(rows, [&](int64_t block, int64_t first, int64_t count) {
+      kernels::LayerNormBackward(Read(dy) + first * width, Read(x) + first * width, Read(mean) + first,
+                                 Read(inverse) + first, count, width, Read(weight), to + first * width,
+                                 to_weight + block * width, to_bias + block * width);
+    });
+    return {dx, AddUp(dweight), AddUp(dbias), at::Tensor()};
+  }
+
+ private:
+  // Rows into the first.
+  static at::Tensor AddUp(at::Tensor& parts) {
+    const int64_t width = parts.size(1);
+    float* sum = Write(parts);
+    for (int64_t block = 1; block < parts.size(0); ++block) {
+      const float* part = sum + block * width;
+      for (int64_t i = 0; i < width; ++i) sum[i] += part[i];
+    }
+    return parts.select(0, 0);
+  }
+};
+
+double LossOf(const at::Tensor& logits, const at::Tensor& targets, float* gradient) {
+  const int64_t rows = logits.size(0), classes = logits.size(1);
+  std::vector<double> sums(static_cast<size_t>((rows + kRows - 1) / kRows));
+  EachBlock(rows, [&](int64_t block, int64_t first, int64_t count) {
+    sums[static_cast<size_t>(block)] =
+        kernels::CrossEntropy(Read(logits) + first * classes, count, classes, targets.const_data_ptr<int64_t>() + first,
+                              gradient != nullptr ? gradient + first * classes : nullptr);
+  });
+  return std::accumulate(sums.begin(), sums.end(), 0.0);
+}
+
+class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFunction> {
+ public:
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& input, const at::Tensor& targets) {
+    at::Tensor gradient = AsFloats(input.detach());
+    const double loss = LossOf(gradient, targets, Write(gradient));
+    context->saved_data["gradient"] = gradient;
+    context->saved_data["type"] = static_cast<int64_t>(input.scalar_type());
+    return at::scalar_tensor(loss, at::kFloat);
+  }
+  // Once a forward: it scales what forward has made.
+  static variable_list backward(AutogradContext* context, variable_list gradients) {
+    at::Tensor gradient = context->saved_data["gradient"].toTensor();
+    if (gradients[0].item<float>() != 1) gradient.mul_(gradients[0]);
+    return {gradient.to(static_cast<at::ScalarType>(context->saved_data["type"].toInt())), at::Tensor()};
+  }
+};
+
+}  // namespace
+
+at::Tensor Gelu(const at::Tensor& x) { return GeluFunction::apply(x); }
+
+at::Tensor LayerNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+  return LayerNormFunction::apply(x, weight, bias, epsilon);
+}
+
+at::Tensor SummedCrossEntropy(const at::Tensor& logits, const at::Tensor& targets) {
+  if (at::GradMode::is_enabled()) return CrossEntropyFunction::apply(logits, targets);
+  return at::scalar_tensor(LossOf(AsFloats(logits), targets, nullptr), at::kFloat);
+}
+
+}  // namespace rekindle::models
