@@ -19,6 +19,10 @@ PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)   # One with pyarrow.
 SMALL = {
     "gpt-text": [(r"steps: 200", "steps: 12"), (r"layers: 4", "layers: 1"), (r"max_bytes: 4e6", "max_bytes: 2e5"),
                  (r"evaluate_every: 50", "evaluate_every: 6"), (r"warmup_steps: 20", "warmup_steps: 2")],
+    "gpt-bf16": [(r"steps: 100", "steps: 8"), (r"layers: 6", "layers: 1"), (r"width: 256", "width: 64"),
+                 (r"context: 128", "context: 32"), (r"max_bytes: 4e6", "max_bytes: 2e5"),
+                 (r"evaluate_every: 25", "evaluate_every: 4"), (r"warmup_steps: 10", "warmup_steps: 2"),
+                 (r"every_steps: 25", "every_steps: 4")],
     "resnet-images": [(r"steps: 100", "steps: 12"), (r"width: 16", "width: 4"), (r"warmup_steps: 10", "warmup_steps: 2"),
                       (r"evaluate_every: 50", "evaluate_every: 6")],
     "mlp-table": [],
@@ -81,6 +85,11 @@ class ExamplesTest(unittest.TestCase):
 
     def test_gpt_on_text(self):
         self.assertGreater(self.run_example("gpt-text")["validation_bits_per_byte"], 0)
+
+    def test_bf16_with_accumulation(self):
+        status = self.run_example("gpt-bf16")
+        training = status["resolved_spec"]["training"]
+        self.assertEqual((training["precision"], training["global_batch"], training["micro_batch"]), ("bf16", 64, 2))
 
     def test_resnet_on_images(self):
         self.run_example("resnet-images")
