@@ -1,5 +1,7 @@
-"""Tokens a second of two workers with one thread each, beside PyTorch DDP over Gloo on the same model and data."""
+"""Tokens a second of two workers with one thread each, beside PyTorch DDP over Gloo on the same model and data, and beside
+two jobs of one worker each that have half of the batch and nobody to exchange with."""
 import argparse
+import contextlib
 import pathlib
 import statistics
 import sys
@@ -11,30 +13,39 @@ from _bench_json import REPO, Report, peers_folder
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
 
-GLOBAL_BATCH, MICRO_BATCH, CONTEXT = 16, 4, 128   # Of the peers' common work.
+GLOBAL_BATCH, MICRO_BATCH, CONTEXT, WORKERS = 16, 4, 128, 2   # Of the peers' common work.
 
 
-def job(name, data, steps, reduce):
+def job(name, data, steps, reduce, workers):
+    """Of as much work a worker, however many there are."""
     return {"name": name, "spec": {
-        "seed": 1, "workers": {"min": 2, "max": 2, "threads_per_rank": 1},
+        "seed": 1, "workers": {"min": workers, "max": workers, "threads_per_rank": 1},
         "model": {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT},
         "data": {"text": [str(data)], "validation_fraction": 0.05},
-        "training": {"steps": steps, "global_batch": GLOBAL_BATCH, "micro_batch": MICRO_BATCH, "reduce": reduce,
+        "training": {"steps": steps, "global_batch": GLOBAL_BATCH * workers // WORKERS, "micro_batch": MICRO_BATCH, "reduce": reduce,
                      "clip_norm": 1.0},
         "optimizer": {"kind": "adamw", "learning_rate": 1e-3, "weight_decay": 0.1},
         "schedule": {"kind": "constant"}, "checkpoint": {"every_steps": 0}}}
 
 
-def ours(data, steps, warmup, reduce):
-    """Seconds of each step, by the completions that both workers' timelines show."""
-    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        with Cluster(folder, nodes=("a", "b")) as cluster:
-            cluster.start()
-            cluster.submit(job("step", data, warmup + steps, reduce))
+def ours(data, steps, warmup, reduce, jobs=1):
+    """Seconds of each step, by the completions that the workers' timelines show. The workers are shared by `jobs` jobs, each on
+    a cluster of its own."""
+    workers = WORKERS // jobs
+    with contextlib.ExitStack() as stack:
+        clusters = []
+        for _ in range(jobs):
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="rekindle-bench-"))
+            clusters.append(stack.enter_context(Cluster(folder, nodes=("a", "b")[:workers])))
+            clusters[-1].start()
+        for cluster in clusters:
+            cluster.submit(job("step", data, warmup + steps, reduce, workers))
+        times = []
+        for cluster in clusters:
             wait_until(lambda: cluster.status("step")["state"] == "SUCCEEDED", 300, "the job to end", poll=0.5)
             done = [t for _, t in sorted(completions(cluster.marks()).items())]
-    gaps = [b - a for a, b in zip(done, done[1:])]
-    return gaps[warmup:]
+            times += [b - a for a, b in zip(done, done[1:])][warmup:]
+    return times
 
 
 def write_data(path):
@@ -62,11 +73,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        times = {"fp32": [], "exact": [], "ddp": []}
+        times = {"fp32": [], "exact": [], "no_exchange": [], "ddp": []}
         for _ in range(args.rounds):
             for reduce in ("fp32", "exact"):
                 times[reduce] += ours(data, args.steps, args.warmup, reduce)
                 print(reduce, statistics.median(times[reduce]), file=sys.stderr)
+            times["no_exchange"] += ours(data, args.steps, args.warmup, "fp32", jobs=WORKERS)
+            print("no exchange", statistics.median(times["no_exchange"]), file=sys.stderr)
             if peers:
                 sys.path.insert(0, str(peers))
                 import ddp_step
@@ -76,9 +89,11 @@ def main():
                 print("ddp", statistics.median(times["ddp"]), file=sys.stderr)
     tokens = GLOBAL_BATCH * CONTEXT
     rate = {name: tokens / statistics.median(got) for name, got in times.items() if got}
-    report.add("tokens_per_second", rate["fp32"], "tokens/s", peer=rate.get("ddp"), target_ratio=1.05)
+    report.add("tokens_per_second", rate["fp32"], "tokens/s", peer=rate.get("ddp"), target_ratio=1.15,
+               limit=rate["no_exchange"])
     report.add("tokens_per_second_exact", rate["exact"], "tokens/s", peer=rate.get("ddp"))
-    report.add("exact_to_fp32_step_time", rate["fp32"] / rate["exact"], "ratio")
+    report.add("share_of_no_exchange", rate["fp32"] / rate["no_exchange"], "ratio", target=0.95)
+    report.add("exact_to_fp32_step_time", rate["fp32"] / rate["exact"], "ratio", target=1.3, lower_is_better=True)
     return report.finish(args.report)
 
 
