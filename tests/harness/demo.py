@@ -113,18 +113,7 @@ def disturbed(screen, folder, text, steps):
         try:
             inject = Injector(cluster, "demo",
                               on_fault=lambda kind, why: screen.say(f"  answered: {why}" if why else f"FAULT {kind}"))
-            inject.await_members(3)
-            inject.await_steps(12)
-            inject.trainer_killed("n1")
-            inject.coordinator_killed()
-            inject.trainer_frozen("n2")
-            inject.agent_killed("n1")
-            inject.checkpoint_killed("n2")
-            inject.node_killed("n3")
-            inject.drained("n2")
-            inject.node_added("n4")
-            inject.node_added("n5")
-            inject.all_killed()
+            inject.every_fault()
             status = await_end(cluster, "demo", 180)
         finally:
             progress.stop()

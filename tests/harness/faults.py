@@ -74,6 +74,21 @@ class Injector:
 
     # ------------------------------------------------------------ the faults
 
+    def every_fault(self):
+        """Each kind in turn, on a cluster of n1, n2 and n3; n4 and n5 join. The demo's story."""
+        self.await_members(3)
+        self.await_steps(12)
+        self.trainer_killed("n1")
+        self.coordinator_killed()
+        self.trainer_frozen("n2")
+        self.agent_killed("n1")
+        self.checkpoint_killed("n2")
+        self.node_killed("n3")
+        self.drained("n2")
+        self.node_added("n4")
+        self.node_added("n5")
+        self.all_killed()
+
     def trainer_killed(self, node):
         members = self.cluster.status(self.job)["members"]
         return self.measured("trainer_killed", self.cluster.nodes[node].kill_trainers,
