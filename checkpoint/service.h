@@ -39,7 +39,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   explicit CheckpointService(Parts parts);
 
   grpc::Status OpenStaging(grpc::ServerContext*, const v1::OpenStagingRequest*, v1::OpenStagingReply*) override;
-  grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::ShardRef*) override;
+  grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::CommitShardReply*) override;
   grpc::Status WriteManifest(grpc::ServerContext*, const v1::WriteManifestRequest*, v1::WriteManifestReply*) override;
   grpc::Status FindNewest(grpc::ServerContext*, const v1::FindNewestRequest*, v1::FindNewestReply*) override;
   grpc::Status Restore(grpc::ServerContext*, const v1::RestoreRequest*, v1::RestoreReply*) override;
