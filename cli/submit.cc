@@ -73,8 +73,11 @@ void PrintJob(const Context& context, const v1::Job& job) {
     std::cout << "  validation   " << Fixed(s.validation_loss(), 4) << " is the loss there\n";
   }
   for (const v1::MemberStatus& m : s.members()) {
-    std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", micro-batches " << m.micro_batch_begin() << "-"
-              << m.micro_batch_end() << "\n";
+    std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", "
+              << m.micro_batch_end() - m.micro_batch_begin() << " micro-batches from " << m.micro_batch_begin();
+    if (m.micro_batch_seconds() > 0) std::cout << ", " << Fixed(1e3 * m.micro_batch_seconds(), 1) << " ms each";
+    if (!m.straggler().empty()) std::cout << ", straggler (" << Printable(m.straggler()) << ")";
+    std::cout << "\n";
   }
   for (const v1::LeverStatus& lever : s.levers()) {
     std::cout << "  lever        " << lever.lever() << " at step " << lever.step() << Saved(lever) << ": "

@@ -19,13 +19,25 @@ constexpr double kLineSeconds = 5;       // Without a terminal: a line so often,
 constexpr double kPatienceSeconds = 60;  // For a coordinator that is away.
 constexpr auto kRetry = std::chrono::milliseconds(200);
 
+// " (12/4)": who computes how much of a step, where that is short to say.
+std::string Shares(const v1::JobStatus& status) {
+  constexpr int kMost = 8;
+  if (status.members_size() < 2 || status.members_size() > kMost) return "";
+  std::string shares;
+  for (const v1::MemberStatus& m : status.members()) {
+    shares += (shares.empty() ? " (" : "/") + std::to_string(m.micro_batch_end() - m.micro_batch_begin());
+  }
+  return shares + ")";
+}
+
 std::string Progress(const v1::Job& job) {
   const v1::JobStatus& s = job.status();
   const int steps = s.resolved_spec().training().steps();
   std::string line =
       job.name() + " " + StateName(s.state()) + "  step " + std::to_string(s.step()) + "/" + std::to_string(steps);
   if (s.step() > 0) line += "  loss " + Fixed(s.loss(), 4) + "  " + Short(s.tokens_per_second()) + " tok/s";
-  line += "  members " + std::to_string(s.members_size()) + "  generation " + std::to_string(s.generation());
+  line +=
+      "  members " + std::to_string(s.members_size()) + Shares(s) + "  generation " + std::to_string(s.generation());
   return line;
 }
 

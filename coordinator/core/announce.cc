@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/members.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -119,21 +120,6 @@ void RememberNodes(const State& state, Job& job) {
   }
 }
 
-void ShowMembers(Job& job) {
-  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
-  status->clear_members();
-  for (const v1::Member& member : job.record.membership().members()) {
-    v1::MemberStatus* shown = status->add_members();
-    shown->set_rank(member.rank());
-    shown->set_trainer(member.trainer());
-    shown->set_node(member.node());
-    shown->set_micro_batch_begin(member.begin());
-    shown->set_micro_batch_end(member.end());
-    const Trainer* trainer = FindTrainer(job, member.trainer());
-    if (trainer != nullptr) shown->set_micro_batch_seconds(trainer->report.micro_batch_seconds());
-  }
-}
-
 // What the data and the probe of this job must be, from the first that joined.
 void RecordIdentity(Job& job) {
   const Trainer* first = FindTrainer(job, job.record.membership().members(0).trainer());
@@ -190,8 +176,7 @@ void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_r
 
 }  // namespace
 
-void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, const std::vector<MemberView>& views) {
-  v1::Membership& next = formation.membership;
+void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, const std::vector<MemberView>& views) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   const bool first = job.record.membership().members_size() == 0;
   const Change change = Compare(turn.state, job, next, views);
@@ -206,7 +191,6 @@ void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, c
   job.yielding = false;
   job.formed_at = turn.now;
   job.formed_step = next.step();
-  job.speeds_guessed = formation.speeds_guessed;
   job.ready_since = kNever;
   status->set_generation(next.generation());
   if (!next.interrupted()) status->set_step(next.step());

@@ -11,7 +11,7 @@
 namespace rekindle::core {
 
 // `views` is the survey of the membership before.
-void Announce(Turn& turn, Job& job, Formation formation, const Origin& origin, const std::vector<MemberView>& views);
+void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, const std::vector<MemberView>& views);
 
 }  // namespace rekindle::core
 

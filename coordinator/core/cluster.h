@@ -69,9 +69,7 @@ struct Tunables {
   double reconnect_seconds = 0.6;  // After a coordinator start: nobody is silent before.
   double node_lost_seconds = 10;   // No report from the agent and no progress by its trainers.
   double unanswered_seconds = 3;   // The agent was asked after a failure, and neither it nor its trainers said a word.
-  double rebalance_gain = 0.15;    // Re-cut ranges when the slowest rank would get faster by this share.
-  double rebalance_interval_seconds = 30;
-  double exclusion_seconds = 10;        // Doubles each time, at most 300.
+  double exclusion_seconds = 10;   // Doubles each time, at most 300.
   bool refuse_unfit_precision = false;  // End jobs whose precision the nodes are no good at, rather than warn.
   int max_start_failures = 5;           // A job fails when its trainers die so often in a row without a step.
 };

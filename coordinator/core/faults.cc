@@ -14,8 +14,8 @@ constexpr int kMaxFaults = 500;
 std::set<int> GivenTo(const Job& job, const v1::Member& member, const v1::Membership& next, const Trainer* trainer) {
   const v1::Membership& before = job.record.membership();
   std::set<int> given;
-  if (trainer != nullptr && trainer->reported && trainer->report.generation() == before.generation() &&
-      trainer->report.step() == next.step() && trainer->report.attempt() == next.attempt()) {
+  const bool spoke = trainer != nullptr && trainer->reported && trainer->report.generation() == before.generation();
+  if (spoke && trainer->report.step() == next.step() && trainer->report.attempt() == next.attempt()) {
     given.insert(trainer->report.assigned().begin(), trainer->report.assigned().end());
     if (!given.empty()) return given;
   }
@@ -23,6 +23,11 @@ std::set<int> GivenTo(const Job& job, const v1::Member& member, const v1::Member
     given.insert(member.holds().begin(), member.holds().end());
     given.insert(member.adds().begin(), member.adds().end());
     return given;
+  }
+  // The ranks may have cut the ranges anew: what it said of a whole step before is nearer than the membership.
+  if (spoke && !(before.interrupted() && trainer->report.step() == before.step())) {
+    given.insert(trainer->report.assigned().begin(), trainer->report.assigned().end());
+    if (!given.empty()) return given;
   }
   for (int i = member.begin(); i < member.end(); ++i) given.insert(i);
   return given;

@@ -34,22 +34,18 @@ const Candidate* FindBest(const std::vector<Candidate>& pool) {
   return best;
 }
 
-Formation BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
-                          int generation) {
+v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
+                               int generation) {
   Order(pool, origin);
   if (static_cast<int>(pool.size()) > micro_batches) pool.resize(micro_batches);
-  Formation result;
-  v1::Membership& membership = result.membership;
+  v1::Membership membership;
   membership.set_generation(generation);
   membership.set_step(origin.step);
   membership.set_attempt(origin.attempt);
   membership.set_interrupted(!boundary && origin.kind == Origin::Kind::kRank);
 
   std::vector<double> seconds;
-  for (const Candidate& candidate : pool) {
-    seconds.push_back(candidate.holding.seconds);
-    result.speeds_guessed = result.speeds_guessed || !(candidate.holding.seconds > 0);
-  }
+  for (const Candidate& candidate : pool) seconds.push_back(candidate.holding.seconds);
   seconds = FillUnknownSeconds(std::move(seconds));
   const auto ranges = CutRanges(seconds, micro_batches);
   std::vector<Holding> holdings;
@@ -90,7 +86,7 @@ Formation BuildMembership(std::vector<Candidate> pool, const Origin& origin, boo
       membership.mutable_source()->set_checkpoint(origin.manifest);
       break;
   }
-  return result;
+  return membership;
 }
 
 }  // namespace rekindle::core

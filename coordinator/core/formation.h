@@ -34,16 +34,11 @@ struct Origin {
 // The highest (step, attempt) among the live ones; null when none is live.
 const Candidate* FindBest(const std::vector<Candidate>& pool);
 
-struct Formation {
-  v1::Membership membership;  // Without a reason.
-  bool speeds_guessed = false;
-};
-
-// `boundary`: between two steps, so nobody holds anything. Survivors keep their order, joiners follow by name; when
-// there are more than micro-batches the last wait as spares.
-// REQUIRES: a pool that is not empty; for kRank somebody live at (origin.step, origin.attempt).
-Formation BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
-                          int generation);
+// Without a reason. `boundary`: between two steps, so nobody holds anything. Survivors keep their order, joiners follow
+// by name; when there are more than micro-batches the last wait as spares. REQUIRES: a pool that is not empty; for
+// kRank somebody live at (origin.step, origin.attempt).
+v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
+                               int generation);
 
 }  // namespace rekindle::core
 

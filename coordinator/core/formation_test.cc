@@ -39,7 +39,7 @@ TEST(FindBest, IsTheHighestStepThenAttempt) {
 }
 
 TEST(BuildMembership, KeepsWhatSurvivorsHoldAndDealsTheRest) {
-  const auto m = BuildMembership({At("c", 2, 4, {4, 5}), At("a", 0, 4, {0, 1})}, FromRank(4), false, 6, 2).membership;
+  const auto m = BuildMembership({At("c", 2, 4, {4, 5}), At("a", 0, 4, {0, 1})}, FromRank(4), false, 6, 2);
   EXPECT_TRUE(m.interrupted());
   EXPECT_EQ(m.generation(), 2);
   EXPECT_EQ(m.members(0).trainer(), "a");  // Survivors keep their order.
@@ -51,8 +51,7 @@ TEST(BuildMembership, KeepsWhatSurvivorsHoldAndDealsTheRest) {
 }
 
 TEST(BuildMembership, WhoIsBehindHoldsNothingAndCopies) {
-  const auto m =
-      BuildMembership({At("a", 0, 4, {0, 1, 2}), At("b", 1, 5, {3, 4, 5})}, FromRank(5), false, 6, 3).membership;
+  const auto m = BuildMembership({At("a", 0, 4, {0, 1, 2}), At("b", 1, 5, {3, 4, 5})}, FromRank(5), false, 6, 3);
   EXPECT_EQ(m.source().rank(), 1);
   EXPECT_EQ(m.step(), 5);
   EXPECT_TRUE(m.members(0).needs_state());
@@ -61,31 +60,28 @@ TEST(BuildMembership, WhoIsBehindHoldsNothingAndCopies) {
 }
 
 TEST(BuildMembership, AnotherAttemptIsAnotherStep) {
-  const auto m =
-      BuildMembership({At("a", 0, 4, {0, 1}), At("b", 1, 4, {2}, 1)}, FromRank(4, 1), false, 4, 3).membership;
+  const auto m = BuildMembership({At("a", 0, 4, {0, 1}), At("b", 1, 4, {2}, 1)}, FromRank(4, 1), false, 4, 3);
   EXPECT_EQ(m.attempt(), 1);
   EXPECT_TRUE(m.members(0).needs_state());
   EXPECT_THAT(m.members(0).holds(), IsEmpty());
 }
 
 TEST(BuildMembership, BetweenStepsNobodyHoldsAnything) {
-  const auto formation = BuildMembership({At("a", 0, 4, {}), Joins("b")}, FromRank(4), true, 4, 3);
-  EXPECT_FALSE(formation.membership.interrupted());
-  EXPECT_TRUE(formation.speeds_guessed);
-  EXPECT_TRUE(formation.membership.members(1).needs_state());
-  EXPECT_EQ(formation.membership.members(1).begin(), 2);
+  const auto m = BuildMembership({At("a", 0, 4, {}), Joins("b")}, FromRank(4), true, 4, 3);
+  EXPECT_FALSE(m.interrupted());
+  EXPECT_TRUE(m.members(1).needs_state());
+  EXPECT_EQ(m.members(1).begin(), 2);  // As fast as the others are on average, until it is measured.
 }
 
 TEST(BuildMembership, MoreThanMicroBatchesWaitAsSpares) {
-  const auto m = BuildMembership({Joins("c"), Joins("b"), Joins("a")}, Origin{}, true, 2, 1).membership;
+  const auto m = BuildMembership({Joins("c"), Joins("b"), Joins("a")}, Origin{}, true, 2, 1);
   ASSERT_EQ(m.members_size(), 2);
   EXPECT_EQ(m.members(1).trainer(), "b");
   EXPECT_TRUE(m.source().initial());
 }
 
 TEST(BuildMembership, RestoresEverybodyFromACheckpoint) {
-  const auto m =
-      BuildMembership({At("a", 0, 4, {})}, {Origin::Kind::kCheckpoint, 3, 0, "1-3-a"}, true, 2, 9).membership;
+  const auto m = BuildMembership({At("a", 0, 4, {})}, {Origin::Kind::kCheckpoint, 3, 0, "1-3-a"}, true, 2, 9);
   EXPECT_EQ(m.source().checkpoint(), "1-3-a");
   EXPECT_EQ(m.step(), 3);
   EXPECT_TRUE(m.members(0).needs_state());

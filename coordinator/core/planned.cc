@@ -5,14 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
-#include "coordinator/core/ranges.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
-constexpr int kStepsBeforeRebalance = 3;  // Speeds are smoothed: let them settle.
-constexpr double kWellFactor = 10;        // Times exclusion_seconds without a failure: suspicions are forgotten.
+constexpr double kWellFactor = 10;  // Times exclusion_seconds without a failure: suspicions are forgotten.
 
 // Every member has entered the newest generation and holds its state.
 bool AllRunning(const Job& job) {
@@ -71,30 +69,6 @@ std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
   return absl::StrCat(JoinWords(names), names.size() == 1 ? " joins" : " join");
 }
 
-std::optional<std::string> WantRebalance(Turn& turn, Job& job) {
-  const Tunables& tunables = turn.state.tunables;
-  const v1::Membership& membership = job.record.membership();
-  if (membership.members_size() < 2 || job.record.job().status().step() < job.formed_step + kStepsBeforeRebalance) {
-    return std::nullopt;
-  }
-  if (!job.speeds_guessed && turn.now < job.last_rebalance + tunables.rebalance_interval_seconds) return std::nullopt;
-  if (!job.speeds_guessed && turn.now < job.formed_at + tunables.rebalance_interval_seconds) return std::nullopt;
-  std::vector<double> seconds;
-  std::vector<std::pair<int, int>> ranges;
-  for (const v1::Member& member : membership.members()) {
-    seconds.push_back(FindTrainer(job, member.trainer())->report.micro_batch_seconds());
-    if (seconds.back() <= 0) return std::nullopt;
-    ranges.emplace_back(member.begin(), member.end());
-  }
-  job.speeds_guessed = false;
-  const double now = SlowestSeconds(ranges, seconds);
-  const double then = SlowestSeconds(CutRanges(seconds, MicroBatches(job)), seconds);
-  if (then > now * (1 - tunables.rebalance_gain)) return std::nullopt;
-  job.last_rebalance = turn.now;
-  return absl::StrCat("ranges are re-cut by measured speed: the slowest rank goes from ", Seconds(now), " to ",
-                      Seconds(then), " a step");
-}
-
 }  // namespace
 
 void ConsiderChange(Turn& turn, Job& job) {
@@ -110,9 +84,6 @@ void ConsiderChange(Turn& turn, Job& job) {
   if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
     if (drain) reasons.push_back(*drain);
     if (join) reasons.push_back(*join);
-    if (reasons.empty()) {
-      if (const auto rebalance = WantRebalance(turn, job)) reasons.push_back(*rebalance);
-    }
   }
   if (reasons.empty()) return;
   job.yielding = true;

@@ -8,6 +8,7 @@
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/levers.h"
+#include "coordinator/core/members.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -122,9 +123,7 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (report.step_seconds() > 0) status->set_step_seconds(report.step_seconds());
   if (report.tokens_per_second() > 0) status->set_tokens_per_second(report.tokens_per_second());
   if (report.learning_rate() > 0) status->set_learning_rate(report.learning_rate());
-  for (v1::MemberStatus& member : *status->mutable_members()) {
-    if (member.trainer() == report.trainer()) member.set_micro_batch_seconds(report.micro_batch_seconds());
-  }
+  TakeMember(turn, job, report);
   if (report.completed_step() > status->step()) {
     status->set_step(report.completed_step());
     if (std::isfinite(report.loss())) status->set_loss(report.loss());

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "common/shares.h"
+
 namespace rekindle::core {
 
 std::vector<double> FillUnknownSeconds(std::vector<double> micro_batch_seconds) {
@@ -22,46 +24,13 @@ std::vector<double> FillUnknownSeconds(std::vector<double> micro_batch_seconds) 
 }
 
 std::vector<std::pair<int, int>> CutRanges(const std::vector<double>& seconds, int micro_batches) {
-  const int n = static_cast<int>(seconds.size());
-  double total_speed = 0;
-  for (double s : seconds) total_speed += 1 / s;
-  std::vector<double> quota(n);
-  std::vector<int> count(n);
-  int dealt = 0;
-  for (int i = 0; i < n; ++i) {
-    quota[i] = micro_batches / seconds[i] / total_speed;
-    count[i] = std::max(1, static_cast<int>(std::floor(quota[i] + 1e-9)));
-    dealt += count[i];
-  }
-  for (; dealt < micro_batches; ++dealt) {  // To whom most of a quota is missing.
-    int most = 0;
-    for (int i = 1; i < n; ++i) {
-      if (quota[i] - count[i] > quota[most] - count[most] + 1e-9) most = i;
-    }
-    ++count[most];
-  }
-  for (; dealt > micro_batches; --dealt) {  // The minimum of one pushed the sum over: from whom has most above quota.
-    int most = -1;
-    for (int i = 0; i < n; ++i) {
-      if (count[i] > 1 && (most < 0 || count[i] - quota[i] > count[most] - quota[most] + 1e-9)) most = i;
-    }
-    --count[most];
-  }
-  std::vector<std::pair<int, int>> ranges(n);
+  std::vector<std::pair<int, int>> ranges;
   int begin = 0;
-  for (int i = 0; i < n; ++i) {
-    ranges[i] = {begin, begin + count[i]};
-    begin += count[i];
+  for (const int share : common::CutShares(seconds, micro_batches)) {
+    ranges.emplace_back(begin, begin + share);
+    begin += share;
   }
   return ranges;
-}
-
-double SlowestSeconds(const std::vector<std::pair<int, int>>& ranges, const std::vector<double>& seconds) {
-  double slowest = 0;
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    slowest = std::max(slowest, (ranges[i].second - ranges[i].first) * seconds[i]);
-  }
-  return slowest;
 }
 
 void MakeDisjoint(std::vector<Holding>& members, int micro_batches) {

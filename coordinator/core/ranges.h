@@ -10,12 +10,9 @@ namespace rekindle::core {
 // Fills unknown times (<= 0 or not finite) with the mean of the known ones; 1 when none is known.
 std::vector<double> FillUnknownSeconds(std::vector<double> micro_batch_seconds);
 
-// Contiguous ranges [begin, end) over 0..micro_batches-1 in rank order, sized by speed (largest remainder), at least
-// one each. REQUIRES: 1 <= seconds.size() <= micro_batches, all seconds > 0.
+// Contiguous ranges [begin, end) over 0..micro_batches-1 in rank order, sized by speed as the ranks themselves do it
+// (common::CutShares). REQUIRES: 1 <= seconds.size() <= micro_batches, all seconds > 0.
 std::vector<std::pair<int, int>> CutRanges(const std::vector<double>& seconds, int micro_batches);
-
-// Seconds the slowest rank computes in one whole step.
-double SlowestSeconds(const std::vector<std::pair<int, int>>& ranges, const std::vector<double>& seconds);
 
 struct Holding {
   std::vector<int> holds;  // Micro-batches it has or is computing for the interrupted step.

@@ -91,6 +91,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(CancelJob{uid_});
   else if (command == "status")
     ShowStatus();
+  else if (command == "members")
+    ShowMembers();
   else {
     for (const std::string& trainer : Names(name)) Trainer(trainer, words, options);
   }
@@ -275,6 +277,13 @@ void Scenario::Set(const std::string& name, const Options& options) {
       lever.set_lever(value);
       lever.set_step(report.step());
       lever.set_text(absl::StrCat("what-", value, "-did-at-", report.step()));
+    } else if (key == "assigned") {  // "3-7": what the ranks have cut anew.
+      const std::vector<std::string> ends = absl::StrSplit(value, '-');
+      report.clear_assigned();
+      for (int i = ToInt(ends[0]); i <= ToInt(ends.back()); ++i) report.add_assigned(i);
+    } else if (key == "straggler") {  // At what; "no": not any more.
+      report.set_straggler_cause(value == "no" ? "" : value);
+      report.set_straggler(absl::StrCat(ShortName(report.trainer()), " is slow at ", value));
     } else if (key == "flush")
       report.set_flush(value);
     else if (key == "store_generation")
@@ -368,6 +377,16 @@ void Scenario::ShowStatus() {
                         fault.pause_seconds(), fault.steps_redone(), fault.micro_batches_redone(), fault.reason()));
   }
   for (const v1::Node& node : cluster_->Nodes(now_)) Say(absl::StrCat("node ", node.name(), " is ", node.state()));
+}
+
+void Scenario::ShowMembers() {
+  const v1::JobRecord* record = cluster_->FindJob(uid_);
+  if (record == nullptr) return Say("no job");
+  for (const v1::MemberStatus& member : record->job().status().members()) {
+    const std::string slow = member.straggler().empty() ? "" : absl::StrCat(", slow at ", member.straggler());
+    Say(absl::StrCat(member.trainer(), " computes [", member.micro_batch_begin(), ",", member.micro_batch_end(), ")",
+                     slow));
+  }
 }
 
 void Scenario::ShowDirectives() {

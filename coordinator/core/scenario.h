@@ -35,6 +35,7 @@ class Scenario {
   void Tick(double seconds);
   void Restart(double away);
   void ShowStatus();
+  void ShowMembers();
   void ShowDirectives();
   void Say(const std::string& line) { said_.push_back(line); }
   std::vector<std::string> Names(const std::string& word) const;  // "all", or a comma separated list.

@@ -65,8 +65,6 @@ struct Job {
 
   double formed_at = -kNever;
   int formed_step = 0;
-  bool speeds_guessed = false;  // The ranges rest on the assumed speed of a joiner.
-  double last_rebalance = -kNever;
   double completed_at = -kNever;  // When status.step last rose.
   std::vector<OpenFault> open_faults;
   std::map<std::string, int> start_failures;     // "<node>/<slot>" -> deaths in a row without a step.

@@ -42,6 +42,8 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   };
   if (before != nullptr) jobs(*before).Decrement();
   jobs(after).Increment();
+  if (before != nullptr) CountStragglers(*before, -1);
+  CountStragglers(after, 1);
   CountFaults(before, after);
   if (before == nullptr) return;
   const v1::JobStatus& from = before->status();
@@ -57,6 +59,16 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   Raise(micro_batches_redone_, from.micro_batches_redone(), to.micro_batches_redone());
   Raise(skipped_steps_, from.skipped_steps(), to.skipped_steps());
   Raise(checkpoint_failures_, from.checkpoints_failed(), to.checkpoints_failed());
+}
+
+void JobMetrics::CountStragglers(const v1::Job& job, int sign) {
+  for (const v1::MemberStatus& member : job.status().members()) {
+    if (member.straggler().empty()) continue;
+    metrics_
+        ->Gauge("rekindle_stragglers", "Trainers slower than the others of their job, by what they are slow at.",
+                {{"cause", member.straggler()}})
+        .Increment(sign);
+  }
 }
 
 // A pause is known once a step was completed after the fault.

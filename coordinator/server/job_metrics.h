@@ -21,6 +21,7 @@ class JobMetrics {
   void Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events);
 
  private:
+  void CountStragglers(const v1::Job& job, int sign);
   void CountFaults(const v1::Job* before, const v1::Job& after);
 
   common::Metrics* const metrics_;

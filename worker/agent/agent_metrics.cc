@@ -47,6 +47,8 @@ void AgentMetrics::Advance(const std::string& job, const v1::TrainerMetrics& bef
     if (std::isfinite(growth) && growth > 0) counter.Increment(growth);
   }
   metrics_.Gauge("rekindle_step_seconds", "Time of a step, smoothed.", labels).Set(now.step_seconds());
+  metrics_.Gauge("rekindle_step_micro_batches", "Micro-batches of a step that the trainer computes.", labels)
+      .Set(now.micro_batches());
   metrics_.Gauge("rekindle_generation", "Generation the trainer is in.", labels).Set(now.generation());
 }
 

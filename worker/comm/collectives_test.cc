@@ -193,5 +193,26 @@ INSTANTIATE_TEST_SUITE_P(Worlds, Collectives, testing::Combine(testing::Range(1,
                                   (std::get<1>(info.param) ? "Sockets" : "Memory");
                          });
 
+// What stragglers are judged by: of a ring whose rank 1 takes in slowly, only rank 0 waits for its link.
+TEST(SendBlocked, IsThePredecessorsOfASlowRank) {
+  InProcessFaults faults;
+  auto ranks = MakeInProcess(3, 1, {.progress_seconds = 60}, {.ring_bytes = 64 << 10, .faults = &faults});
+  faults.Slow(1, 64 << 10, 0.001);
+  const std::vector<float> in(3 << 20);
+  std::vector<std::jthread> threads;
+  for (auto& rank : ranks) {
+    threads.emplace_back([&] {
+      std::vector<float> out(in.size());
+      EXPECT_TRUE(rank->AllReduce(in.data(), out.data(), in.size(), DataType::kFloat32, ReduceOp::kSum).Wait().ok());
+      rank->Close();
+    });
+  }
+  threads.clear();
+  const double blocked = ranks[0]->send_blocked_seconds();
+  EXPECT_GT(blocked, 0.05);  // Some 0.25 s of it, of 16 MiB.
+  EXPECT_GT(blocked, 2 * ranks[1]->send_blocked_seconds());
+  EXPECT_GT(blocked, 2 * ranks[2]->send_blocked_seconds());
+}
+
 }  // namespace
 }  // namespace rekindle::comm

@@ -93,6 +93,10 @@ class Communicator {
   // From now on; connect_seconds no longer matters. Thread-safe.
   virtual void SetDeadlines(const Deadlines& deadlines) = 0;
 
+  // Seconds so far in which this rank had something to send to its successor and the link took nothing. 0 where that
+  // cannot be told.
+  virtual double send_blocked_seconds() const { return 0; }
+
   // OK, or the first error.
   virtual absl::Status status() const = 0;
   // Whom this rank holds responsible for the first error; empty after Abort() or without an error.

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 
@@ -43,6 +44,14 @@ bool Mesh::Spin(std::span<const Want> wants) const {
 }
 
 bool Mesh::Wait(std::span<const Want> wants) {
+  if (std::none_of(wants.begin(), wants.end(), [](const Want& want) { return want.send; })) return WaitFor(wants);
+  const double start = common::SteadySeconds();
+  const bool ready = WaitFor(wants);
+  send_blocked_.store(send_blocked_seconds() + common::SteadySeconds() - start, std::memory_order_relaxed);
+  return ready;
+}
+
+bool Mesh::WaitFor(std::span<const Want> wants) {
   uint64_t mask = 0;
   uint64_t ring_mask = 0;
   bool sockets = false;

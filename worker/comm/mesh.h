@@ -55,11 +55,14 @@ class Mesh {
   // Makes Wait() look again.
   void Wake();
 
+  // In Wait(), with something to send among `wants`.
+  double send_blocked_seconds() const { return send_blocked_.load(std::memory_order_relaxed); }
   double last_moved() const { return last_moved_.load(std::memory_order_relaxed); }
   // One bit a rank that Wait() waits for now or waited for last.
   uint64_t waiting_for() const { return waiting_for_.load(std::memory_order_relaxed); }
 
  private:
+  bool WaitFor(std::span<const Want> wants);
   bool AnyReady(std::span<const Want> wants) const;
   bool Spin(std::span<const Want> wants) const;
   void SleepOnBell(std::span<const Want> wants);
@@ -74,6 +77,7 @@ class Mesh {
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> left_ = 0;
   std::atomic<double> last_moved_ = 0;
+  std::atomic<double> send_blocked_ = 0;
   std::atomic<uint64_t> waiting_for_ = 0;
 };
 

@@ -53,6 +53,7 @@ class RingCommunicator : public Communicator {
   void Abort(absl::Status why) override;
   void Close() override;
   void SetDeadlines(const Deadlines& deadlines) override;
+  double send_blocked_seconds() const override { return mesh_.send_blocked_seconds(); }
   absl::Status status() const override;
   std::vector<Accusation> accusations() const override;
 

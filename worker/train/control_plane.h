@@ -106,6 +106,8 @@ struct Report {
   StepLoss validation;
   double unigram_bits_per_byte = 0;
   std::string state_digest;
+  std::string straggler_cause;  // As CauseName says; empty: slow at nothing.
+  std::string straggler;
   std::string stop_reason;  // Finished before the last step: why.
   std::string error;
   bool error_is_jobs_fault = false;

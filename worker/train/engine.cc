@@ -29,7 +29,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       moments_(FindOptimizer(options_.spec.optimizer.kind)->moments),
       state_(TrainState::Zero(parts_.model.layout(), moments_)),
       scaler_(options_.spec.compute, int64_t{options_.spec.micro_batch} * std::max(1, options_.spec.context)),
-      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics, times_),
+      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics),
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
@@ -123,7 +123,8 @@ void Engine::RunGeneration(const Membership& membership) {
     m.generation = membership.generation;
     m.stall_seconds += common::SteadySeconds() - start;
   });
-  Generation generation{membership, rank, **communicator};
+  Generation generation{membership, rank, **communicator, StepRanges(RangesOf(membership))};
+  stragglers_.Begin(rank);
   const absl::Status status = StepsOf(generation);
   if (status.ok()) return;
   const bool communicator_failed = !(*communicator)->status().ok();
@@ -207,19 +208,6 @@ absl::Status Engine::StartAfresh() {
   return absl::OkStatus();
 }
 
-std::set<int> Engine::AssignedIn(const Generation& generation) const {
-  const Member& self = generation.membership.members[static_cast<size_t>(generation.rank)];
-  std::set<int> assigned;
-  if (state_.scalars.step >= options_.spec.steps) return assigned;
-  if (generation.membership.interrupted && state_.scalars.step == generation.membership.step) {
-    assigned.insert(self.holds.begin(), self.holds.end());
-    assigned.insert(self.adds.begin(), self.adds.end());
-  } else {
-    for (int index = self.begin; index < self.end; ++index) assigned.insert(index);
-  }
-  return assigned;
-}
-
 absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const double start = parts_.clock();
   generation.communicator.SetDeadlines({.progress_seconds = StepDeadline()});
@@ -232,6 +220,7 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
       checkpointer_->Collect(generation_, {message.checkpoint_step, message.shards});
     }
   }
+  FollowSpeeds(generation, outcome);
   const int64_t before = state_.scalars.step;
   if (status = ApplyOrRedo(generation, outcome); !status.ok()) return status;
   if (state_.scalars.step == before) return absl::OkStatus();
@@ -317,9 +306,11 @@ absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
 
 absl::Status Engine::Finish(Generation& generation) {
   StepRecord evaluation;
-  absl::Status status = steps_.Evaluate(state_.scalars, generation.communicator, &evaluation);
+  absl::Status status =
+      steps_.Evaluate(state_.scalars, generation.ranges.of(generation.rank), generation.communicator, &evaluation);
   if (!status.ok()) return status;
   TellEvaluation(evaluation);
+  TellSaved();
   if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
     generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (status = CheckpointNow(generation); !status.ok()) return status;

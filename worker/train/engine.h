@@ -31,7 +31,9 @@
 #include "worker/train/spec.h"
 #include "worker/train/state.h"
 #include "worker/train/step.h"
+#include "worker/train/step_ranges.h"
 #include "worker/train/step_times.h"
+#include "worker/train/stragglers.h"
 #include "worker/train/timeline.h"
 #include "worker/train/trainer_metrics.h"
 
@@ -86,6 +88,7 @@ class Engine {
     const Membership& membership;
     int rank;
     comm::Communicator& communicator;
+    StepRanges ranges;
   };
 
   bool AwaitMembership(Membership* membership);
@@ -97,7 +100,12 @@ class Engine {
   absl::Status TakeState(Generation& generation);
   absl::Status StartAfresh();
   absl::Status RestoreCheckpoint(const Membership& membership);
+  static std::vector<StepRange> RangesOf(const Membership& membership);
   std::set<int> AssignedIn(const Generation& generation) const;
+  void FollowSpeeds(Generation& generation, const StepOutcome& outcome);
+  void TellRecut(const Generation& generation, const StepRanges::Recut& recut);
+  void TellSaved();
+  void TellStraggling(const Generation& generation, const Straggling& straggling);
   void JoinSchedule(const Generation& generation);
   absl::Status OneStep(Generation& generation, bool* yielded);
   absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
@@ -140,6 +148,9 @@ class Engine {
   const LossScaler scaler_;
   StepTimes times_;
   StepRunner steps_;
+  Stragglers stragglers_;
+  LeverNote ranges_note_{.lever = "ranges"};
+  double micro_batch_seconds_ = 0;              // As the ranges of the newest generation that measured it have it.
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
   CheckpointSchedule schedule_;
   int checkpoints_failed_ = 0;                    // As far as the schedule knows.

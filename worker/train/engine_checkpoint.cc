@@ -31,6 +31,7 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
     flush_until_ = parts_.clock() + directive.checkpoint_until - common::SteadySeconds();
   }
   extras.most_shards = MostShards(generation.communicator.world_size());
+  extras.range = generation.ranges.of(generation.rank);
   extras.committed_step = committed_step_;
   if (checkpointer_) {
     const CheckpointName committed = checkpointer_->Status().committed;
@@ -106,7 +107,7 @@ void Engine::TellStep(const StepOutcome& outcome, double seconds) {
         r.learning_rate = learning_rate_;
         r.loss_scale = std::ldexp(1.0, state_.scalars.loss_scale.log2);
         r.skipped_steps = state_.scalars.loss_scale.skipped;
-        r.micro_batch_seconds = times_.micro_batch_seconds();
+        r.micro_batch_seconds = micro_batch_seconds_;
         r.step_seconds = times_.step_seconds();
         r.step_seconds_p99 = times_.step_seconds_p99();
         r.tokens_per_second = times_.step_seconds() > 0 ? tokens / times_.step_seconds() : 0;

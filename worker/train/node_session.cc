@@ -54,6 +54,7 @@ class Session final : public NodeSession {
     out->set_checkpoint_stall_seconds(metrics.checkpoint_stall_seconds);
     out->set_micro_batches_redone(metrics.micro_batches_redone);
     out->set_step_seconds(metrics.step_seconds);
+    out->set_micro_batches(metrics.micro_batches);
     return request;
   }
 

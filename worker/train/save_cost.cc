@@ -1,7 +1,8 @@
 #include "worker/train/save_cost.h"
 
 #include <algorithm>
-#include <vector>
+
+#include "worker/train/median.h"
 
 namespace rekindle::train {
 namespace {
@@ -15,14 +16,6 @@ void Add(double value, size_t most, std::deque<double>* values) {
   if (values->size() > most) values->pop_front();
 }
 
-// Precondition: not empty.
-double Median(const std::deque<double>& values) {
-  std::vector<double> sorted(values.begin(), values.end());
-  const auto middle = sorted.begin() + static_cast<long>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
-  return *middle;
-}
-
 }  // namespace
 
 void SaveCost::ForgetSteps() {
@@ -33,7 +26,7 @@ void SaveCost::ForgetSteps() {
 void SaveCost::Step(double seconds, bool usual) {
   if (!usual) return;
   if (!in_flight_) return Add(seconds, kSteps, &usual_steps_);
-  if (usual_steps_.size() >= kLeastSteps) slowed_ += seconds - Median(usual_steps_);
+  if (usual_steps_.size() >= kLeastSteps) slowed_ += seconds - Median({usual_steps_.begin(), usual_steps_.end()});
 }
 
 void SaveCost::Begun(double now) {
@@ -53,8 +46,8 @@ void SaveCost::Durable(double now) {
   Add(std::max(0.0, now - begun_at_), kSaves, &durable_);
 }
 
-double SaveCost::training_seconds() const { return Median(training_); }
+double SaveCost::training_seconds() const { return Median({training_.begin(), training_.end()}); }
 
-double SaveCost::durable_seconds() const { return Median(durable_); }
+double SaveCost::durable_seconds() const { return Median({durable_.begin(), durable_.end()}); }
 
 }  // namespace rekindle::train

@@ -39,13 +39,12 @@ absl::Status CheckEvaluation(const StepRecord& record, int micro_batches) {
 }  // namespace
 
 StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter,
-                       MetricsBoard& metrics, StepTimes& times)
+                       MetricsBoard& metrics)
     : model_(model),
       batches_(batches),
       spec_(spec),
       reporter_(reporter),
       metrics_(metrics),
-      times_(times),
       buckets_(CutIntoBuckets(model.layout(), kBucketElements)),
       readiness_(&buckets_),
       accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
@@ -60,22 +59,27 @@ void StepRunner::Forget() {
 absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
                              comm::Communicator& communicator, StepOutcome* outcome) {
   works_.clear();
+  if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
   StepRecord share;
-  if (absl::Status status = EvaluateShare(scalars, communicator.rank(), communicator.world_size(), &share);
-      !status.ok()) {
-    return status;
-  }
+  if (absl::Status status = EvaluateShare(scalars, extras.range, &share); !status.ok()) return status;
   outcome->evaluation = std::move(share);
   if (absl::Status status = Compute(scalars, assigned, communicator); !status.ok()) return status;
-  const double start = common::SteadySeconds();
+  const double start = common::SteadySeconds(), blocked = communicator.send_blocked_seconds();
   absl::Status status = Gather(scalars, extras, communicator, outcome);
-  metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
+  CostExchange(start, blocked, communicator);
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
   outcome->gradient.squares = squares_.Total();
   if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;
   return CheckWhole(outcome->record, spec_.micro_batches());
+}
+
+// It is told in the next step's message: of this one's nobody knows yet how long it takes.
+void StepRunner::CostExchange(double start, double blocked, const comm::Communicator& communicator) {
+  cost_.exchange_seconds = common::SteadySeconds() - start;
+  cost_.blocked_seconds = communicator.send_blocked_seconds() - blocked;
+  metrics_.Update([&](TrainerMetrics& m) { m.reduce_seconds += cost_.exchange_seconds; });
 }
 
 absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int>& assigned,
@@ -89,7 +93,8 @@ absl::Status StepRunner::Compute(const StateScalars& scalars, const std::set<int
   }
   std::vector<int> missing;
   std::set_difference(assigned.begin(), assigned.end(), held_.begin(), held_.end(), std::back_inserter(missing));
-  computed_ = static_cast<int>(missing.size());
+  cost_.micro_batches = static_cast<int>(missing.size());
+  cost_.data_seconds = cost_.compute_seconds = 0;
   for (size_t i = 0; i < missing.size(); ++i) {
     const bool last = i + 1 == missing.size();
     if (absl::Status status = ComputeOne(scalars, missing[i], last, communicator); !status.ok()) {
@@ -126,7 +131,8 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
   if (absl::Status status = accumulator_.MicroBatchDone(index, *loss); !status.ok()) return status;
   held_.insert(index);
   const double end = common::SteadySeconds();
-  times_.AddMicroBatch(end - start);
+  cost_.data_seconds += loaded - start;
+  cost_.compute_seconds += end - loaded;
   metrics_.Update([&](TrainerMetrics& m) {
     m.data_seconds += loaded - start;
     m.compute_seconds += end - loaded;
@@ -159,6 +165,7 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
                       .yield_with_checkpoint = extras.yield_with_checkpoint,
                       .record = accumulator_.record(),
                       .evaluation = std::move(outcome->evaluation),
+                      .cost = cost_,
                       .committed_step = extras.committed_step,
                       .begin_checkpoint = extras.begin_checkpoint,
                       .checkpoint_step = extras.checkpoint_step,
@@ -193,7 +200,8 @@ bool StepRunner::EvaluationDue(int64_t step) const {
   return step > 0 && spec_.evaluate_every > 0 && step % spec_.evaluate_every == 0;
 }
 
-absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, int rank, int world_size, StepRecord* share) {
+// As much of the evaluation as of a step, so that ranks of unequal speed are done together.
+absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share) {
   *share = EmptyRecord(scalars.step, 0, 0);
   if (!EvaluationDue(scalars.step)) return absl::OkStatus();
   if (evaluated_step_ != scalars.step) {
@@ -201,7 +209,9 @@ absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, int rank, in
     evaluated_step_ = scalars.step;
   }
   const int count = batches_.validation_micro_batches();
-  for (int index = rank; index < count; index += world_size) {
+  for (int index = 0; index < count; ++index) {
+    const int64_t place = int64_t{index} * spec_.micro_batches() / count;
+    if (place < range.begin || place >= range.end) continue;
     if (!evaluated_.contains(index)) {
       const auto loss = model_.Evaluate(batches_.Validation(index));
       if (!loss.ok()) return loss.status();
@@ -212,9 +222,10 @@ absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, int rank, in
   return absl::OkStatus();
 }
 
-absl::Status StepRunner::Evaluate(const StateScalars& scalars, comm::Communicator& communicator, StepRecord* combined) {
+absl::Status StepRunner::Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
+                                  StepRecord* combined) {
   StepRecord share;
-  absl::Status status = EvaluateShare(scalars, communicator.rank(), communicator.world_size(), &share);
+  absl::Status status = EvaluateShare(scalars, range, &share);
   if (!status.ok()) return status;
   const std::vector<uint8_t> mine = EncodeRecord(share);
   std::vector<uint8_t> all(mine.size() * static_cast<size_t>(communicator.world_size()));

@@ -19,7 +19,7 @@
 #include "worker/train/spec.h"
 #include "worker/train/state.h"
 #include "worker/train/step_message.h"
-#include "worker/train/step_times.h"
+#include "worker/train/step_ranges.h"
 #include "worker/train/trainer_metrics.h"
 
 namespace rekindle::train {
@@ -45,14 +45,14 @@ struct StepExtras {
   int64_t checkpoint_step = 0;
   std::vector<checkpoint::ShardRef> shards;
   int most_shards = 0;  // That any rank may have.
+  StepRange range;      // Of whole steps: a due evaluation is shared out alike.
 };
 
 // Thread-compatible.
 class StepRunner {
  public:
   // All outlive it.
-  StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics,
-             StepTimes& times);
+  StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics);
 
   // Makes the accumulator hold exactly `assigned` of (scalars.step, scalars.attempt): what it holds already, from an
   // interrupted generation, is not computed again. Then reduces. Computing always goes on to its end, even when the
@@ -63,22 +63,24 @@ class StepRunner {
                    comm::Communicator& communicator, StepOutcome* outcome);
 
   // Mean validation loss of the present weights over all micro-batches, shares combined exactly.
-  absl::Status Evaluate(const StateScalars& scalars, comm::Communicator& communicator, StepRecord* combined);
+  absl::Status Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
+                        StepRecord* combined);
 
   // The state has been replaced: nothing held is of use.
   void Forget();
 
   // Micro-batches computed by the last Run.
-  int computed() const { return computed_; }
+  int computed() const { return cost_.micro_batches; }
 
  private:
   absl::Status Compute(const StateScalars& scalars, const std::set<int>& assigned, comm::Communicator& communicator);
   absl::Status ComputeOne(const StateScalars& scalars, int index, bool last, comm::Communicator& communicator);
   void Reduce(int bucket, comm::Communicator& communicator);
   absl::Status GatherSquares(const StateScalars& scalars);
+  void CostExchange(double start, double blocked, const comm::Communicator& communicator);
   absl::Status Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
                       StepOutcome* outcome);
-  absl::Status EvaluateShare(const StateScalars& scalars, int rank, int world_size, StepRecord* share);
+  absl::Status EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share);
   bool EvaluationDue(int64_t step) const;
 
   Model& model_;
@@ -86,7 +88,6 @@ class StepRunner {
   const TrainSpec& spec_;
   Reporter& reporter_;
   MetricsBoard& metrics_;
-  StepTimes& times_;
   const std::vector<GradientBucket> buckets_;
   BucketReadiness readiness_;
   GradientAccumulator accumulator_;
@@ -95,7 +96,8 @@ class StepRunner {
   std::vector<comm::Work> works_;
   std::set<int> held_;
   bool begun_ = false;
-  int computed_ = 0;
+  StepCost cost_;       // Of the running step, and of the exchange before it in this generation.
+  int generation_ = 0;  // Of the newest exchange.
   int64_t evaluated_step_ = -1;
   std::map<int, LossSum> evaluated_;  // Of evaluated_step_, by validation micro-batch.
 };

@@ -1,14 +1,39 @@
 #include "worker/train/step_message.h"
 
+#include <cmath>
+
 #include "worker/train/little_endian.h"
+#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {
 
-constexpr size_t kHeaderBytes = 5 * sizeof(int64_t);  // Step, attempt, flags, committed and checkpoint step.
+// Step, attempt, flags, committed and checkpoint step, micro-batches; four times.
+constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 4 * sizeof(double);
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;
 constexpr int64_t kBeginCheckpoint = 4;
+
+void Put(const StepCost& cost, RecordWriter* out) {
+  out->Put<int64_t>(cost.micro_batches);
+  for (const double seconds : {cost.data_seconds, cost.compute_seconds, cost.exchange_seconds, cost.blocked_seconds}) {
+    out->Put(seconds);
+  }
+}
+
+// False: no rank measures that.
+bool Get(RecordReader* in, StepCost* cost) {
+  int64_t micro_batches = 0;
+  in->Get(&micro_batches);
+  bool meant = micro_batches >= 0 && micro_batches <= kMaxMicroBatches;
+  cost->micro_batches = meant ? static_cast<int>(micro_batches) : 0;
+  for (double* seconds :
+       {&cost->data_seconds, &cost->compute_seconds, &cost->exchange_seconds, &cost->blocked_seconds}) {
+    in->Get(seconds);
+    meant = meant && std::isfinite(*seconds) && *seconds >= 0;
+  }
+  return meant;
+}
 
 void Append(std::vector<uint8_t>* out, std::span<const uint8_t> bytes) {
   out->insert(out->end(), bytes.begin(), bytes.end());
@@ -29,6 +54,7 @@ std::vector<uint8_t> Encode(const StepMessage& message, const StepMessageLayout&
                       (message.begin_checkpoint ? kBeginCheckpoint : 0));
   header.Put<int64_t>(message.committed_step);
   header.Put<int64_t>(message.checkpoint_step);
+  Put(message.cost, &header);
   std::vector<uint8_t> out = header.Take();
   out.reserve(layout.bytes());
   Append(&out, EncodeRecord(message.record));
@@ -51,6 +77,9 @@ absl::StatusOr<StepMessage> Decode(std::span<const uint8_t> bytes, const StepMes
   header.Get(&flags);
   header.Get(&message.committed_step);
   header.Get(&message.checkpoint_step);
+  if (!Get(&header, &message.cost)) {
+    return absl::InvalidArgumentError("malformed step message: its times are negative or not finite");
+  }
   message.yield = (flags & kYield) != 0;
   message.yield_with_checkpoint = (flags & kYieldWithCheckpoint) != 0;
   message.begin_checkpoint = (flags & kBeginCheckpoint) != 0;

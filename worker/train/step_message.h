@@ -1,5 +1,6 @@
 // What each rank tells all others once a step, in one all-gather of a fixed size: where it stands, the exact sums of
-// its micro-batches, its share of a due evaluation, whether it was asked to yield, and its checkpoint shards.
+// its micro-batches, its share of a due evaluation, what the step cost it, whether it was asked to yield, and its
+// checkpoint shards.
 // Every rank combines all messages and so takes the same decisions.
 #ifndef REKINDLE_WORKER_TRAIN_STEP_MESSAGE_H_
 #define REKINDLE_WORKER_TRAIN_STEP_MESSAGE_H_
@@ -12,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "checkpoint/manifest.h"
+#include "worker/train/step_cost.h"
 #include "worker/train/step_record.h"
 
 namespace rekindle::train {
@@ -22,7 +24,8 @@ struct StepMessage {
   bool yield = false;
   bool yield_with_checkpoint = false;
   StepRecord record;
-  StepRecord evaluation;          // Of this rank's share of the validation micro-batches; no maxima.
+  StepRecord evaluation;  // Of this rank's share of the validation micro-batches; no maxima.
+  StepCost cost;
   int64_t committed_step = -1;    // Of the newest checkpoint this rank knows to be durable.
   bool begin_checkpoint = false;  // Of the state after this step. Rank 0's counts: it decides for all.
   int64_t checkpoint_step = 0;    // Of the shards below.

@@ -13,8 +13,6 @@ double Smooth(double old, double now) { return old == 0 ? now : old + kSmoothing
 
 }  // namespace
 
-void StepTimes::AddMicroBatch(double seconds) { micro_batch_ = Smooth(micro_batch_, seconds); }
-
 void StepTimes::AddStep(double seconds) {
   step_ = Smooth(step_, seconds);
   newest_.push_back(seconds);

@@ -18,7 +18,8 @@ struct TrainerMetrics {
   double stall_seconds = 0;  // Waiting for a membership, a connection or state.
   double checkpoint_stall_seconds = 0;
   double micro_batches_redone = 0;
-  double step_seconds = 0;  // Smoothed.
+  double step_seconds = 0;   // Smoothed.
+  double micro_batches = 0;  // Of a whole step, that this rank computes now.
 };
 
 // Thread-safe holder: one writer, any number of readers.

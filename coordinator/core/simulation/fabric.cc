@@ -36,9 +36,27 @@ std::set<int> World::AssignedTo(const Process& process) const {
     assigned.insert(member.holds().begin(), member.holds().end());
     assigned.insert(member.adds().begin(), member.adds().end());
   } else {
-    for (int i = member.begin(); i < member.end(); ++i) assigned.insert(i);
+    int begin = member.begin(), end = member.end();
+    const auto& cuts = fabrics_.at(process.report.generation()).cuts;
+    if (auto cut = cuts.upper_bound(process.report.step()); cut != cuts.begin()) {
+      const std::vector<int>& ends = std::prev(cut)->second;
+      begin = member.rank() == 0 ? 0 : ends[member.rank() - 1];
+      end = ends[member.rank()];
+    }
+    for (int i = begin; i < end; ++i) assigned.insert(i);
   }
   return assigned;
+}
+
+// All ranks have the same measurements, so all cut alike; what the measurements say is chance.
+void World::MaybeRecut(Fabric& fabric, int step) {
+  if (!chance_.Happens(0.2)) return;
+  const int ranks = fabric.membership.members_size();
+  std::set<int> ends = {options_.micro_batches};
+  while (static_cast<int>(ends.size()) < ranks) {
+    ends.insert(1 + static_cast<int>(chance_.Uniform(0, options_.micro_batches - 1)));
+  }
+  fabric.cuts[step + 1] = {ends.begin(), ends.end()};
 }
 
 void World::Connect(int generation) {
@@ -138,6 +156,7 @@ void World::Contribute(Process& process) {
 void World::Reduce(int generation, int step) {
   Fabric& fabric = fabrics_[generation];
   CheckReduction(fabric, step);
+  MaybeRecut(fabric, step);
   fabric.reduced = step;
   highest_reducing_ = std::max(highest_reducing_, generation);
   bool yield = false;

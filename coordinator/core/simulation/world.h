@@ -67,6 +67,7 @@ struct Fabric {
   std::set<std::string> has_state;
   std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
   bool connected = false;
+  std::map<int, std::vector<int>> cuts;          // Step -> ends of the ranges that the ranks agreed on from it on.
   int reduced = -1;                              // The newest step whose all-reduce is done.
   std::map<int, std::set<std::string>> applied;  // Steps -> who has applied so many.
 };
@@ -113,6 +114,7 @@ class World {
   void Compute(Process& process);
   void Contribute(Process& process);
   void Reduce(int generation, int step);
+  void MaybeRecut(Fabric& fabric, int step);
   void Apply(Process& process, int generation, int step, bool yield);
   void Abort(Process& process, v1::Accusation::Kind kind, const std::set<std::string>& accused);
   void TellPeers(const std::string& id, int generation, double within);

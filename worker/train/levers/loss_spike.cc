@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/train/levers/step_lever.h"
+#include "worker/train/median.h"
 #include "worker/train/spec.h"
 
 namespace rekindle::train {
@@ -19,12 +20,6 @@ constexpr double kDeviations = 10, kRobust = 1.4826, kLeastRise = 0.05, kLeastOf
 constexpr char kQuietUntil[] = "loss_spike.quiet", kFirst[] = "loss_spike.first";
 
 std::string Slot(int64_t step) { return absl::StrCat("loss_spike.", step % kWindow); }
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<int64_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 StepAdvice Look(const StepView& view, LeverState* state) {
   if (!view.loss) return {};

@@ -1,0 +1,140 @@
+"""Throughput of two ranks, one with a third of a core, beside the sum of what each does alone; how soon ranges adapt."""
+import argparse
+import contextlib
+import pathlib
+import statistics
+import sys
+import tempfile
+
+from _bench_json import REPO, Report
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+from cluster import Cluster, completions, wait_until  # noqa: E402
+from step import CONTEXT, job, write_data  # noqa: E402
+from throttle import throttled  # noqa: E402
+
+GLOBAL_BATCH, MICRO_BATCH = 32, 2    # 16 micro-batches: 12 and 4 when one rank is three times as fast.
+SHARE = 1 / 3
+SETTLE = 2       # Steps after a start or a new cut of the ranges that do not count.
+UNSLOWED = 10    # Steps before the slow rank is slowed.
+
+
+def spec(data, steps, workers):
+    made = job("hetero", data, steps, "exact")
+    made["spec"]["workers"] = {"min": workers, "max": workers, "threads_per_rank": 1}
+    made["spec"]["training"].update(global_batch=GLOBAL_BATCH, micro_batch=MICRO_BATCH)
+    return made
+
+
+@contextlib.contextmanager
+def running(data, steps, nodes):
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
+        with Cluster(folder, nodes=nodes) as cluster:
+            cluster.start()
+            cluster.submit(spec(data, steps, len(nodes)))
+            yield cluster
+
+
+def await_steps(cluster, count):
+    """The times of the first `count` steps completed; {step: time} of all."""
+    def there():
+        done = completions(cluster.marks())
+        return done if len(done) >= count else None
+    return wait_until(there, 600, f"{count} steps", poll=0.1)
+
+
+def await_end(cluster):
+    def ended():
+        status = cluster.status("hetero")
+        return status if status["state"] in ("SUCCEEDED", "FAILED") else None
+    status = wait_until(ended, 600, "the job to end", poll=0.5)
+    if status["state"] != "SUCCEEDED":
+        raise RuntimeError(status["reason"])
+    return status
+
+
+def rate(done, first, last):
+    """Tokens a second over the steps after `first`, by the median step."""
+    gaps = [done[s] - done[s - 1] for s in range(first + 1, last + 1)]
+    return GLOBAL_BATCH * CONTEXT / statistics.median(gaps)
+
+
+def alone(data, steps, slow):
+    """Tokens a second of one rank; the digest where it ran to the end."""
+    with running(data, steps if not slow else 100_000, ("a",)) as cluster:
+        await_steps(cluster, SETTLE)
+        if not slow:
+            status = await_end(cluster)
+            return rate(completions(cluster.marks()), SETTLE, steps), status["state_digest"]
+        with throttled(cluster.nodes["a"], SHARE):
+            begun = max(completions(cluster.marks()))
+            done = await_steps(cluster, begun + SETTLE + 12)
+        return rate(done, begun + SETTLE, max(done)), None
+
+
+def recuts(cluster):
+    return [e for e in cluster.events("hetero")["events"] if e["kind"] == "ranges"]
+
+
+def together(data, steps):
+    with running(data, steps, ("a", "b")) as cluster:
+        await_steps(cluster, UNSLOWED)
+        before = len(recuts(cluster))
+        with throttled(cluster.nodes["b"], SHARE) as how:
+            slowed = max(completions(cluster.marks()))
+            status = await_end(cluster)
+        done = completions(cluster.marks())
+        told = recuts(cluster)[before:]
+        # Who computed how much when, by the trainers' own timelines.
+        shares = {}
+        for mark in cluster.marks():
+            if mark["event"] == "step":
+                shares.setdefault(mark["step"], {})[mark["trainer"]] = mark["adds"]
+        cuts = [s for s in range(slowed + 1, steps) if shares[s + 1] != shares[s]]
+        for event in told:
+            print(event["text"], file=sys.stderr)
+        if not cuts:
+            raise RuntimeError("the ranges were never cut anew")
+        row = {"adapted_after": cuts[0] - slowed, "recuts": len(cuts), "how": how, "digest": status["state_digest"],
+               "rate": rate(done, cuts[0] + SETTLE, steps), "straggler": [m for m in cluster.events("hetero")["events"]
+                                                                         if m["kind"] == "straggler"]}
+        # From the second slowed step on: the first one was slowed in part.
+        row["unadapted"] = rate(done, slowed + 1, cuts[0]) if cuts[0] > slowed + 1 else None
+        return row
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench hetero", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--steps", type=int, default=60)
+    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of one rank, the slowed one, and both")
+    args = p.parse_args()
+    report = Report("hetero")
+    rows, fast, slow, digests = [], [], [], set()
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "data.txt"
+        write_data(data)
+        for _ in range(args.rounds):
+            one, digest = alone(data, args.steps, slow=False)
+            fast.append(one)
+            slow.append(alone(data, args.steps, slow=True)[0])
+            rows.append(together(data, args.steps))
+            digests |= {digest, rows[-1]["digest"]}
+            print(f"alone {fast[-1]:.0f} and {slow[-1]:.0f} tokens/s, together", rows[-1], file=sys.stderr)
+    middle = lambda key: statistics.median(r[key] for r in rows if r[key])
+    total = statistics.median(a + b for a, b in zip(fast, slow))
+    report.result["slowed_by"] = rows[0]["how"]
+    report.add("tokens_per_second_alone", statistics.median(fast), "tokens/s")
+    report.add("tokens_per_second_slowed_alone", statistics.median(slow), "tokens/s")
+    report.add("tokens_per_second_together", middle("rate"), "tokens/s", peer=total, target_ratio=0.9)
+    if any(r["unadapted"] for r in rows):
+        report.add("tokens_per_second_before_adapting", middle("unadapted"), "tokens/s", peer=total)
+    report.add("steps_to_adapt", max(r["adapted_after"] for r in rows), "steps", target=10, lower_is_better=True)
+    report.add("cuts_of_ranges", max(r["recuts"] for r in rows), f"in {args.steps} steps", target=3, lower_is_better=True)
+    report.add("digests", len(digests), "different ones", target=1, lower_is_better=True)
+    report.add("straggler_named", min(len(r["straggler"]) for r in rows), "events", target=1)
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""A rank that is slowed gets less to compute, through the kill of another, and the weights are those of an undisturbed run."""
+import unittest
+
+from base import ClusterTest, Injector, small_job, wait_until
+from throttle import throttled
+
+STEPS = 400
+MICRO_BATCHES = 16
+
+
+class HeteroTest(ClusterTest):
+    def share_of(self, cluster, node):
+        """Micro-batches of a step; all of them for a node that is no member."""
+        sizes = {m["node"]: m["micro_batch_end"] - m["micro_batch_begin"] for m in cluster.status("job")["members"]}
+        return sizes.get(node, MICRO_BATCHES)
+
+    def test_ranges_follow_a_slowed_rank_through_a_kill(self):
+        cluster = self.cluster()
+        spec = small_job("job", self.text, steps=STEPS, global_batch=4 * MICRO_BATCHES, micro_batch=4)
+        cluster.submit(spec)
+        inject = Injector(cluster, "job")
+        inject.await_members(3)
+        inject.await_steps(12)
+        with throttled(cluster.nodes["n2"], 0.2):
+            generation = cluster.status("job")["generation"]
+            wait_until(lambda: self.share_of(cluster, "n2") <= 3, 60, "n2 to get less", poll=0.1)
+            self.assertEqual(cluster.status("job")["generation"], generation)
+            wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 60,
+                       "the straggler to be named", poll=0.2)
+            row = inject.trainer_killed("n1")
+            self.assertEqual(row["steps_redone"], 0)
+            self.assertLessEqual(self.share_of(cluster, "n2"), 4)   # The new membership has not forgotten it.
+        self.assertTrue(self.events(cluster, "ranges", "n2/0 takes"))
+        status = self.await_end(cluster, "job")
+        self.assert_undisturbed(status, spec)
+
+    @staticmethod
+    def events(cluster, kind, text):
+        return [e for e in cluster.events("job")["events"] if e["kind"] == kind and text in e["text"]]
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+"""Makes processes as slow as a machine with a share of a core: by a CPU quota where this user may set one, else by
+stopping and continuing them. Standard library only."""
+import contextlib
+import os
+import pathlib
+import signal
+import threading
+import time
+
+from cluster import kill
+
+PERIOD = 0.01    # Seconds; short beside a micro-batch, so that each is slowed alike.
+
+
+def quota_folder():
+    """(folder to make a group in, version) of the first CPU controller that lets this user; None where none does."""
+    for version, root in ((1, "/sys/fs/cgroup/cpu"), (2, "/sys/fs/cgroup")):
+        probe = pathlib.Path(root, f"rekindle-probe-{os.getpid()}")
+        with contextlib.suppress(OSError):
+            probe.mkdir()
+            try:
+                if (probe / ("cpu.cfs_quota_us" if version == 1 else "cpu.max")).exists():
+                    return pathlib.Path(root), version
+            finally:
+                probe.rmdir()
+    return None
+
+
+class Quota:
+    """A group of processes, and all they start, that gets `share` of a core."""
+
+    def __init__(self, pids, share, root, version):
+        self.root, self.share = root, share
+        self.group = root / f"rekindle-{os.getpid()}-{pids[0]}"
+        self.group.mkdir()
+        period = round(PERIOD * 1e6)
+        if version == 1:
+            (self.group / "cpu.cfs_period_us").write_text(str(period))
+            (self.group / "cpu.cfs_quota_us").write_text(str(round(period * share)))
+        else:
+            (self.group / "cpu.max").write_text(f"{round(period * share)} {period}")
+        for pid in pids:
+            (self.group / "cgroup.procs").write_text(str(pid))
+
+    def end(self):
+        while pids := (self.group / "cgroup.procs").read_text().split():
+            for pid in pids:
+                with contextlib.suppress(OSError):    # It has ended meanwhile.
+                    (self.root / "cgroup.procs").write_text(pid)
+        self.group.rmdir()
+
+
+class DutyCycle:
+    """Runs processes for `share` of each period. What they start later is not slowed."""
+
+    def __init__(self, pids, share):
+        self.pids, self.share = pids, share
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        period = 2 * PERIOD    # Signals are coarser than the scheduler.
+        next_at = time.monotonic()
+        while not self.stopped.is_set():
+            kill(self.pids, signal.SIGCONT)
+            self.stopped.wait(max(0.0, next_at + self.share * period - time.monotonic()))
+            kill(self.pids, signal.SIGSTOP)
+            next_at = max(next_at + period, time.monotonic())
+            self.stopped.wait(max(0.0, next_at - time.monotonic()))
+        kill(self.pids, signal.SIGCONT)
+
+    def end(self):
+        self.stopped.set()
+        self.thread.join()
+
+
+@contextlib.contextmanager
+def throttled(node, share):
+    """Within it all trainers of a node together get `share` of a core."""
+    found = quota_folder()
+    # Trainers that are started again are slowed, too, where their agent is in the group.
+    slowed = Quota(node.pids("agent") + node.pids("trainer"), share, *found) if found else DutyCycle(
+        node.pids("trainer"), share)
+    try:
+        yield "quota" if found else "duty cycle"
+    finally:
+        slowed.end()

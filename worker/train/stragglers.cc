@@ -1,0 +1,117 @@
+#include "worker/train/stragglers.h"
+
+#include <algorithm>
+
+#include "worker/train/median.h"
+
+namespace rekindle::train {
+namespace {
+
+using Cause = Straggling::Cause;
+
+constexpr size_t kWindow = 16;          // Steps.
+constexpr size_t kLeast = 8;            // Steps before a verdict.
+constexpr double kLeastSeconds = 1e-3;  // Of a step: less is noise.
+// From the first of each pair on it is a straggler, below the second it is none any more.
+constexpr double kSlower[] = {1.5, 1.25};        // Than the others' micro-batch.
+constexpr double kExchange[] = {0.3, 0.2};       // Of a step.
+constexpr double kBlocked[] = {0.3, 0.2};        // Of the exchange.
+constexpr double kBlockedLonger[] = {2.0, 1.5};  // Than the others.
+
+double Speed(const StepCost& cost) {
+  return cost.micro_batches > 0 ? (cost.data_seconds + cost.compute_seconds) / cost.micro_batches : 0;
+}
+
+double Data(const StepCost& cost) { return cost.micro_batches > 0 ? cost.data_seconds / cost.micro_batches : 0; }
+
+// 0 for an only rank.
+double MedianOfOthers(std::vector<double> values, size_t rank) {
+  values.erase(values.begin() + static_cast<long>(rank));
+  return values.empty() ? 0 : Median(std::move(values));
+}
+
+}  // namespace
+
+const char* CauseName(Cause cause) {
+  switch (cause) {
+    case Cause::kData:
+      return "data";
+    case Cause::kCompute:
+      return "compute";
+    case Cause::kNetwork:
+      return "network";
+    case Cause::kNone:
+      break;
+  }
+  return "";
+}
+
+void Stragglers::Begin(int rank) {
+  rank_ = static_cast<size_t>(rank);
+  newest_.clear();
+}
+
+const Straggling& Stragglers::Add(std::span<const StepCost> costs) {
+  newest_.emplace_back(costs.begin(), costs.end());
+  if (newest_.size() > kWindow) newest_.pop_front();
+  if (newest_.size() < kLeast && costs.size() > 1) return verdict_;
+  const Straggling speed = JudgeSpeed();
+  verdict_ = speed.cause != Cause::kNone ? speed : JudgeNetwork();
+  return verdict_;
+}
+
+std::vector<double> Stragglers::Medians(const Figure& figure) const {
+  std::vector<double> medians;
+  for (size_t rank = 0; rank < newest_.front().size(); ++rank) {
+    std::vector<double> values;
+    for (const std::vector<StepCost>& step : newest_) values.push_back(figure(step[rank]));
+    medians.push_back(Median(std::move(values)));
+  }
+  return medians;
+}
+
+Straggling Stragglers::JudgeSpeed() const {
+  const std::vector<double> speeds = Medians(Speed);
+  const double mine = speeds[rank_], others = MedianOfOthers(speeds, rank_);
+  const bool known = verdict_.cause == Cause::kData || verdict_.cause == Cause::kCompute;
+  const double lost = (mine - others) * Medians([](const StepCost& c) { return c.micro_batches; })[rank_];
+  if (others <= 0 || mine < kSlower[known] * others || lost < kLeastSeconds) return {};
+  const std::vector<double> data = Medians(Data);
+  const bool by_data = data[rank_] - MedianOfOthers(data, rank_) > (mine - others) / 2;
+  return {by_data ? Cause::kData : Cause::kCompute, mine, others};
+}
+
+Straggling Stragglers::JudgeNetwork() const {
+  const bool known = verdict_.cause == Cause::kNetwork;
+  // What is left of the exchange when the last rank has computed is the network's. Of blocked sending, what the wait
+  // for that rank explains is not.
+  std::vector<double> exchanges;
+  std::vector<std::vector<double>> blocked(newest_.front().size());
+  for (const std::vector<StepCost>& step : newest_) {
+    const auto least = std::min_element(step.begin(), step.end(), [](const StepCost& a, const StepCost& b) {
+      return a.exchange_seconds < b.exchange_seconds;
+    });
+    exchanges.push_back(least->exchange_seconds);
+    for (size_t i = 0; i < step.size(); ++i) {
+      const double waited = step[i].exchange_seconds - least->exchange_seconds;
+      blocked[i].push_back(std::max(0.0, step[i].blocked_seconds - waited));
+    }
+  }
+  const double exchange = Median(std::move(exchanges));
+  const double step = Medians([](const StepCost& c) { return c.data_seconds + c.compute_seconds; })[rank_] +
+                      Medians([](const StepCost& c) { return c.exchange_seconds; })[rank_];
+  std::vector<double> medians;
+  for (std::vector<double>& of_rank : blocked) medians.push_back(Median(std::move(of_rank)));
+  const double mine = medians[rank_];
+  if (exchange < kLeastSeconds || exchange < kExchange[known] * step || mine < kBlocked[known] * exchange ||
+      mine < kBlockedLonger[known] * MedianOfOthers(medians, rank_)) {
+    return {};
+  }
+  const std::vector<double> speeds = Medians(Speed);
+  for (size_t i = 0; i < speeds.size(); ++i) {  // Whose computing starves its sending, too, explains it.
+    if (speeds[i] >= kSlower[0] * MedianOfOthers(speeds, i)) return {};
+  }
+  return {Cause::kNetwork, mine, exchange};
+}
+
+}  // namespace rekindle::train
