@@ -16,6 +16,7 @@
 #include "cli/supervisor.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/memory.h"
 #include "common/process.h"
 
 namespace rekindle::cli {
@@ -80,8 +81,9 @@ absl::StatusOr<std::string> AwaitEndpoint(const std::string& file, const std::st
   return absl::DeadlineExceededError("the coordinator did not start within 10 s; see " + log);
 }
 
+// `memory`: bytes for its trainers.
 absl::Status StartNode(Supervisor& supervisor, const std::string& root, const std::string& node,
-                       const std::string& endpoint) {
+                       const std::string& endpoint, double memory) {
   const std::string dir = root + "/nodes/" + node;
   if (absl::Status status = MakeFolder(dir); !status.ok()) return status;
   const std::string log = root + "/logs/" + node;
@@ -90,12 +92,12 @@ absl::Status StartNode(Supervisor& supervisor, const std::string& root, const st
                                           .log = log + "-checkpoint.log",
                                           .group = node});
   if (!status.ok()) return status;
-  return supervisor.Start(
-      {.name = node + " worker",
-       .argv = {Beside() / "rekindle-worker", "init", "--dir", dir, "--coordinator", endpoint, "--node", node},
-       .log = log + "-worker.log",
-       .group = node,
-       .essential = true});
+  return supervisor.Start({.name = node + " worker",
+                           .argv = {Beside() / "rekindle-worker", "init", "--dir", dir, "--coordinator", endpoint,
+                                    "--node", node, "--memory", std::to_string(static_cast<int64_t>(memory))},
+                           .log = log + "-worker.log",
+                           .group = node,
+                           .essential = true});
 }
 
 absl::Status Up(Context& context, const Flags& flags) {
@@ -118,8 +120,11 @@ absl::Status Up(Context& context, const Flags& flags) {
   if (!status.ok()) return status;
   const auto endpoint = AwaitEndpoint(endpoint_file, root + "/logs/coordinator.log");
   if (!endpoint.ok()) return endpoint.status();
+  const auto memory = common::ReadMemory();
+  if (!memory.ok()) return memory.status();
+  const double share = memory->total / flags.workers;
   for (int i = 1; i <= flags.workers; ++i) {
-    if (status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint); !status.ok()) return status;
+    if (status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint, share); !status.ok()) return status;
   }
   if (context.json()) {
     std::cout << "{\"endpoint\": \"" << *endpoint << "\", \"dir\": \"" << root << "\"}" << std::endl;

@@ -16,6 +16,11 @@ namespace {
 constexpr int kMaxWorkers = 4096;
 constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
 
+// `micro_batch: auto`, until the job's first worker has found it.
+bool FindsMicroBatch(const v1::JobSpec& spec) {
+  return spec.training().has_micro_batch() && spec.training().micro_batch() == 0;
+}
+
 const std::vector<std::string>& Precisions() {
   static const auto* names = new std::vector<std::string>{"fp32", "bf16", "fp16", "auto"};
   return *names;
@@ -28,7 +33,7 @@ void FillTraining(v1::JobSpec::Training& training, const Defaults& defaults) {
     const int micro = std::clamp(training.micro_batch(), 1, std::numeric_limits<int>::max() / kMicroBatch);
     training.set_global_batch(kGlobalBatch % micro == 0 ? kGlobalBatch : kMicroBatch * micro);
   }
-  if (training.micro_batch() == 0) {
+  if (!training.has_micro_batch()) {
     int micro = kMicroBatch;
     while (training.global_batch() % micro != 0) --micro;
     training.set_micro_batch(micro);
@@ -50,22 +55,26 @@ void Fill(v1::JobSpec& spec, const Defaults& defaults) {
   auto& workers = *spec.mutable_workers();
   if (workers.min() == 0) workers.set_min(1);
   if (workers.threads_per_rank() == 0) workers.set_threads_per_rank(1);
-  if (workers.max() == 0) workers.set_max(std::clamp(MicroBatches(spec), 1, kMaxWorkers));
+  if (workers.max() == 0 && !FindsMicroBatch(spec)) {
+    workers.set_max(std::clamp(MicroBatches(spec), 1, kMaxWorkers));
+  }
 }
 
 void CheckWorkers(Checker& check, const v1::JobSpec& spec) {
   const auto& workers = spec.workers();
-  const int micro_batches = MicroBatches(spec);
+  const bool finds = FindsMicroBatch(spec);
+  const int micro_batches = finds ? spec.training().global_batch() : MicroBatches(spec);
   check.Range("spec.workers.min", workers.min(), 1, kMaxWorkers);
-  check.Range("spec.workers.max", workers.max(), 1, kMaxWorkers);
-  const std::string fix = absl::StrCat(" micro-batches (global_batch ", spec.training().global_batch(),
-                                       " / micro_batch ", spec.training().micro_batch(),
-                                       "), one a worker at least: lower it or raise spec.training.global_batch");
+  check.Range("spec.workers.max", workers.max(), finds ? 0 : 1, kMaxWorkers);
+  const std::string fix =
+      absl::StrCat(" micro-batches (global_batch ", spec.training().global_batch(),
+                   finds ? ", of one sample each" : absl::StrCat(" / micro_batch ", spec.training().micro_batch()),
+                   "), one a worker at least: lower it or raise spec.training.global_batch");
   check.Require(workers.min() <= micro_batches, "spec.workers.min",
                 absl::StrCat(workers.min(), " workers for ", micro_batches, fix));
   check.Require(workers.max() <= micro_batches, "spec.workers.max",
                 absl::StrCat(workers.max(), " workers for ", micro_batches, fix));
-  check.Require(workers.min() <= workers.max(), "spec.workers.max",
+  check.Require(workers.max() == 0 || workers.min() <= workers.max(), "spec.workers.max",
                 absl::StrCat(workers.max(), " is below spec.workers.min ", workers.min(), ": raise it"));
   check.Range("spec.workers.threads_per_rank", workers.threads_per_rank(), 1, 256);
 }
@@ -75,8 +84,11 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
   check.Require(training.steps() != 0, "spec.training.steps", "is missing: say how many steps to train");
   check.Range("spec.training.steps", training.steps(), 1, kMaxSteps);
   check.Range("spec.training.global_batch", training.global_batch(), 1, 1 << 24);
-  check.Range("spec.training.micro_batch", training.micro_batch(), 1, 1 << 20);
-  if (check.status().ok() && training.global_batch() % training.micro_batch() != 0) {
+  check.Range("spec.training.micro_batch", training.micro_batch(), 0, 1 << 20);
+  check.Require(!FindsMicroBatch(spec) || training.global_batch() <= kMaxMicroBatches, "spec.training.micro_batch",
+                absl::StrCat("auto begins with one sample, and a batch has at most ", kMaxMicroBatches,
+                             " micro-batches: name it, or lower spec.training.global_batch"));
+  if (check.status().ok() && training.micro_batch() > 0 && training.global_batch() % training.micro_batch() != 0) {
     const int below = training.global_batch() / training.micro_batch() * training.micro_batch();
     check.Refuse("spec.training.global_batch",
                  absl::StrCat(training.global_batch(), " is not divisible by micro_batch ", training.micro_batch(),

@@ -32,7 +32,7 @@ absl::Status CheckJobName(const std::string& name);
 // field in the order of the proto. A resolved spec resolves to itself.
 absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults& defaults);
 
-// Of a resolved spec.
+// Of a resolved spec; 0: its micro_batch is still to be found.
 int MicroBatches(const v1::JobSpec& spec);
 
 }  // namespace rekindle::coordinator

@@ -216,6 +216,27 @@ TEST(JobSpec, BatchSizesFitEachOther) {
   EXPECT_EQ(ResolveSpec(spec, kDefaults)->training().global_batch(), 20);
 }
 
+TEST(JobSpec, AMicroBatchToBeFoundStaysOpenAndNoLimitOfWorkersIsGuessed) {
+  v1::JobSpec spec = Small();
+  spec.mutable_training()->set_micro_batch(0);
+  const auto resolved = ResolveSpec(spec, kDefaults);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  EXPECT_TRUE(resolved->training().has_micro_batch());
+  EXPECT_EQ(resolved->training().micro_batch(), 0);
+  EXPECT_EQ(resolved->training().global_batch(), 16);
+  EXPECT_EQ(resolved->workers().max(), 0);
+  EXPECT_EQ(MicroBatches(*resolved), 0);
+  const auto again = ResolveSpec(*resolved, kDefaults);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_TRUE(google::protobuf::util::MessageDifferencer::Equals(*resolved, *again));
+  spec.mutable_workers()->set_min(17);
+  EXPECT_THAT(Message(spec), HasSubstr("17 workers for 16 micro-batches (global_batch 16, of one sample each)"));
+  spec = Small();
+  spec.mutable_training()->set_micro_batch(0);
+  spec.mutable_training()->set_global_batch(1 << 17);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.training.micro_batch: auto begins with one sample"));
+}
+
 struct Case {
   std::function<void(v1::JobSpec&)> change;
   const char* message;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/nearest.h"
+#include "rekindle/v1/job.pb.h"
 
 namespace rekindle::common {
 namespace {
@@ -98,7 +99,12 @@ class Reader {
         return absl::OkStatus();
       case FieldDescriptor::CPPTYPE_INT32: {
         int32_t value = 0;
-        if (quoted || !ToInt32(node, &value)) return Error(node, path, "must be a whole number, not '" + text + "'");
+        const bool may_be_auto = field.options().GetExtension(v1::zero_is_auto);
+        if (!(may_be_auto && text == "auto") && (quoted || !ToInt32(node, &value))) {
+          return Error(
+              node, path,
+              std::string("must be a whole number") + (may_be_auto ? " or auto" : "") + ", not '" + text + "'");
+        }
         repeated ? reflection.AddInt32(message, &field, value) : reflection.SetInt32(message, &field, value);
         return absl::OkStatus();
       }

@@ -60,6 +60,20 @@ TEST(YamlTest, AnUnknownFieldNamesLinePathAndTheNearestKnownOne) {
               HasSubstr("known fields here: min, max, threads_per_rank"));
 }
 
+TEST(YamlTest, AutoIsZeroWhereTheProtoSaysSo) {
+  for (const char* text :
+       {"spec: {training: {micro_batch: auto}}", R"({"spec": {"training": {"micro_batch": "auto"}}})",
+        "spec: {training: {micro_batch: 0}}"}) {
+    v1::Job job;
+    ASSERT_TRUE(Parse(text, &job).ok()) << text;
+    EXPECT_TRUE(job.spec().training().has_micro_batch()) << text;
+    EXPECT_EQ(job.spec().training().micro_batch(), 0) << text;
+  }
+  EXPECT_THAT(ErrorOf("spec: {training: {micro_batch: much}}"),
+              HasSubstr("must be a whole number or auto, not 'much'"));
+  EXPECT_THAT(ErrorOf("spec: {training: {steps: auto}}"), HasSubstr("must be a whole number, not 'auto'"));
+}
+
 TEST(YamlTest, WrongTypesSayWhatWouldBeRight) {
   EXPECT_EQ(ErrorOf("spec: {training: {steps: many}}"),
             "job.yaml:1: `spec.training.steps` must be a whole number, not 'many'");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/micro_batch.h"
 
 namespace rekindle::core {
 
@@ -28,7 +29,7 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (IsDraining(state, trainer.report.node())) return false;
-  if (job.refused.count(trainer.report.trainer())) return false;
+  if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
   constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
   return now - trainer.heard <= PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
 }

@@ -5,6 +5,7 @@
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/job_control.h"
+#include "coordinator/core/micro_batch.h"
 #include "coordinator/core/nodes.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
@@ -91,7 +92,10 @@ Effects Cluster::Step(const Event& event, double now) {
   const bool nodes_concerned = !report || impl_->any_lost || (only != nullptr && only->must_save);
   if (nodes_concerned || now >= impl_->watch_nodes_at) {
     impl_->watch_nodes_at = WatchNodes(turn);
-    for (const std::string& uid : impl_->order) SettlePrecision(turn, impl_->jobs.at(uid));
+    for (const std::string& uid : impl_->order) {
+      SettlePrecision(turn, impl_->jobs.at(uid));
+      SettleMicroBatch(turn, impl_->jobs.at(uid));
+    }
     PlaceJobs(*impl_);
   }
   effects.wake_at = impl_->watch_nodes_at;

@@ -1,6 +1,7 @@
 #include "coordinator/core/directives.h"
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -67,6 +68,10 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
                 absl::StrCat("job ", job.record.job().name(), " is over: ", job.record.job().status().reason()));
   }
   if (trainer != nullptr && !trainer->death.empty()) return Told(v1::TrainerDirective::EXIT, trainer->death);
+  if (trainer != nullptr) {
+    const std::string stale = StaleMicroBatch(job, trainer->report);
+    if (!stale.empty()) return Told(v1::TrainerDirective::EXIT, stale);
+  }
   if (FindMember(job, id) != nullptr) return ForMember(job);
   return ForOther(state, job, id, trainer);
 }
@@ -149,6 +154,7 @@ v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name) 
       desired->set_slot(slot);
       *desired->mutable_spec() = SpecOf(job);
       desired->set_job_secret(job.record.secret());
+      if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
     }
     for (const v1::TrainerProcess& process : node.report.trainers()) {
       if (!process.running()) directive.add_acknowledged_exits(process.trainer());

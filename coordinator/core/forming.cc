@@ -7,9 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/announce.h"
 #include "coordinator/core/candidates.h"
+#include "coordinator/core/deaths.h"
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
-#include "coordinator/core/progress.h"
+#include "coordinator/core/micro_batch.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
 
@@ -203,6 +204,7 @@ void TryForm(Turn& turn, Job& job) {
     SetState(job, v1::PAUSED, "paused by the user");
     return;
   }
+  if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);
   if (best == nullptr && !job.forming.removed.empty()) {  // Since then the others have lost the state: take it back.
     job.forming.removed.clear();

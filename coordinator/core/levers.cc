@@ -26,12 +26,20 @@ bool IsMeant(const v1::LeverStatus& lever) {
          finite(lever.seconds_saved()) && finite(lever.bytes_saved());
 }
 
-// Keeps the newest of each, by name.
-void Remember(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node) {
+// What the members say again, or one says later than the others, is none.
+bool IsNews(const Job& job, const v1::LeverStatus& lever) {
+  const auto& levers = job.record.job().status().levers();
+  return std::none_of(levers.begin(), levers.end(),
+                      [&](const auto& l) { return l.lever() == lever.lever() && l.step() >= lever.step(); });
+}
+
+}  // namespace
+
+void RememberLever(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node) {
   auto* levers = job.record.mutable_job()->mutable_status()->mutable_levers();
   auto at = std::find_if(levers->begin(), levers->end(), [&](const auto& l) { return l.lever() >= lever.lever(); });
   const bool known = at != levers->end() && at->lever() == lever.lever();
-  if (known ? lever.step() <= at->step() : levers->size() >= kMaxLevers) return;
+  if (!known && levers->size() >= kMaxLevers) return;
   const int index = static_cast<int>(at - levers->begin());
   if (!known) {
     levers->Add();
@@ -42,14 +50,12 @@ void Remember(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::str
   job.must_save = true;  // So that a restarted coordinator does not tell it again.
 }
 
-}  // namespace
-
 void TakeLevers(Turn& turn, Job& job, const v1::TrainerReport& report) {
   for (const v1::LeverStatus& told : report.levers()) {
-    if (!IsMeant(told) || told.lever() == kSmokeTest) continue;
+    if (!IsMeant(told) || told.lever() == kSmokeTest || !IsNews(job, told)) continue;
     v1::LeverStatus lever = told;
     lever.set_text(Bounded(told.text()));
-    Remember(turn, job, lever, report.node());
+    RememberLever(turn, job, lever, report.node());
   }
 }
 
@@ -61,7 +67,7 @@ void TakeSmokeTest(Turn& turn, Job& job, const v1::TrainerReport& report) {
   passed.set_step(step);
   passed.set_text(absl::StrCat("the job has completed step ", step, " on one worker (", ShortName(report.trainer()),
                                "): the others may start"));
-  Remember(turn, job, passed, report.node());
+  RememberLever(turn, job, passed, report.node());
 }
 
 }  // namespace rekindle::core

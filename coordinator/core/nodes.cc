@@ -5,10 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/deaths.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
-#include "coordinator/core/progress.h"
+#include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -130,6 +131,17 @@ void ForgetLost(State& state) {
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
 
+// By name; a job that looks for its micro-batch does so where memory is scarcest, so that it fits the other nodes, too.
+std::vector<NodeState*> InOrderFor(const Job& job, State& state) {
+  std::vector<NodeState*> nodes;
+  for (auto& [name, node] : state.nodes) nodes.push_back(&node);
+  const auto memory = [](const NodeState* node) { return node->report.device().memory_bytes(); };
+  if (FindsMicroBatch(job)) {
+    std::stable_sort(nodes.begin(), nodes.end(), [&](const auto* a, const auto* b) { return memory(a) < memory(b); });
+  }
+  return nodes;
+}
+
 std::string FindRefusal(const v1::NodeReport& report) {
   if (report.protocol_version() != common::kProtocolVersion) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
@@ -249,11 +261,11 @@ void PlaceJobs(State& state) {
   for (const std::string& uid : state.order) {
     const Job& job = state.jobs.at(uid);
     if (IsOver(job)) continue;
-    for (auto& [name, node] : state.nodes) {
-      if (!node.reported || node.lost || node.record.draining() || !node.error.empty()) continue;
-      for (int slot = 0; slot < node.report.slots() && held[uid] < MaxWorkers(job); ++slot) {
-        if (node.slots.count(slot)) continue;
-        node.slots[slot] = uid;
+    for (NodeState* node : InOrderFor(job, state)) {
+      if (!node->reported || node->lost || node->record.draining() || !node->error.empty()) continue;
+      for (int slot = 0; slot < node->report.slots() && held[uid] < MaxWorkers(job); ++slot) {
+        if (node->slots.count(slot)) continue;
+        node->slots[slot] = uid;
         ++held[uid];
       }
     }

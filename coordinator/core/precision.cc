@@ -33,15 +33,6 @@ std::string CudaFlaw(const v1::Device& gpu, const std::string& precision) {
                       needed, " or newer has");
 }
 
-std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state) {
-  std::vector<std::pair<std::string, v1::Device>> nodes;
-  for (const auto& [name, node] : state.nodes) {
-    const bool usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
-    if (usable && node.report.slots() > 0) nodes.emplace_back(name, node.report.device());
-  }
-  return nodes;
-}
-
 // The first node that has one: "node a: ...".
 std::string FirstFlaw(const std::vector<std::pair<std::string, v1::Device>>& nodes, const std::string& precision) {
   for (const auto& [name, device] : nodes) {

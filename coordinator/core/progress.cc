@@ -5,16 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/deaths.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/levers.h"
 #include "coordinator/core/members.h"
+#include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
-constexpr size_t kMaxTrainers = 4096;
 constexpr size_t kMaxTold = 4096;
 constexpr int kMaxCurvePoints = 400;
 
@@ -50,6 +51,9 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   }
   if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
     return "step, attempt or generation is negative";
+  }
+  if (report.micro_batch() < kSearching || !Finite(report.micro_batch_search_seconds())) {
+    return "its micro-batch size or the seconds of its search are negative";
   }
   return "";
 }
@@ -184,17 +188,6 @@ void TakeInterval(Turn& turn, Job& job, const v1::TrainerReport& report) {
   job.must_save = true;  // So that a restarted coordinator does not tell it again.
 }
 
-// The exit of a member is acknowledged to its agent once it is durable.
-void RememberDeath(Job& job, const std::string& id) {
-  if (FindMember(job, id) == nullptr) return;
-  const Trainer& trainer = job.trainers[id];
-  v1::JobRecord::Death* death = job.record.add_deaths();
-  death->set_trainer(id);
-  death->set_kind(trainer.death_kind);
-  death->set_reason(trainer.death);
-  job.must_save = true;
-}
-
 bool IsCurrent(const Job& job, const v1::TrainerReport& report) {
   return report.generation() > 0 && report.generation() == job.record.membership().generation() &&
          FindMember(job, report.trainer()) != nullptr;
@@ -223,37 +216,6 @@ void CheckIdentity(Turn& turn, Job& job, const std::string& id) {
   }
 }
 
-void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
-  Trainer& trainer = job.trainers[id];
-  if (!trainer.death.empty()) return;
-  trainer.death_kind = "drained";
-  trainer.death = reason;
-  RememberDeath(job, id);
-}
-
-void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
-  if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
-  Trainer& trainer = job.trainers[id];
-  if (!trainer.death.empty()) return;
-  trainer.report.set_trainer(id);
-  trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
-  const auto node = turn.state.nodes.find(NodeOf(id));
-  const bool overdue = node != turn.state.nodes.end() && node->second.overdue;
-  trainer.death_kind = overdue ? "drained" : kind;
-  if (overdue) {
-    trainer.death = absl::StrCat("node ", NodeOf(id), " had to leave at once: ", node->second.record.drain_reason());
-  }
-  RememberDeath(job, id);
-  CorrectVerdict(job, id, death);
-  const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id);
-  if (asked_to_leave || kind == "node_killed") return;
-  const int failures = ++job.start_failures[ShortName(id)];
-  if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));
-  if (failures < turn.state.tunables.max_start_failures) return;
-  EndJob(turn, job, v1::FAILED, "failed",
-         absl::StrCat("trainers on ", ShortName(id), " died ", failures, " times in a row without a step: ", death));
-}
-
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string refusal = FindRefusal(job, report);
   const auto known = job.trainers.find(report.trainer());
@@ -274,6 +236,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;
   TakeCheckpoints(turn, job, before, report, is_known);
+  TakeMicroBatch(turn, job, report);
   if (report.phase() == v1::TRAINER_FAILED) {
     if (report.error_is_jobs_fault()) {
       EndJob(turn, job, v1::FAILED, "failed",

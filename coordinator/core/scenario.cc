@@ -130,7 +130,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   submit.record.set_secret(kSecret);
   v1::JobSpec* spec = job->mutable_status()->mutable_resolved_spec();
   spec->mutable_training()->set_global_batch(ToInt(Get(options, "micro_batches", "6")));
-  spec->mutable_training()->set_micro_batch(1);
+  spec->mutable_training()->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));  // "auto" is 0.
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce("exact");
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
@@ -151,6 +151,7 @@ void Scenario::Node(const Words& words, const Options& options) {
   report.set_protocol_version(ToInt(Get(options, "version", std::to_string(common::kProtocolVersion))));
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
+  if (options.count("memory")) report.mutable_device()->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
   if (options.count("units")) {
     report.mutable_device()->set_kind("cpu");
     for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {
@@ -260,6 +261,10 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_job_secret(value);
     else if (key == "version")
       report.set_protocol_version(ToInt(value));
+    else if (key == "micro_batch")
+      report.set_micro_batch(ToInt(value));
+    else if (key == "because")
+      report.set_micro_batch_reason(value);
     else if (key == "digest")
       report.set_state_digest(value);
     else if (key == "error")

@@ -44,6 +44,9 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
   std::vector<std::string> words;
   for (const v1::DesiredTrainer& trainer : directive.trainers()) {
     words.push_back(absl::StrCat(trainer.job_name(), " on slot ", trainer.slot()));
+    if (trainer.micro_batch_at_most() > 0) {
+      absl::StrAppend(&words.back(), ", to find a micro-batch of at most ", trainer.micro_batch_at_most());
+    }
   }
   std::string line = words.empty() ? "nothing to run" : absl::StrCat("run ", JoinWords(words));
   if (directive.drained()) absl::StrAppend(&line, ", drained");

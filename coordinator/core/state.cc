@@ -70,6 +70,15 @@ bool IsDraining(const State& state, const std::string& node) {
   return it != state.nodes.end() && it->second.record.draining();
 }
 
+std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state) {
+  std::vector<std::pair<std::string, v1::Device>> nodes;
+  for (const auto& [name, node] : state.nodes) {
+    const bool usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
+    if (usable && node.report.slots() > 0) nodes.emplace_back(name, node.report.device());
+  }
+  return nodes;
+}
+
 void Touch(Job& job) { job.status_changed = true; }
 
 void SetState(Job& job, v1::JobState state, const std::string& reason) {

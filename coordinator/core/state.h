@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/core/cluster.h"
@@ -14,6 +15,7 @@
 namespace rekindle::core {
 
 inline constexpr char kSmokeTest[] = "smoke_test";  // Its lever's name; in the status once it has passed.
+inline constexpr size_t kMaxTrainers = 4096;        // Of one job, that are remembered.
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // One trainer process.
@@ -129,6 +131,8 @@ double PollSeconds(int wait_ms);  // How long a long poll may keep quiet, whatev
 const v1::Member* FindMember(const Job& job, const std::string& trainer);
 const Trainer* FindTrainer(const Job& job, const std::string& trainer);
 bool IsDraining(const State& state, const std::string& node);
+// Those that trainers may be placed on, by name, with what they compute on.
+std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state);
 void SetState(Job& job, v1::JobState state, const std::string& reason);
 void Touch(Job& job);  // Status changed.
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/memory.h"
 #include "common/process.h"
 #include "common/rpc.h"
 #include "common/version.h"
@@ -35,6 +36,9 @@ constexpr double kDrainReportStep = 0.5;  // The time left is told in such steps
 constexpr int kAgentIncarnationBytes = 8;
 constexpr int kMaxLocalMessageBytes = 1 << 20;
 
+// What each of its trainers may use.
+double ShareOf(const AgentOptions& options) { return static_cast<double>(options.memory_bytes) / options.slots; }
+
 class Agent {
  public:
   Agent(const AgentOptions& options, NodeFolder folder, common::UniqueFd signals)
@@ -44,7 +48,8 @@ class Agent {
         supervisor_({.launch = {.trainer_binary = options.trainer_binary,
                                 .coordinator = options.coordinator,
                                 .node = options.node,
-                                .advertise = options.advertise},
+                                .advertise = options.advertise,
+                                .memory_bytes = ShareOf(options)},
                      .slots = options.slots,
                      .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
                     &folder_, &metrics_),
@@ -171,6 +176,7 @@ class Agent {
     report.set_checkpoint_address(CheckpointAddress());
     report.set_zone(options_.zone);
     report.mutable_device()->set_kind("cpu");
+    report.mutable_device()->set_memory_bytes(ShareOf(options_));
     for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
@@ -259,7 +265,12 @@ int RunAgent(const AgentOptions& options) {
     log::Error("cannot use the folder", {{"error", std::string(folder.status().message())}});
     return absl::IsInternal(folder.status()) ? kExitFailed : kExitRefused;
   }
-  Agent agent(options, *std::move(folder), *std::move(signals));
+  AgentOptions settled = options;
+  if (settled.memory_bytes == 0) {
+    const absl::StatusOr<common::Memory> memory = common::ReadMemory();
+    if (memory.ok()) settled.memory_bytes = static_cast<uint64_t>(memory->total);
+  }
+  Agent agent(settled, *std::move(folder), *std::move(signals));
   const absl::Status started = agent.Start();
   if (!started.ok()) {
     log::Error("cannot start", {{"error", std::string(started.message())}});

@@ -106,7 +106,9 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                 "--trainer",
                 record.trainer,
                 "--listen",
-                options.advertise};
+                options.advertise,
+                "--memory",
+                absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
   spawn.environment = TrainerEnvironment(desired.spec(), OwnEnvironment());
   spawn.output_fd = log->get();
   spawn.new_session = true;

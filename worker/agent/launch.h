@@ -18,7 +18,8 @@ struct LaunchOptions {
   std::string trainer_binary;
   std::string coordinator;
   std::string node;
-  std::string advertise;  // The trainer's data plane listens there.
+  std::string advertise;    // The trainer's data plane listens there.
+  double memory_bytes = 0;  // Each trainer's share of the node's; 0: not known.
 };
 
 // Why a desired trainer cannot be taken from the coordinator; OK when it can. `slots`: of this node.

@@ -85,6 +85,11 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--slots", options.slots, "Trainers it can run, one a device")
       ->capture_default_str()
       ->check(CLI::Range(1, kMaxSlots));
+  app.add_option(
+         "--memory", options.memory_bytes,
+         "Bytes that its trainers may use together, as 8GiB; default: all that the machine or its control group has")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50));
   app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
   app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
       ->capture_default_str();

@@ -2,6 +2,7 @@
 #ifndef REKINDLE_WORKER_AGENT_OPTIONS_H_
 #define REKINDLE_WORKER_AGENT_OPTIONS_H_
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,8 +18,9 @@ struct AgentOptions {
   int slots = 1;
   std::string trainer_binary;  // Default: rekindle-trainer beside this program.
   std::string advertise = "127.0.0.1";
-  std::string zone;     // Failure domain, as the cloud names it; empty: unknown.
-  std::string metrics;  // Empty: none.
+  uint64_t memory_bytes = 0;  // For its trainers together; 0: all that the machine, or its control group, has.
+  std::string zone;           // Failure domain, as the cloud names it; empty: unknown.
+  std::string metrics;        // Empty: none.
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;

@@ -71,6 +71,8 @@ struct LeverNote {
   double bytes_saved = 0;
 };
 
+inline constexpr int kSearching = -1;  // Report::micro_batch of a trainer that looks for it.
+
 // All there is to say. See TrainerReport for the meaning of each field.
 struct Report {
   Phase phase = Phase::kStarting;
@@ -102,6 +104,9 @@ struct Report {
   double learning_rate = 0;
   double loss_scale = 0;
   int64_t skipped_steps = 0;
+  int micro_batch = 0;             // 0: not said yet; kSearching.
+  std::string micro_batch_reason;  // Not empty: this trainer has found it.
+  double micro_batch_search_seconds = 0;
   std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;

@@ -141,6 +141,9 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_loss(report.loss);
   message->set_loss_scale(report.loss_scale);
   message->set_skipped_steps(static_cast<int32_t>(report.skipped_steps));
+  message->set_micro_batch(report.micro_batch);
+  message->set_micro_batch_reason(report.micro_batch_reason);
+  message->set_micro_batch_search_seconds(report.micro_batch_search_seconds);
   message->set_tokens_per_second(report.tokens_per_second);
   message->set_learning_rate(report.learning_rate);
   for (const auto& [name, note] : report.levers) {

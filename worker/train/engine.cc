@@ -54,6 +54,9 @@ absl::Status Engine::Run() {
         r.data_fingerprint = options_.data_fingerprint;
         r.probe_digest = options_.probe_digest;
         r.unigram_bits_per_byte = options_.unigram_bits_per_byte;
+        r.micro_batch = options_.spec.micro_batch;
+        r.micro_batch_reason = options_.micro_batch_reason;
+        r.micro_batch_search_seconds = options_.micro_batch_search_seconds;
       },
       false);
   AwaitStore(/*verify=*/false);

@@ -55,6 +55,8 @@ struct EngineOptions {
   std::string data_fingerprint;
   std::string probe_digest;
   double unigram_bits_per_byte = 0;
+  std::string micro_batch_reason;  // Not empty: this process has found spec.micro_batch.
+  double micro_batch_search_seconds = 0;
 };
 
 // All outlive the engine. `checkpoints` may be null: no store.

@@ -125,13 +125,15 @@ absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
 
 }  // namespace
 
-absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
+absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch) {
   const auto bytes = common::ReadFile(*common::PosixFileSystem(), path, kMaxJobFileBytes);
   if (!bytes.ok()) return bytes.status();
   v1::DesiredTrainer desired;
   if (!desired.ParseFromString(*bytes)) return absl::InvalidArgumentError(path + " is not a job file of the agent");
-  const v1::JobSpec& spec = desired.spec();
-  if (spec.training().steps() <= 0 || spec.training().micro_batch() <= 0 || spec.training().global_batch() <= 0) {
+  v1::JobSpec& spec = *desired.mutable_spec();
+  if (micro_batch > 0) spec.mutable_training()->set_micro_batch(micro_batch);
+  const v1::JobSpec::Training& training = spec.training();
+  if (training.steps() <= 0 || !training.has_micro_batch() || training.global_batch() <= 0) {
     return absl::InvalidArgumentError(path + ": the spec in it is not resolved");
   }
   auto retention = checkpoint::RetentionOf(spec.checkpoint());
@@ -155,6 +157,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path) {
   job.store = spec.checkpoint().store();
   job.retention = *std::move(retention);
   job.threads = spec.workers().threads_per_rank();
+  job.micro_batch_at_most = desired.micro_batch_at_most();
   return job;
 }
 

@@ -27,10 +27,12 @@ struct TrainerJob {
   std::string store;
   checkpoint::Retention retention;
   int threads = 1;
+  int micro_batch_at_most = 0;  // Where spec.micro_batch is 0, still to be found; 0: the whole batch.
 };
 
-// A serialized v1.DesiredTrainer of at most 1 MiB. Errors name the file: NOT_FOUND, INVALID_ARGUMENT.
-absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path);
+// A serialized v1.DesiredTrainer of at most 1 MiB. Errors name the file: NOT_FOUND, INVALID_ARGUMENT. `micro_batch`:
+// what it is to be; 0: what the file says, which may be 0, too.
+absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch = 0);
 
 }  // namespace rekindle::train
 

@@ -1,10 +1,11 @@
 // rekindle-trainer: one rank of one job on one device. Started by the agent; survives agent, coordinator and
 // checkpoint service.
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include "checkpoint/client.h"
@@ -16,7 +17,6 @@
 #include "common/process.h"
 #include "common/version.h"
 #include "worker/comm/host_communicator.h"
-#include "worker/data/open_data.h"
 #include "worker/models/layout.h"
 #include "worker/models/registry.h"
 #include "worker/models/runtime.h"
@@ -24,8 +24,13 @@
 #include "worker/train/cuda_plugin.h"
 #include "worker/train/engine.h"
 #include "worker/train/job_file.h"
+#include "worker/train/micro_batch_probe.h"
+#include "worker/train/micro_batch_trial.h"
 #include "worker/train/node_session.h"
 #include "worker/train/optimizer_probe.h"
+#include "worker/train/out_of_memory.h"
+#include "worker/train/signal_watch.h"
+#include "worker/train/trainer_parts.h"
 
 namespace rekindle::train {
 namespace {
@@ -37,73 +42,15 @@ struct Flags {
   std::string node;
   std::string trainer;
   std::string listen = "127.0.0.1";
+  double memory = 0;
+  int try_micro_batch = 0;
+  std::string result;
 };
 
-// Validation micro-batches are capped by the spec; the rest is the data's.
-class CappedBatches final : public BatchSource {
- public:
-  CappedBatches(BatchSource& batches, int most) : batches_(batches), most_(most) {}
-  MicroBatch Train(int64_t step, int index) override { return batches_.Train(step, index); }
-  MicroBatch Validation(int index) override { return batches_.Validation(index); }
-  int validation_micro_batches() const override { return std::min(most_, batches_.validation_micro_batches()); }
-
- private:
-  BatchSource& batches_;
-  const int most_;
-};
-
-absl::StatusOr<data::OpenedData> OpenData(const TrainerJob& job, const std::string& dir) {
-  return data::OpenData(job.data,
-                        {.seed = job.spec.seed,
-                         .context = job.model.context,
-                         .classes = job.model.classes,
-                         .global_batch = job.spec.global_batch,
-                         .micro_batch = job.spec.micro_batch},
-                        dir + "/data");
-}
-
-Connect ConnectOver(comm::Listener& listener) {
-  return [&listener](const Membership& membership, int rank, const comm::Deadlines& deadlines,
-                     OnCommunicatorError on_error, const std::function<bool()>& cancelled,
-                     std::vector<comm::Accusation>* accused) {
-    comm::HostOptions options;
-    options.generation = membership.generation;
-    options.rank = rank;
-    for (const Member& member : membership.members) options.peers.push_back({member.address, member.host});
-    options.deadlines = deadlines;
-    options.on_error = std::move(on_error);
-    return comm::ConnectHost(listener, std::move(options), cancelled, accused);
-  };
-}
-
-// SIGTERM and SIGINT end the engine between steps.
-class SignalWatch {
- public:
-  explicit SignalWatch(std::function<void()> on_signal)
-      : thread_([on_signal = std::move(on_signal)] {
-          sigset_t set = Signals();
-          int signal = 0;
-          sigwait(&set, &signal);
-          if (signal != SIGUSR1) on_signal();
-        }) {}
-  ~SignalWatch() {
-    pthread_kill(thread_.native_handle(), SIGUSR1);
-    thread_.join();
-  }
-  // Before any thread starts.
-  static void Block() {
-    sigset_t set = Signals();
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  }
-
- private:
-  static sigset_t Signals() {
-    sigset_t set;
-    sigemptyset(&set);
-    for (int signal : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, signal);
-    return set;
-  }
-  std::thread thread_;
+// What became of looking for the micro-batch size; without a reason: the job's file names it.
+struct Found {
+  std::string reason;
+  double seconds = 0;
 };
 
 std::string TimelinePath(const std::string& trainer) {
@@ -154,12 +101,78 @@ std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, co
   };
 }
 
-absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& listener, ControlPlane& control) {
+// For a job that leaves the size open: tries it, tells the coordinator, and puts it into the job.
+absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, TrainerJob* job) {
+  if (job->spec.micro_batch > 0) return Found{};
+  const double start = common::SteadySeconds();
+  Report report;
+  report.micro_batch = kSearching;
+  control.Publish(report, true);
+  std::atomic<bool> stopping = false;
+  SignalWatch signals([&] { stopping = true; });
+  const auto choice =
+      ProbeMicroBatch({.command = {"/proc/self/exe", "--job-file", flags.job_file, "--dir", flags.dir, "--coordinator",
+                                   flags.coordinator, "--node", flags.node, "--trainer", flags.trainer},
+                       .result_file = flags.job_file + ".trial",
+                       .global_batch = job->spec.global_batch,
+                       .at_most = job->micro_batch_at_most,
+                       .memory_bytes = flags.memory,
+                       .cancelled = [&] { return stopping || control.Latest().action == Directive::Action::kExit; }});
+  if (!choice.ok()) {
+    if (!absl::IsCancelled(choice.status())) ReportFailure(control, choice.status());
+    return choice.status();
+  }
+  auto resolved = LoadJobFile(flags.job_file, choice->micro_batch);
+  if (!resolved.ok()) return resolved.status();
+  *job = *std::move(resolved);
+  const Found found{choice->reason, common::SteadySeconds() - start};
+  report.micro_batch = choice->micro_batch;
+  report.micro_batch_reason = found.reason;
+  report.micro_batch_search_seconds = found.seconds;
+  control.Publish(report, true);
+  return found;
+}
+
+// The outcome of one size, in the process that ProbeMicroBatch started for it.
+absl::StatusOr<MicroBatchTrial> Trial(const TrainerJob& job, const std::string& dir) {
+  models::PinThreads(job.threads);
+  auto data = OpenJobData(job, dir);
+  if (!data.ok()) return data.status();
+  auto model = models::MakeModel(job.model);
+  if (!model.ok()) return model.status();
+  auto listener = comm::Listener::Create("127.0.0.1:0", job.secret);
+  if (!listener.ok()) return listener.status();
+  const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
+  if (absl::IsResourceExhausted(seconds.status()))
+    return MicroBatchTrial{.refused = std::string(seconds.status().message())};
+  if (!seconds.ok()) return seconds.status();
+  // Weights and two moments, of two checkpoints under way in shared memory.
+  constexpr double kStagedBytes = 2 * 3 * sizeof(float);
+  const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
+  return MicroBatchTrial{.bytes = PeakBytes() + staged, .seconds = *seconds};
+}
+
+int TryMicroBatch(const Flags& flags) {
+  GuardMemory(flags.memory);
+  absl::StatusOr<MicroBatchTrial> trial = absl::UnknownError("");
+  try {
+    const auto job = LoadJobFile(flags.job_file, flags.try_micro_batch);
+    trial = job.ok() ? Trial(*job, flags.dir) : job.status();
+  } catch (const std::exception& error) {
+    trial = MicroBatchTrial{.refused = std::string(FromException(error).message())};
+  }
+  std::ofstream(flags.result) << ToJson(trial);
+  return 0;
+}
+
+absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
+  const auto found = FindMicroBatch(flags, control, &job);
+  if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
   const auto gpu = LoadCudaPlugin(DefaultCudaPluginPath());
   log::Info(gpu.ok() ? "CUDA plugin loaded" : "computes on the CPU",
             {{"reason", std::string(gpu.ok() ? "a GPU is present" : gpu.status().message())}});
-  auto data = OpenData(job, flags.dir);
+  auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
   if (!probe.ok()) {
@@ -173,6 +186,8 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
   options.retention = job.retention;
   options.data_fingerprint = data->fingerprint;
   options.unigram_bits_per_byte = data->unigram_bits_per_byte;
+  options.micro_batch_reason = found->reason;
+  options.micro_batch_search_seconds = found->seconds;
   options.probe_digest = common::Xxh3_128Hex(*probe + OptimizerProbe());
   std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
   if (!job.store.empty()) {
@@ -188,12 +203,11 @@ absl::Status RunJob(const Flags& flags, const TrainerJob& job, comm::Listener& l
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
-  CappedBatches batches(*data->batches, job.spec.evaluate_micro_batches);
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer);
   timeline.Mark("start", 0, 0, 0);
   Engine engine(std::move(options), {.model = **model,
-                                     .batches = batches,
+                                     .batches = *data->batches,
                                      .control = control,
                                      .connect = ConnectOver(listener),
                                      .checkpoints = checkpoints.get(),
@@ -222,14 +236,18 @@ int Main(int argc, char** argv) {
   app.add_option("--node", flags.node, "Name of the node")->required();
   app.add_option("--trainer", flags.trainer, "Identity of this process: node/slot/incarnation")->required();
   app.add_option("--listen", flags.listen, "Address of the data plane that peers can reach")->capture_default_str();
+  app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
+  app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");  // Hidden: see micro_batch_probe.h.
+  app.add_option("--result", flags.result)->group("");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int code = app.exit(error);
     return code == 0 ? 0 : 2;
   }
-  SignalWatch::Block();
   log::Init("rekindle-trainer");
+  if (flags.try_micro_batch > 0) return TryMicroBatch(flags);
+  SignalWatch::Block();
   auto job = LoadJobFile(flags.job_file);
   auto listener = job.ok() ? comm::Listener::Create(flags.listen + ":0", job->secret) : job.status();
   auto control =
@@ -246,7 +264,7 @@ int Main(int argc, char** argv) {
     return 1;
   }
   log::SetContext({{"job", job->name}, {"trainer", flags.trainer}});
-  const absl::Status status = RunJob(flags, *job, **listener, **control);
+  const absl::Status status = RunJob(flags, *std::move(job), **listener, **control);
   if (!status.ok()) log::Error("ended", {{"error", std::string(status.message())}});
   return status.ok() ? 0 : 1;
 }

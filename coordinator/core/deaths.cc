@@ -1,0 +1,57 @@
+#include "coordinator/core/deaths.h"
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/faults.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/micro_batch.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// The exit of a member is acknowledged to its agent once it is durable.
+void RememberDeath(Job& job, const std::string& id) {
+  if (FindMember(job, id) == nullptr) return;
+  const Trainer& trainer = job.trainers[id];
+  v1::JobRecord::Death* death = job.record.add_deaths();
+  death->set_trainer(id);
+  death->set_kind(trainer.death_kind);
+  death->set_reason(trainer.death);
+  job.must_save = true;
+}
+
+}  // namespace
+
+void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
+  Trainer& trainer = job.trainers[id];
+  if (!trainer.death.empty()) return;
+  trainer.death_kind = "drained";
+  trainer.death = reason;
+  RememberDeath(job, id);
+}
+
+void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
+  if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
+  Trainer& trainer = job.trainers[id];
+  if (!trainer.death.empty()) return;
+  trainer.report.set_trainer(id);
+  trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
+  const auto node = turn.state.nodes.find(NodeOf(id));
+  const bool overdue = node != turn.state.nodes.end() && node->second.overdue;
+  trainer.death_kind = overdue ? "drained" : kind;
+  if (overdue) {
+    trainer.death = absl::StrCat("node ", NodeOf(id), " had to leave at once: ", node->second.record.drain_reason());
+  }
+  RememberDeath(job, id);
+  CorrectVerdict(job, id, death);
+  const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id) ||
+                              !StaleMicroBatch(job, trainer.report).empty();
+  if (asked_to_leave || kind == "node_killed") return;
+  const int failures = ++job.start_failures[ShortName(id)];
+  if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));
+  if (failures < turn.state.tunables.max_start_failures) return;
+  EndJob(turn, job, v1::FAILED, "failed",
+         absl::StrCat("trainers on ", ShortName(id), " died ", failures, " times in a row without a step: ", death));
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,19 @@
+// Trainers that are gone for good.
+#ifndef REKINDLE_COORDINATOR_CORE_DEATHS_H_
+#define REKINDLE_COORDINATOR_CORE_DEATHS_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+// A member is sent away by plan at a boundary; nobody waits for it any more.
+void RecordRelease(Job& job, const std::string& trainer, const std::string& reason);
+
+// A trainer is known to be dead: remembers why, counts failed starts, fails the job after too many.
+void RecordDeath(Turn& turn, Job& job, const std::string& trainer, const std::string& kind, const std::string& death);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_DEATHS_H_

@@ -1,0 +1,87 @@
+"""`micro_batch: auto` with real processes: found by trying, kept within memory, remembered, and as good as named."""
+import os
+import unittest
+
+from base import ClusterTest, small_job, wait_until
+from cluster import processes
+
+
+def auto_job(name, text, **training):
+    return small_job(name, text, steps=12, micro_batch="auto", **{"global_batch": 24, **training})
+
+
+def trials(cluster):
+    """Pids of the processes that try a size now."""
+    return [pid for node in cluster.nodes.values() for pid, argv in processes(str(node.dir))
+            if "--try-micro-batch" in argv]
+
+
+class MicroBatchTest(ClusterTest):
+    def found(self, cluster, job):
+        status = cluster.status(job)
+        told = [e["text"] for e in cluster.events(job)["events"] if e["kind"] == "micro_batch"]
+        self.assertEqual(len(told), 1, told)
+        return status["resolved_spec"]["training"]["micro_batch"], told[0]
+
+    def test_the_size_is_found_once_and_the_result_is_as_if_it_had_been_named(self):
+        cluster = self.cluster()
+        cluster.submit(auto_job("first", self.text))
+        status = self.await_end(cluster, "first")
+        size, told = self.found(cluster, "first")
+        self.assertIn(size, (1, 2, 3, 4, 6))   # Each of three workers, and each of four, would get one.
+        self.assertIn(f"micro_batch auto is {size}: ", told)
+        self.assertEqual(status["resolved_spec"]["workers"]["max"], 3)
+        named = auto_job("named", self.text)
+        named["spec"]["training"]["micro_batch"] = size
+        self.assert_undisturbed(status, named)
+        lever = [lever for lever in status["levers"] if lever["lever"] == "micro_batch"]
+        self.assertEqual(len(lever), 1)
+
+        cluster.submit(auto_job("second", self.text, evaluate_every=5))
+        self.await_end(cluster, "second")
+        again, told = self.found(cluster, "second")
+        self.assertEqual(again, size)
+        self.assertIn("as job first found on the same kind of device", told)
+
+    def test_a_killed_search_begins_again_and_leaves_no_trial_behind(self):
+        cluster = self.cluster(("n1", "n2"))
+        cluster.submit(auto_job("job", self.text))
+        wait_until(lambda: trials(cluster), 60, "a size to be tried")
+        cluster.nodes["n1"].kill_trainers()
+        cluster.kill_coordinator()
+        cluster.start_coordinator()
+        self.await_end(cluster, "job")
+        size, _ = self.found(cluster, "job")
+        self.assertEqual(24 % size, 0)
+        self.assertEqual(trials(cluster), [])
+
+    def test_sizes_beyond_the_memory_are_not_taken(self):
+        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "700MiB"]})
+        job = auto_job("job", self.text, global_batch=256, reduce="fp32")
+        job["spec"]["model"].update(width=256, heads=8, layers=4, context=256)
+        job["spec"]["training"]["steps"] = 2
+        cluster.submit(job)
+        self.await_end(cluster, "job")
+        size, told = self.found(cluster, "job")
+        self.assertLess(size, 64, told)
+        self.assertRegex(told, r"(would need .* of 66\d MB|ran out of memory|is no faster)")
+
+    def test_where_not_one_sample_fits_the_job_fails_and_says_why(self):
+        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "64MiB"]})
+        cluster.submit(auto_job("job", self.text))
+        status = self.await_end(cluster, "job", state="FAILED")
+        self.assertIn("training.micro_batch auto: one sample a micro-batch", status["reason"])
+        self.assertIn("give the node more memory", status["reason"])
+
+    def test_bad_data_is_told_as_such(self):
+        cluster = self.cluster(("n1",))
+        empty = os.path.join(self.folder, "empty.txt")
+        with open(empty, "w", encoding="ascii") as file:
+            file.write("too short")
+        cluster.submit(auto_job("job", empty))
+        status = self.await_end(cluster, "job", state="FAILED")
+        self.assertIn("data.text", status["reason"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,174 @@
+#include "worker/train/micro_batch_trial.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <fstream>
+#include <limits>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <utility>
+
+#include "common/clock.h"
+#include "worker/train/out_of_memory.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kSteps = 2;  // The first also makes what is made once: only the faster one counts.
+
+// The job's model, with a clock.
+class TimedModel final : public Model {
+ public:
+  explicit TimedModel(Model& model) : model_(model) {}
+  const ParameterLayout& layout() const override { return model_.layout(); }
+  void BindWeights(float* weights) override { model_.BindWeights(weights); }
+  void Initialize(uint64_t seed, std::span<float> weights) const override { model_.Initialize(seed, weights); }
+  absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
+                                   const GradientSink& sink) override {
+    const double start = common::SteadySeconds();
+    absl::StatusOr<LossSum> loss = model_.Backward(batch, key, loss_scale, sink);
+    fastest_ = std::min(fastest_, common::SteadySeconds() - start);
+    return loss;
+  }
+  absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override { return model_.Evaluate(batch); }
+
+  double fastest() const { return fastest_; }
+
+ private:
+  Model& model_;
+  double fastest_ = std::numeric_limits<double>::infinity();
+};
+
+// A coordinator that has one job for one trainer, and sends it home when it has finished.
+class SoloControl final : public ControlPlane {
+ public:
+  SoloControl() {
+    Member member{.trainer = kTrainer};
+    member.end = 1;
+    member.needs_state = true;
+    directive_.action = Directive::Action::kRun;
+    directive_.membership.generation = 1;
+    directive_.membership.members = {std::move(member)};
+  }
+  void Publish(const Report& report, bool) override {
+    std::lock_guard lock(mutex_);
+    if (report.phase != Phase::kFinished && report.phase != Phase::kFailed && report.phase != Phase::kInterrupted) {
+      return;
+    }
+    directive_.action = Directive::Action::kExit;
+    ++version_;
+    changed_.notify_all();
+  }
+  void AddLoss(const StepLoss&) override {}
+  Directive Latest() const override {
+    std::lock_guard lock(mutex_);
+    return directive_;
+  }
+  int64_t Version() const override {
+    std::lock_guard lock(mutex_);
+    return version_;
+  }
+  void WaitForChange(int64_t seen, double seconds) const override {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return version_ != seen; });
+  }
+
+  static constexpr char kTrainer[] = "trial";
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  Directive directive_;
+  int64_t version_ = 0;
+};
+
+TrainSpec SpecOfTrial(const TrainSpec& job) {
+  TrainSpec spec = job;
+  spec.steps = kSteps;
+  spec.global_batch = spec.micro_batch;
+  spec.evaluate_every = 0;
+  spec.evaluate_micro_batches = 1;
+  spec.schedule = {};
+  spec.early_stop = {};
+  spec.checkpoint = {};
+  return spec;
+}
+
+}  // namespace
+
+void GuardMemory(double bytes) {
+  constexpr double kRoom = 1.25;  // Memory that is asked for counts, whether it is ever touched or not.
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_DATA, &limit) == 0) {
+    limit.rlim_cur = static_cast<rlim_t>(std::min(bytes * kRoom, static_cast<double>(limit.rlim_max)));
+    setrlimit(RLIMIT_DATA, &limit);
+  }
+  std::ofstream("/proc/self/oom_score_adj") << "1000";
+}
+
+double PeakBytes() {
+  constexpr double kKibibyte = 1024;
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  double kibibytes = 0;
+  while (status >> word) {
+    if (word == "VmHWM:" && status >> kibibytes) return kibibytes * kKibibyte;
+  }
+  return 0;
+}
+
+absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect) {
+  TimedModel timed(model);
+  SoloControl control;
+  MetricsBoard metrics;
+  Timeline timeline("", SoloControl::kTrainer);
+  EngineOptions options;
+  options.trainer = SoloControl::kTrainer;
+  options.spec = SpecOfTrial(spec);
+  try {
+    Engine engine(std::move(options), {.model = timed,
+                                       .batches = batches,
+                                       .control = control,
+                                       .connect = std::move(connect),
+                                       .metrics = metrics,
+                                       .timeline = timeline});
+    if (absl::Status status = engine.Run(); !status.ok()) return status;
+  } catch (const std::exception& error) {
+    return FromException(error);
+  }
+  if (timed.fastest() == std::numeric_limits<double>::infinity()) {
+    return absl::InternalError("a trial of micro-batch " + std::to_string(spec.micro_batch) + " computed nothing");
+  }
+  return timed.fastest();
+}
+
+std::string ToJson(const absl::StatusOr<MicroBatchTrial>& trial) {
+  nlohmann::json json;
+  if (trial.ok()) {
+    json = {{"bytes", trial->bytes}, {"seconds", trial->seconds}, {"refused", trial->refused}};
+  } else {
+    json = {{"code", static_cast<int>(trial.status().code())}, {"error", std::string(trial.status().message())}};
+  }
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+absl::StatusOr<MicroBatchTrial> TrialFromJson(const std::string& json) {
+  const auto parsed = nlohmann::json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const auto has = [&](const char* name, bool (nlohmann::json::*is)() const noexcept) {
+    return parsed.is_object() && parsed.contains(name) && (parsed[name].*is)();
+  };
+  if (has("error", &nlohmann::json::is_string) && has("code", &nlohmann::json::is_number_integer)) {
+    return absl::Status(static_cast<absl::StatusCode>(parsed["code"].get<int>()), parsed["error"].get<std::string>());
+  }
+  if (!has("bytes", &nlohmann::json::is_number) || !has("seconds", &nlohmann::json::is_number) ||
+      !has("refused", &nlohmann::json::is_string)) {
+    return absl::InternalError("a trial of a micro-batch size left no result");
+  }
+  return MicroBatchTrial{parsed["bytes"].get<double>(), parsed["seconds"].get<double>(),
+                         parsed["refused"].get<std::string>()};
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,52 @@
+#include "worker/train/trainer_parts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace rekindle::train {
+namespace {
+
+// Validation micro-batches are capped by the spec; the rest is the data's.
+class CappedBatches final : public BatchSource {
+ public:
+  CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}
+  MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
+  MicroBatch Validation(int index) override { return batches_->Validation(index); }
+  int validation_micro_batches() const override { return std::min(most_, batches_->validation_micro_batches()); }
+
+ private:
+  const std::unique_ptr<BatchSource> batches_;
+  const int most_;
+};
+
+}  // namespace
+
+absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::string& dir) {
+  auto opened = data::OpenData(job.data,
+                               {.seed = job.spec.seed,
+                                .context = job.model.context,
+                                .classes = job.model.classes,
+                                .global_batch = job.spec.global_batch,
+                                .micro_batch = job.spec.micro_batch},
+                               dir + "/data");
+  if (!opened.ok()) return opened.status();
+  opened->batches = std::make_unique<CappedBatches>(std::move(opened->batches), job.spec.evaluate_micro_batches);
+  return opened;
+}
+
+Connect ConnectOver(comm::Listener& listener) {
+  return [&listener](const Membership& membership, int rank, const comm::Deadlines& deadlines,
+                     OnCommunicatorError on_error, const std::function<bool()>& cancelled,
+                     std::vector<comm::Accusation>* accused) {
+    comm::HostOptions options;
+    options.generation = membership.generation;
+    options.rank = rank;
+    for (const Member& member : membership.members) options.peers.push_back({member.address, member.host});
+    options.deadlines = deadlines;
+    options.on_error = std::move(on_error);
+    return comm::ConnectHost(listener, std::move(options), cancelled, accused);
+  };
+}
+
+}  // namespace rekindle::train
