@@ -6,7 +6,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/hash.h"
 #include "coordinator/core/levers.h"
-#include "coordinator/core/precision.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {

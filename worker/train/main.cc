@@ -133,6 +133,11 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
   return found;
 }
 
+absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return MicroBatchTrial{.refused = std::string(status.message())};
+}
+
 // The outcome of one size, in the process that ProbeMicroBatch started for it.
 absl::StatusOr<MicroBatchTrial> Trial(const TrainerJob& job, const std::string& dir) {
   models::PinThreads(job.threads);
@@ -143,9 +148,7 @@ absl::StatusOr<MicroBatchTrial> Trial(const TrainerJob& job, const std::string& 
   auto listener = comm::Listener::Create("127.0.0.1:0", job.secret);
   if (!listener.ok()) return listener.status();
   const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
-  if (absl::IsResourceExhausted(seconds.status()))
-    return MicroBatchTrial{.refused = std::string(seconds.status().message())};
-  if (!seconds.ok()) return seconds.status();
+  if (!seconds.ok()) return RefusedIfMemory(seconds.status());
   // Weights and two moments, of two checkpoints under way in shared memory.
   constexpr double kStagedBytes = 2 * 3 * sizeof(float);
   const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
@@ -159,7 +162,7 @@ int TryMicroBatch(const Flags& flags) {
     const auto job = LoadJobFile(flags.job_file, flags.try_micro_batch);
     trial = job.ok() ? Trial(*job, flags.dir) : job.status();
   } catch (const std::exception& error) {
-    trial = MicroBatchTrial{.refused = std::string(FromException(error).message())};
+    trial = RefusedIfMemory(FromException(error));
   }
   std::ofstream(flags.result) << ToJson(trial);
   return 0;

@@ -3,12 +3,13 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <condition_variable>
 #include <fstream>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <span>
 #include <utility>
 
 #include "common/clock.h"
@@ -46,7 +47,8 @@ class TimedModel final : public Model {
 class SoloControl final : public ControlPlane {
  public:
   SoloControl() {
-    Member member{.trainer = kTrainer};
+    Member member;
+    member.trainer = kTrainer;
     member.end = 1;
     member.needs_state = true;
     directive_.action = Directive::Action::kRun;
