@@ -20,8 +20,7 @@ UNSLOWED = 10    # Steps before the slow rank is slowed.
 
 
 def spec(data, steps, workers):
-    made = job("hetero", data, steps, "exact")
-    made["spec"]["workers"] = {"min": workers, "max": workers, "threads_per_rank": 1}
+    made = job("hetero", data, steps, "exact", workers)
     made["spec"]["training"].update(global_batch=GLOBAL_BATCH, micro_batch=MICRO_BATCH)
     return made
 

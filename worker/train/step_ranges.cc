@@ -39,7 +39,10 @@ std::vector<StepRange> RangesOf(const std::vector<int>& sizes) {
 
 }  // namespace
 
-StepRanges::StepRanges(std::vector<StepRange> ranges) : ranges_(std::move(ranges)), measured_(ranges_.size()) {}
+StepRanges::StepRanges(std::vector<StepRange> ranges)
+    : ranges_(std::move(ranges)),
+      equal_(common::CutShares(std::vector<double>(ranges_.size(), 1.0), ranges_.back().end)),
+      measured_(ranges_.size()) {}
 
 std::optional<StepRanges::Recut> StepRanges::Add(std::span<const StepCost> costs) {
   for (size_t i = 0; i < measured_.size(); ++i) Measure(measured_[i], costs[i]);
@@ -58,9 +61,8 @@ double StepRanges::seconds(int rank) const {
 }
 
 double StepRanges::seconds_saved() const {
-  const std::vector<double> seconds = Seconds(), alike(seconds.size(), 1.0);
-  if (seconds.empty()) return 0;
-  return Slowest(common::CutShares(alike, ranges_.back().end), seconds) - Slowest(Sizes(), seconds);
+  const std::vector<double> seconds = Seconds();
+  return seconds.empty() ? 0 : Slowest(equal_, seconds) - Slowest(Sizes(), seconds);
 }
 
 std::vector<double> StepRanges::Seconds() const {

@@ -53,6 +53,7 @@ class StepRanges {
   std::vector<double> Uncertainty(const std::vector<double>& seconds) const;
 
   std::vector<StepRange> ranges_;
+  std::vector<int> equal_;                    // Shares of ranks of equal speed.
   std::vector<std::deque<double>> measured_;  // Seconds of a micro-batch in the newest steps, by rank.
 };
 

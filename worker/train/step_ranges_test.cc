@@ -53,7 +53,7 @@ class Played {
   StepRanges& ranges() { return ranges_; }
 
  private:
-  StepRanges ranges_{{}};
+  StepRanges ranges_{{{0, 1}}};
   int ranks_ = 0;
   const double noise_;
   std::mt19937 random_{11};

@@ -231,6 +231,7 @@ class LocalTrainer::Tracked final : public comm::Communicator {
   void Abort(absl::Status why) override { inner_->Abort(std::move(why)); }
   void Close() override { inner_->Close(); }
   void SetDeadlines(const comm::Deadlines& deadlines) override { inner_->SetDeadlines(deadlines); }
+  double send_blocked_seconds() const override { return inner_->send_blocked_seconds(); }
   absl::Status status() const override { return inner_->status(); }
   std::vector<comm::Accusation> accusations() const override { return inner_->accusations(); }
 
