@@ -9,6 +9,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import stat
 import subprocess
 import tempfile
@@ -170,6 +171,14 @@ class UserData(unittest.TestCase):
             self.assertEqual(boot.checked(written), (name, "aws"))
             for unit in text.split("systemctl enable --now --no-block ")[1].split():
                 self.assertTrue((UNITS / f"{unit}.service").exists(), unit)
+
+
+    def test_json_of_the_page_is_json(self):
+        page = (deployment.ROOT / "docs/fleet.md").read_text()
+        blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL) + re.findall(r"--mixed-instances-policy '(.*?)'\n", page, re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        for block in blocks:
+            json.loads(block)
 
 
 def settings_in(script):

@@ -4,6 +4,7 @@ memory is in them."""
 import os
 import re
 import shutil
+import stat
 import subprocess
 import tempfile
 import pathlib
@@ -62,6 +63,25 @@ class Accepted(unittest.TestCase):
             self.assertTrue(level, result.stdout + result.stderr)
             self.assertLess(float(level.group(1)), HIGHEST_EXPOSURE, each.name)
             self.assertEqual(result.returncode, 0)
+
+
+@unittest.skipUnless(shutil.which("systemd-sysusers") and os.geteuid() == 0, "needs root and systemd-sysusers")
+class Folders(unittest.TestCase):
+    def test_keys_are_roots_to_write_and_one_users_to_read(self):
+        with tempfile.TemporaryDirectory() as root:
+            root = pathlib.Path(root)
+            for path in ("etc/rekindle/node", "usr/lib"):
+                (root / path).mkdir(parents=True)
+            (root / "etc/rekindle/node/token").write_text("T")
+            for name in ("sysusers", "tmpfiles"):
+                done = subprocess.run([f"systemd-{name}", f"--root={root}", *["--create"] * (name == "tmpfiles"), UNITS / f"{name}.conf"],
+                                      capture_output=True, text=True, timeout=60)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            groups = dict(line.split(":")[0::2][:2] for line in (root / "etc/group").read_text().splitlines())
+            for name, mode in (("node", 0o2750), ("node/token", 0o640), ("coordinator", 0o2750)):
+                found = (root / "etc/rekindle" / name).stat()
+                owner = groups["rekindle-coordinator" if name == "coordinator" else "rekindle"]
+                self.assertEqual((oct(stat.S_IMODE(found.st_mode)), found.st_uid, str(found.st_gid)), (oct(mode), 0, owner), name)
 
 
 class Promises(unittest.TestCase):

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -116,6 +117,14 @@ class UnitsRun(unittest.TestCase):
             machine.start("checkpoint", **where)
             machine.start("worker", **where)
 
+    def submit_the_job_of_the_page(self):
+        page = (deployment.ROOT / "docs/fleet.md").read_text()
+        text = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "name: first" in block)
+        file = self.folder / "first.yaml"
+        file.write_text(re.sub(r'"s3://[^"]*"', f"file://{self.folder}/first", text))
+        submitted = self.rekindle("submit", str(file))
+        self.assertEqual(submitted.returncode, 0, submitted.stderr)
+
     def logs(self):
         return "\n".join(f"--- {path}\n{path.read_text(errors='replace')[-2000:]}" for path in self.folder.glob("*/*.log"))
 
@@ -129,6 +138,7 @@ class UnitsRun(unittest.TestCase):
             wait_until(lambda: self.job()["status"].get("step", 0) >= 20, 60, "20 steps", poll=0.1)
             wait_until(lambda: "checkpoint_saved" in self.rekindle("events", "small").stdout, 60, "a checkpoint", poll=0.1)
             wait_until(lambda: all(self.copies(name) for name in NODES), 60, "copies in both peers' memory", poll=0.1)
+            self.submit_the_job_of_the_page()
             began = time.monotonic()
             worker = self.machines["n2"].children["worker"]
             worker.send_signal(signal.SIGTERM)
