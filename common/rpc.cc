@@ -214,6 +214,9 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& addres
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (options.security.HasTls() && !options.server_name.empty()) {
+    arguments.SetSslTargetNameOverride(options.server_name);
+  }
   // Nodes speak to each other directly, whatever http_proxy says.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   return grpc::CreateCustomChannel(address, *credentials, arguments);

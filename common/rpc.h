@@ -71,6 +71,7 @@ class Server {
 struct ChannelOptions {
   Security security = Security::FromEnvironment();
   int max_message_bytes = kMaxMessageBytes;
+  std::string server_name;  // With TLS: what the server's certificate must name; empty: the address.
 };
 
 // Does not connect yet: calls do (use deadlines; wait_for_ready where the server may be restarting). A lost connection

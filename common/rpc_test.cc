@@ -39,17 +39,19 @@ class RpcTest : public testing::Test {
     return folder_ + "/" + name;
   }
 
-  // An authority, and certificates it signed for the server (127.0.0.1) and a client; and one of a foreign authority.
+  // An authority, and certificates it signed for the server (127.0.0.1), a client and a node, whose own names no
+  // address; and one of a foreign authority.
   void MakeCertificates() {
     const std::string script =
         "cd " + folder_ +
         " && authority() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=$1"
         "      -keyout $1.key -out $1.pem; }"
         " && leaf() { openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=$1 -keyout $1.key"
-        "      -out $1.csr && printf 'subjectAltName=IP:127.0.0.1,DNS:localhost' > $1.ext"
+        "      -out $1.csr && printf \"subjectAltName=${3:-IP:127.0.0.1,DNS:localhost}\" > $1.ext"
         "      && openssl x509 -req -in $1.csr -CA $2.pem -CAkey $2.key -CAcreateserial -days 2 -extfile $1.ext"
         "      -out $1.pem; }"
-        " && { authority ca && authority other && leaf server ca && leaf client ca && leaf stranger other; }"
+        " && { authority ca && authority other && leaf server ca && leaf client ca && leaf stranger other"
+        "   && leaf node ca DNS:rekindle-node; }"
         "    > openssl.log 2>&1";
     ASSERT_EQ(std::system(script.c_str()), 0) << folder_;
   }
@@ -204,6 +206,28 @@ TEST_F(RpcTest, MutualTls) {
   v1::Job reply;
   const grpc::Status refused = stub->GetJob(&context, v1::GetJobRequest(), &reply);
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
+}
+
+TEST_F(RpcTest, ACertificateMayNameWhatTheServerIsRatherThanWhere) {
+  MakeCertificates();
+  Security node = Files("node");
+  node.token_file = Write("token", "0123456789abcdef");
+  auto server = Serve({.listen = "0.0.0.0:0", .security = node});
+  ASSERT_NE(server, nullptr);
+  const std::string address = "127.0.0.1:" + std::to_string(server->port());
+  const auto answer = [&](const std::string& server_name) {
+    auto channel = Connect(address, {.security = node, .server_name = server_name});
+    if (!channel.ok()) return channel.status();
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
+    v1::GetJobRequest request;
+    request.set_job("x");
+    v1::Job reply;
+    return StatusFromGrpc(v1::Coordinator::NewStub(*channel)->GetJob(&context, request, &reply));
+  };
+  EXPECT_TRUE(answer("rekindle-node").ok()) << answer("rekindle-node");
+  EXPECT_EQ(answer("").code(), absl::StatusCode::kUnavailable) << "the address";
+  EXPECT_EQ(answer("other").code(), absl::StatusCode::kUnavailable) << "another name";
 }
 
 TEST_F(RpcTest, StatusesSurviveTheWire) {

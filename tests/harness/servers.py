@@ -251,7 +251,8 @@ class Azure(Server):
 
 def main(everything):
     start = time.monotonic()
-    kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers"))]
+    kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers")),
+             ("Kubernetes manifests", lambda: python_wheels("manifests"))]
     for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()

@@ -7,7 +7,7 @@ import subprocess
 
 from repository import Finding
 
-PATH = re.compile(r"(?<![\w/.-])((?:\./)?(?:scripts|examples|docs|bench|tests|\.ci)/[\w./-]*\w)")
+PATH = re.compile(r"(?<![\w/.-])((?:\./)?(?:scripts|examples|docs|bench|tests|deploy|\.ci)/[\w./-]*\w)")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
 VERB = re.compile(r"(?:^|[\s;&|/])rekindle\s+([a-z][a-z-]*)")

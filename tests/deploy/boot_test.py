@@ -1,0 +1,238 @@
+#!/usr/bin/python3
+"""deploy/cloud/rekindle-boot against the documented answers of three clouds, and deploy/make-secrets and deploy/install
+as a user runs them."""
+import base64
+import datetime
+import http.server
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import re
+import stat
+import subprocess
+import tempfile
+import threading
+import unittest
+import urllib.error
+
+import deployment
+from deployment import DEPLOY, UNITS, settings
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader("rekindle_boot", str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("rekindle_boot", loader))
+    loader.exec_module(module)
+    return module
+
+
+boot = load(DEPLOY / "cloud/rekindle-boot")
+SECRET = {"tls.crt": "C", "tls.key": "K", "ca.crt": "A", "token": "T"}
+AWS = "http://169.254.169.254/latest"
+AZURE = "http://169.254.169.254/metadata"
+GCP = "http://metadata.google.internal/computeMetadata/v1"
+AZURE_SECRET = "https://vault-1.vault.azure.net/secrets/rekindle-node"
+ANSWERS = {
+    "aws": {f"{AWS}/api/token": "session", f"{AWS}/meta-data/placement/availability-zone": "eu-west-1b",
+            f"{AWS}/meta-data/placement/region": "eu-west-1", f"{AWS}/meta-data/local-ipv4": "10.0.3.4",
+            f"{AWS}/meta-data/iam/security-credentials/": "node-role", f"{AWS}/meta-data/instance-id": "i-0abc",
+            f"{AWS}/meta-data/iam/security-credentials/node-role":
+                json.dumps({"AccessKeyId": "AKID", "SecretAccessKey": "secret", "Token": "session-token"}),
+            "https://ssm.eu-west-1.amazonaws.com/": json.dumps({"Parameter": {"Value": json.dumps(SECRET)}})},
+    "gcp": {f"{GCP}/instance/service-accounts/default/token": json.dumps({"access_token": "bearer"}),
+            f"{GCP}/project/project-id": "project-1", f"{GCP}/instance/name": "rekindle-x1",
+            f"{GCP}/instance/zone": "projects/1234/zones/europe-west4-b",
+            f"{GCP}/instance/network-interfaces/0/ip": "10.0.3.4",
+            "https://secretmanager.googleapis.com/v1/projects/project-1/secrets/rekindle-node/versions/latest:access":
+                json.dumps({"payload": {"data": base64.b64encode(json.dumps(SECRET).encode()).decode()}})},
+    "azure": {f"{AZURE}/instance?api-version=2021-02-01": json.dumps(
+                  {"compute": {"name": "fleet_3", "location": "westeurope", "zone": "2"},
+                   "network": {"interface": [{"ipv4": {"ipAddress": [{"privateIpAddress": "10.0.3.4"}]}}]}}),
+              f"{AZURE}/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.net":
+                  json.dumps({"access_token": "bearer"}),
+              f"{AZURE_SECRET}?api-version=7.4": json.dumps({"value": json.dumps(SECRET)})},
+}
+# What curl 7.88 --aws-sigv4 sent for the request of the test below.
+SIGNATURE = "fa315f2c89c4faba8243b11ea180be06319f3d9d567d8294a5cbb8d31db5bb63"
+NAMES = {"aws": "/rekindle/node", "gcp": "rekindle-node", "azure": AZURE_SECRET}
+MACHINES = {"aws": ("i-0abc", "eu-west-1b"), "gcp": ("rekindle-x1", "europe-west4-b"), "azure": ("fleet_3", "westeurope-2")}
+NEEDED = {"169.254.169.254/latest/meta-data": "X-aws-ec2-metadata-token", "169.254.169.254/latest/api":
+          "X-aws-ec2-metadata-token-ttl-seconds", "169.254.169.254/metadata": "Metadata", "computeMetadata": "Metadata-Flavor"}
+
+
+def environment(cloud, **more):
+    return {"ROLE": "node", "CLOUD": cloud, "SECRET": NAMES[cloud], "COORDINATOR": "10.0.0.10:7070", **more}
+
+
+class Boot(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        for role in ("node", "coordinator"):
+            (self.folder / role).mkdir()
+        self.asked = []
+
+    def cloud(self, name, **changed):
+        answers = {**ANSWERS[name], **changed}
+
+        def ask(method, url, headers=None, body=None):
+            self.asked.append((method, url, headers or {}, body))
+            for part, header in NEEDED.items():
+                if part in url:
+                    self.assertIn(header, headers)
+            return answers[url]
+        return ask
+
+    def test_each_cloud(self):
+        for name in ANSWERS:
+            boot.boot(environment(name), self.folder, self.cloud(name))
+            node, zone = MACHINES[name]
+            self.assertEqual(settings(self.folder / "node.boot.env"),
+                             {"NODE": node, "ZONE": zone, "ADDRESS": "10.0.3.4", "COORDINATOR": "10.0.0.10:7070"})
+            for file, text in SECRET.items():
+                path = self.folder / "node" / file
+                self.assertEqual((path.read_text(), stat.S_IMODE(path.stat().st_mode) & 0o007), (text, 0))
+            for method, url, headers, _ in self.asked:   # Credentials go to the secret store alone.
+                if "169.254" in url or "metadata.google" in url:
+                    self.assertFalse({"Authorization", "authorization"} & set(headers), url)
+            self.assertNotIn("T", (self.folder / "node.boot.env").read_text().replace("COORDINATOR", ""))
+
+    def test_a_coordinator_gets_its_own_and_no_addresses(self):
+        boot.boot(environment("gcp", ROLE="coordinator"), self.folder, self.cloud("gcp"))
+        self.assertEqual((self.folder / "coordinator/token").read_text(), "T")
+        self.assertFalse((self.folder / "node.boot.env").exists())
+
+    def test_units_read_what_it_writes(self):
+        boot.boot(environment("aws"), self.folder, self.cloud("aws"))
+        written = set(settings(self.folder / "node.boot.env"))
+        self.assertLessEqual(written, set(settings(UNITS / "environment/node.env")))
+        for unit in ("worker", "checkpoint"):
+            self.assertTrue(settings(UNITS / f"rekindle-{unit}.service")["EnvironmentFile"].endswith("-/etc/rekindle/node.boot.env"))
+
+    def test_signature_is_that_of_an_independent_computation(self):
+        now = datetime.datetime(2026, 11, 22, 7, 20, 10, tzinfo=datetime.timezone.utc)
+        keys = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "Token": "tok"}
+        headers = boot.signed("eu-west-1", "ssm", b"{}", "AmazonSSM.GetParameter", keys, now)
+        self.assertEqual(headers["authorization"].rsplit("=", 1)[1], SIGNATURE)
+
+    def test_wrong_settings_are_named(self):
+        for changed, said in (({"ROLE": "x"}, "ROLE"), ({"CLOUD": "mars"}, "aws, gcp, azure"), ({"SECRET": "a b"}, "SECRET"),
+                              ({"COORDINATOR": "nowhere"}, "COORDINATOR")):
+            with self.assertRaisesRegex(boot.Wrong, said):
+                boot.boot(environment("aws", **changed), self.folder, self.cloud("aws"))
+        with self.assertRaisesRegex(boot.Wrong, "SECRET"):   # A token for a vault goes to no other host.
+            boot.boot(environment("azure", SECRET="https://example.com/secrets/x"), self.folder, self.cloud("azure"))
+        self.assertEqual(self.asked, [])
+
+    def test_a_secret_of_another_form_is_refused_and_not_shown(self):
+        key = "https://ssm.eu-west-1.amazonaws.com/"
+        for value in ("hunter2", json.dumps({"token": "hunter2"}), json.dumps([1])):
+            with self.assertRaises(boot.Wrong) as raised:
+                boot.boot(environment("aws"), self.folder, self.cloud("aws", **{key: json.dumps({"Parameter": {"Value": value}})}))
+            self.assertNotIn("hunter2", str(raised.exception))
+        self.assertEqual(os.listdir(self.folder / "node"), [])
+
+    def test_names_that_would_break_the_file_are_refused(self):
+        with self.assertRaisesRegex(boot.Wrong, "NODE"):
+            boot.boot(environment("gcp"), self.folder, self.cloud("gcp", **{f"{GCP}/instance/name": "a\nCOORDINATOR=evil:1"}))
+
+    def test_redirects_are_not_followed(self):
+        reached = []
+
+        class Redirect(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                reached.append(self.path)
+                self.send_response(302)
+                self.send_header("Location", "/elsewhere")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Redirect) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            with self.assertRaises(urllib.error.HTTPError):
+                boot.http("GET", f"http://127.0.0.1:{server.server_port}/first", {"Authorization": "x"})
+            server.shutdown()
+        self.assertEqual(reached, ["/first"])
+
+
+class UserData(unittest.TestCase):
+    def test_user_data_is_a_shell_script_without_secrets_that_boot_accepts(self):
+        for name in ("node", "coordinator"):
+            path = DEPLOY / "cloud" / f"{name}.sh"
+            self.assertEqual(subprocess.run(["sh", "-n", path]).returncode, 0)
+            text = path.read_text()
+            self.assertTrue(text.startswith("#!/bin/sh\n"))
+            self.assertLess(len(text), 16384)   # The least of the clouds' limits: AWS.
+            written = settings_in(text)
+            self.assertEqual(boot.checked(written), (name, "aws"))
+            for unit in text.split("systemctl enable --now --no-block ")[1].split():
+                self.assertTrue((UNITS / f"{unit}.service").exists(), unit)
+
+
+    def test_json_of_the_page_is_json(self):
+        page = (deployment.ROOT / "docs/fleet.md").read_text()
+        blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL) + re.findall(r"--mixed-instances-policy '(.*?)'\n", page, re.DOTALL)
+        self.assertEqual(len(blocks), 3)
+        for block in blocks:
+            json.loads(block)
+
+
+def settings_in(script):
+    return dict(line.split("=", 1) for line in script.split("<<'END'\n")[1].split("\nEND\n")[0].splitlines()
+                if "=" in line and not line.startswith("#"))
+
+
+class Scripts(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_script(self, name, *arguments, **env):
+        return subprocess.run([DEPLOY / name, *map(str, arguments)], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, **env})
+
+    def test_secrets_name_the_coordinator_and_all_nodes(self):
+        made = self.run_script("make-secrets", self.folder / "s", "10.0.0.10", "coordinator.example")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for who, names in (("coordinator", "IP Address:10.0.0.10, DNS:coordinator.example"), ("node", "DNS:rekindle-node")):
+            shown = subprocess.run(["openssl", "x509", "-in", self.folder / "s" / who / "tls.crt", "-noout", "-ext",
+                                    "subjectAltName"], capture_output=True, text=True)
+            self.assertIn(names, shown.stdout)
+            document = json.loads((self.folder / "s" / f"{who}.json").read_text())
+            self.assertEqual(boot.documents(json.dumps(document)), document)
+            self.assertLess(len(json.dumps(document)), 4096)   # A standard parameter of AWS holds so much.
+        for path in (self.folder / "s").rglob("*"):
+            self.assertEqual(path.stat().st_mode & 0o077, 0, path)
+        self.assertNotEqual(self.run_script("make-secrets", self.folder / "s", "a").returncode, 0)   # Nothing is overwritten.
+
+    def test_secrets_refuse_what_is_no_name(self):
+        for arguments in ((self.folder / "t",), (self.folder / "t", "a:7070/x"), (self.folder / "t", "a,IP:1"), ("--days", "x", "t", "a")):
+            result = self.run_script("make-secrets", *arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertIn("fix:", result.stderr)
+        self.assertFalse((self.folder / "t").exists())
+
+    def test_install(self):
+        if not all(deployment.program(name) for name in ("rekindle", "rekindle-trainer", "librekindle_objects.so")):
+            self.skipTest("not all programs are built")
+        build = deployment.program("rekindle").parents[1]
+        installed = self.run_script("install", "--build", build, DESTDIR=str(self.folder))
+        self.assertEqual(installed.returncode, 0, installed.stderr)
+        for unit in UNITS.glob("*.service"):
+            parsed = settings(self.folder / "usr/local/lib/systemd/system" / unit.name)
+            self.assertTrue(os.access(f"{self.folder}{parsed['ExecStart'].split()[0]}", os.X_OK), unit.name)
+            for file in parsed["EnvironmentFile"].split():
+                if not file.startswith("-") and not file.endswith("boot.env"):
+                    self.assertTrue((self.folder / file[1:]).exists(), file)
+        (self.folder / "etc/rekindle/node.env").write_text("mine")
+        self.run_script("install", "--build", build, DESTDIR=str(self.folder))
+        self.assertEqual((self.folder / "etc/rekindle/node.env").read_text(), "mine")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,65 @@
+#!/usr/bin/python3
+"""deploy/container/Dockerfile, as far as it can be checked without building an image: its paths are there, and the
+packages of its last stage hold every library of the distribution that the programs name."""
+import os
+import re
+import shutil
+import subprocess
+import unittest
+
+import deployment
+
+FILE = deployment.DEPLOY / "container/Dockerfile"
+PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
+            "librekindle_objects.so", "librekindle_parquet.so")
+IN_THE_BASE = {"libc6", "libgcc-s1", "libstdc++6"}
+
+
+def run(*command):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=60).stdout
+
+
+def needed(program):
+    """(name, path) of the libraries that a program names itself."""
+    names = set(re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "-d", program)))
+    return [(name, path) for name, path in re.findall(r"(\S+) => (/\S+)", run("ldd", program)) if name in names]
+
+
+def package_of(path):
+    """By the path as it is and as it was before /lib became a link."""
+    real = os.path.realpath(path)
+    for one in (real, real.removeprefix("/usr")):
+        found = run("dpkg", "-S", one)
+        if found:
+            return found.split(":")[0]
+    return None
+
+
+class Dockerfile(unittest.TestCase):
+    def test_paths(self):
+        text = FILE.read_text()
+        for path in re.findall(r"(?:^|[ &])((?:scripts|deploy)/\S+)", text, re.MULTILINE):
+            self.assertTrue((deployment.ROOT / path).exists(), path)
+        self.assertRegex(text, r"\nUSER 10001:10001\n")
+
+    def test_packages_hold_the_libraries_that_programs_name(self):
+        with open("/etc/os-release", encoding="utf-8") as file:
+            release = file.read()
+        if 'VERSION_ID="12"' not in release or not shutil.which("readelf"):
+            self.skipTest("this is not Debian 12, which the image is made of")
+        last_stage = FILE.read_text().split("\nFROM ")[-1]
+        listed = set(re.findall(r"^ {6}([a-z0-9.+-]+) \\$", last_stage, re.MULTILINE))
+        checked = 0
+        for name in PROGRAMS:
+            if not deployment.program(name):
+                continue
+            for library, path in needed(deployment.program(name)):
+                if "site-packages" in path:
+                    continue
+                checked += 1
+                self.assertIn(package_of(path), listed | IN_THE_BASE, f"{library} of {name}")
+        self.assertGreater(checked, 0, "no program is built")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,222 @@
+#!/usr/bin/python3
+"""Kustomize and Helm: the schemas of Kubernetes accept both, both say the same, every flag and file is one that the
+programs know, and pods have no more rights than they use."""
+import json
+import pathlib
+import re
+import tempfile
+import unittest
+
+import deployment
+import tools
+from deployment import DEPLOY
+
+BASE = DEPLOY / "kubernetes/kustomize/base"
+OVERLAYS = sorted((DEPLOY / "kubernetes/kustomize/overlays").iterdir())
+CHART = DEPLOY / "helm/rekindle"
+USER = 10001
+MEMORY = {"Mi": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}
+
+
+def number(text):
+    return int(re.match(r"\d+", text).group()) * MEMORY[re.sub(r"^\d+", "", text)]
+
+
+def by_name(objects):
+    return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+
+
+def pods(objects):
+    return {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in objects if "template" in one.get("spec", {})}
+
+
+def argv(container):
+    return container["command"] + container.get("args", [])
+
+
+def value(container, flag):
+    words = argv(container)
+    return words[words.index(flag) + 1]
+
+
+def comparable(objects):
+    """Without what the one tool adds and the other does not."""
+    found = {}
+    for key, one in by_name(json.loads(json.dumps(objects))).items():
+        if key[0] == "Namespace":
+            continue
+        for metadata in (one["metadata"], one.get("spec", {}).get("template", {}).get("metadata", {}) if "spec" in one else {}):
+            for label in ("app.kubernetes.io/managed-by", "helm.sh/chart"):
+                metadata.get("labels", {}).pop(label, None)
+        one["metadata"].pop("namespace", None)
+        found[key] = one
+    return found
+
+
+class Manifests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            tools.wheels()
+        except tools.Missing as why:
+            raise unittest.SkipTest(str(why))
+        cls.base_text = tools.kustomize(BASE)
+        cls.base = tools.load(cls.base_text)
+
+    def assert_valid(self, text):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
+            file.write(text)
+            file.flush()
+            self.assertEqual(tools.validate(file.name), "")
+
+
+class Kustomize(Manifests):
+    def test_base_and_overlays_are_valid(self):
+        self.assert_valid(self.base_text)
+        self.assertEqual([each.name for each in OVERLAYS], ["aks", "eks", "gke"])
+        for overlay in OVERLAYS:
+            self.assert_valid(tools.kustomize(overlay))
+
+    def test_validation_would_have_said_something(self):
+        with self.assertRaises(AssertionError):
+            self.assert_valid(self.base_text.replace("hostNetwork:", "hostNetwrok:", 1))
+
+    def test_overlays_put_nodes_on_spot_and_the_coordinator_elsewhere(self):
+        for overlay in OVERLAYS:
+            spec = pods(tools.load(tools.kustomize(overlay)))
+            selector = {key: value for key, value in spec["rekindle-worker"]["nodeSelector"].items() if key != "rekindle-node"}
+            self.assertEqual(len(selector), 1)
+            self.assertEqual(spec["rekindle-worker"]["nodeSelector"], spec["rekindle-checkpoint"]["nodeSelector"])
+            self.assertEqual(spec["rekindle-worker"].get("tolerations"), spec["rekindle-checkpoint"].get("tolerations"))
+            terms = spec["rekindle-coordinator"]["affinity"]["nodeAffinity"][
+                "requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"][0]["matchExpressions"]
+            self.assertEqual([(one["key"], one["operator"], one["values"]) for one in terms],
+                             [(key, "NotIn", [value]) for key, value in selector.items()])
+
+    def test_flags_and_files(self):
+        for name, spec in pods(self.base).items():
+            for container in spec["containers"]:
+                self.assertEqual(deployment.unknown_flags(argv(container)), [], name)
+                secret = next(one for one in spec["volumes"] if one["name"] == "secrets")["secret"]["secretName"]
+                folder = next(one["mountPath"] for one in container["volumeMounts"] if one["name"] == "secrets")
+                files = {one["name"]: one["value"] for one in container["env"] if one["name"].startswith(("REKINDLE_TLS", "REKINDLE_TOKEN"))}
+                self.assertEqual(len(files), 4)
+                self.assertEqual(secret, "rekindle-" + pathlib.Path(folder).name)
+                for path in files.values():
+                    self.assertEqual(str(pathlib.Path(path).parent), folder)
+                    self.assertIn(pathlib.Path(path).name, (DEPLOY / "make-secrets").read_text())
+
+    def test_pods_have_few_rights(self):
+        for name, spec in pods(self.base).items():
+            self.assertTrue(spec["securityContext"]["runAsNonRoot"])
+            self.assertEqual(spec["securityContext"]["runAsUser"], USER)
+            self.assertEqual(spec["automountServiceAccountToken"], name == "rekindle-worker")
+            for container in spec["containers"] + spec.get("initContainers", []):
+                security = container["securityContext"]
+                self.assertTrue(security["readOnlyRootFilesystem"] and not security["allowPrivilegeEscalation"])
+                self.assertEqual(security["capabilities"]["drop"], ["ALL"])
+                self.assertEqual(security["capabilities"].get("add", []), ["CHOWN"] if container["name"] == "folder" else [])
+                self.assertTrue(container["resources"]["limits"]["memory"])
+        rules = [rule for one in self.base for rule in one.get("rules", [])]
+        self.assertEqual(sorted((rule["resources"][0], *rule["verbs"]) for rule in rules), [("nodes", "get"), ("pods", "get")])
+        self.assertNotIn("kind: Secret", self.base_text)
+
+    def test_a_machine_s_pods_share_what_they_must(self):
+        spec = pods(self.base)
+        worker, checkpoint = spec["rekindle-worker"], spec["rekindle-checkpoint"]
+        for one in (worker, checkpoint):
+            self.assertTrue(one["hostPID"] and one["hostNetwork"])
+            self.assertEqual(next(v for v in one["volumes"] if v["name"] == "shared-memory")["hostPath"]["path"], "/dev/shm")
+        self.assertEqual(value(worker["containers"][0], "--dir"), value(checkpoint["containers"][0], "--dir"))
+        self.assertEqual(value(checkpoint["containers"][0], "--peer-listen").split(":")[0],
+                         value(worker["containers"][0], "--advertise"))
+        self.assertEqual(spec["rekindle-coordinator"].get("hostNetwork"), None)
+        names = {one["name"] for one in worker["containers"][0]["env"]}
+        self.assertLessEqual({"REKINDLE_KUBERNETES_POD", "REKINDLE_KUBERNETES_NODE"}, names)
+
+    def test_a_drain_may_end_and_the_checkpoint_service_waits_for_it(self):
+        spec = pods(self.base)
+        worker, checkpoint = spec["rekindle-worker"], spec["rekindle-checkpoint"]
+        drain = int(value(worker["containers"][0], "--drain-seconds"))
+        self.assertGreaterEqual(worker["terminationGracePeriodSeconds"], drain + 10 + 5)
+        stays = int(checkpoint["containers"][0]["lifecycle"]["preStop"]["exec"]["command"][1])
+        self.assertGreaterEqual(stays, drain)
+        self.assertGreater(checkpoint["terminationGracePeriodSeconds"], stays)
+
+    def test_lent_memory_is_granted(self):
+        container = pods(self.base)["rekindle-checkpoint"]["containers"][0]
+        lent = number(value(container, "--memory-limit")) + number(value(container, "--peer-memory"))
+        self.assertGreater(number(container["resources"]["limits"]["memory"]), lent)
+        self.assertEqual(container["resources"]["requests"]["memory"], container["resources"]["limits"]["memory"])
+
+
+class Helm(Manifests):
+    def rendered(self, values=None, **options):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(values or {}, file)
+            file.flush()
+            try:
+                return tools.template(CHART, "--values", file.name, **options)
+            except tools.Missing as why:
+                self.skipTest(str(why))
+
+    def test_values_fit_the_schema_and_wrong_ones_do_not(self):
+        schema = json.loads((CHART / "values.schema.json").read_text())
+        values = tools.load((CHART / "values.yaml").read_text())[0]
+        self.assertEqual(tools.fits_schema(schema, values), "")
+        for wrong in ({"pool": []}, {"pools": []}, {"pools": [{"name": "checkpoint", "replicas": 1}]},
+                      {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"secrets": {"token": "x"}},
+                      {"coordinator": {"defaultStore": "file:///x"}}, {"checkpoint": {"memoryGiB": "4"}}):
+            self.assertNotEqual(tools.fits_schema(schema, {**values, **wrong}), "", wrong)
+
+    def test_says_what_kustomize_says(self):
+        result = self.rendered()
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_valid(result.stdout)
+        chart, base = comparable(tools.load(result.stdout)), comparable(self.base)
+        self.assertEqual(sorted(chart), sorted(base))
+        for key in base:
+            self.assertEqual(chart[key], base[key], key)
+
+    def test_all_values_at_once(self):
+        pool = {"replicas": 3, "zone": "eu-west-1b", "slots": 2, "drainSeconds": 0, "nodeSelector": {"size": "big"},
+                "extraVolumes": [{"name": "text", "persistentVolumeClaim": {"claimName": "text"}}],
+                "extraVolumeMounts": [{"name": "text", "mountPath": "/text", "readOnly": True}]}
+        values = {"image": {"repository": "registry.example/rekindle", "tag": "1"}, "imagePullSecrets": [{"name": "pull"}],
+                  "node": {"selector": {"fast": "yes"}, "tolerations": [{"key": "spot", "operator": "Exists"}]},
+                  "coordinator": {"defaultStore": "s3://bucket/x", "storage": {"size": "1Gi", "className": "ssd"},
+                                  "nodeSelector": {"kind": "on-demand"}, "tolerations": [{"operator": "Exists"}],
+                                  "affinity": {"nodeAffinity": {}}, "extraContainers": [{"name": "scraper", "image": "x:1"}]},
+                  "checkpoint": {"memoryGiB": 8, "peerMemoryGiB": 2, "serviceAccountAnnotations": {"role": "writer"}},
+                  "worker": {"serviceAccountAnnotations": {"role": "reader"}},
+                  "pools": [{"name": "a", **pool}, {"name": "b", "replicas": 0}]}
+        result = self.rendered(values, namespace="training")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_valid(result.stdout)
+        objects = tools.load(result.stdout)
+        found, spec = by_name(objects), pods(objects)
+        a = spec["rekindle-a"]
+        self.assertEqual(a["nodeSelector"], {"rekindle-node": "true", "fast": "yes", "size": "big",
+                                             "topology.kubernetes.io/zone": "eu-west-1b"})
+        words = argv(a["containers"][0])
+        self.assertEqual(deployment.unknown_flags(words), [])
+        self.assertEqual([value(a["containers"][0], flag) for flag in ("--zone", "--slots", "--drain-seconds", "--coordinator")],
+                         ["eu-west-1b", "2", "0", "rekindle-coordinator.training.svc:7070"])
+        self.assertEqual(a["terminationGracePeriodSeconds"], 30)
+        self.assertEqual(a["containers"][0]["volumeMounts"][-1]["mountPath"], "/text")
+        self.assertEqual(spec["rekindle-b"]["nodeSelector"], {"rekindle-node": "true", "fast": "yes"})
+        self.assertEqual(found["StatefulSet", "rekindle-b"]["spec"]["replicas"], 0)
+        self.assertEqual(value(spec["rekindle-coordinator"]["containers"][0], "--default-store"), "s3://bucket/x")
+        self.assertEqual(spec["rekindle-checkpoint"]["containers"][0]["resources"]["limits"]["memory"], "11Gi")
+        self.assertIn(("ClusterRole", "training-worker-nodes"), found)
+        self.assertNotIn("namespace: rekindle\n", result.stdout)
+
+    def test_wrong_values_are_refused(self):
+        for wrong in ({"pols": []}, {"pools": [{"name": "a"}]}):
+            result = self.rendered(wrong)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertIn("values", result.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
