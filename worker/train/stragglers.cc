@@ -9,8 +9,10 @@ namespace {
 
 using Cause = Straggling::Cause;
 
-constexpr size_t kWindow = 16;          // Steps.
-constexpr size_t kLeast = 8;            // Steps before a verdict.
+constexpr size_t kWindow = 16;  // Steps.
+constexpr size_t kLeast = 8;    // Steps before a verdict.
+constexpr int kCalm =
+    48;  // Steps in a row without cause before it is taken back: on a busy machine speeds come and go.
 constexpr double kLeastSeconds = 1e-3;  // Of a step: less is noise.
 // From the first of each pair on it is a straggler, below the second it is none any more.
 constexpr double kSlower[] = {1.5, 1.25};        // Than the others' micro-batch.
@@ -49,14 +51,17 @@ const char* CauseName(Cause cause) {
 void Stragglers::Begin(int rank) {
   rank_ = static_cast<size_t>(rank);
   newest_.clear();
+  calm_ = 0;
 }
 
 const Straggling& Stragglers::Add(std::span<const StepCost> costs) {
   newest_.emplace_back(costs.begin(), costs.end());
   if (newest_.size() > kWindow) newest_.pop_front();
   if (newest_.size() < kLeast && costs.size() > 1) return verdict_;
-  const Straggling speed = JudgeSpeed();
-  verdict_ = speed.cause != Cause::kNone ? speed : JudgeNetwork();
+  Straggling now = JudgeSpeed();
+  if (now.cause == Cause::kNone) now = JudgeNetwork();
+  calm_ = now.cause == Cause::kNone ? calm_ + 1 : 0;
+  if (now.cause != Cause::kNone || calm_ >= kCalm) verdict_ = now;
   return verdict_;
 }
 

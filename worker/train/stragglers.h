@@ -44,6 +44,7 @@ class Stragglers {
   size_t rank_ = 0;
   std::deque<std::vector<StepCost>> newest_;
   Straggling verdict_;
+  int calm_ = 0;  // Steps in a row in which nothing spoke for it.
 };
 
 }  // namespace rekindle::train
