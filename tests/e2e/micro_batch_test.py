@@ -1,5 +1,6 @@
 """`micro_batch: auto` with real processes: found by trying, kept within memory, remembered, and as good as named."""
 import os
+import shutil
 import unittest
 
 from base import ClusterTest, small_job, wait_until
@@ -56,29 +57,31 @@ class MicroBatchTest(ClusterTest):
         self.assertEqual(trials(cluster), [])
 
     def test_sizes_beyond_the_memory_are_not_taken(self):
-        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "700MiB"]})
-        job = auto_job("job", self.text, global_batch=256, reduce="fp32")
-        job["spec"]["model"].update(width=256, heads=8, layers=4, context=256)
+        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "284MiB"]})
+        job = auto_job("job", self.text, global_batch=8, reduce="fp32", evaluate_every=0, evaluate_micro_batches=1)
+        job["spec"]["model"].update(width=128, heads=4, layers=4, context=1024)
         job["spec"]["training"]["steps"] = 2
+        job["spec"]["schedule"]["warmup_steps"] = 0
         cluster.submit(job)
         self.await_end(cluster, "job")
         size, told = self.found(cluster, "job")
-        self.assertLess(size, 64, told)
-        self.assertRegex(told, r"(would need .* of 66\d MB|ran out of memory|is no faster)")
+        self.assertEqual(size, 1, told)
+        self.assertRegex(told, r": 2 (would need .* of 26\d MB|ran out of memory)")
 
     def test_where_not_one_sample_fits_the_job_fails_and_says_why(self):
-        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "64MiB"]})
+        cluster = self.cluster(("n1",), worker_flags={"n1": ["--memory", "130MiB"]})
         cluster.submit(auto_job("job", self.text))
         status = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("training.micro_batch auto: one sample a micro-batch", status["reason"])
         self.assertIn("give the node more memory", status["reason"])
 
     def test_bad_data_is_told_as_such(self):
-        cluster = self.cluster(("n1",))
-        empty = os.path.join(self.folder, "empty.txt")
-        with open(empty, "w", encoding="ascii") as file:
-            file.write("too short")
-        cluster.submit(auto_job("job", empty))
+        cluster = self.cluster(())
+        gone = os.path.join(self.folder, "gone.txt")
+        shutil.copy(self.text, gone)
+        cluster.submit(auto_job("job", gone))
+        os.unlink(gone)
+        cluster.add_node("n1")
         status = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("data.text", status["reason"])
 

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <limits>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -18,12 +19,15 @@
 namespace rekindle::train {
 namespace {
 
-constexpr int kSteps = 2;  // The first also makes what is made once: only the faster one counts.
+// The first step also makes what is made once, and others may disturb any: the fastest of at least two counts.
+constexpr int kLeastSteps = 2;
+constexpr int kMostSteps = 20;
+constexpr double kEnoughSeconds = 0.5;
 
-// The job's model, with a clock.
+// The job's model, with a clock. `enough` is called once it was used for long enough.
 class TimedModel final : public Model {
  public:
-  explicit TimedModel(Model& model) : model_(model) {}
+  TimedModel(Model& model, std::function<void()> enough) : model_(model), enough_(std::move(enough)) {}
   const ParameterLayout& layout() const override { return model_.layout(); }
   void BindWeights(float* weights) override { model_.BindWeights(weights); }
   void Initialize(uint64_t seed, std::span<float> weights) const override { model_.Initialize(seed, weights); }
@@ -31,7 +35,10 @@ class TimedModel final : public Model {
                                    const GradientSink& sink) override {
     const double start = common::SteadySeconds();
     absl::StatusOr<LossSum> loss = model_.Backward(batch, key, loss_scale, sink);
-    fastest_ = std::min(fastest_, common::SteadySeconds() - start);
+    const double seconds = common::SteadySeconds() - start;
+    fastest_ = std::min(fastest_, seconds);
+    all_ += seconds;
+    if (++calls_ >= kLeastSteps && all_ >= kEnoughSeconds) enough_();
     return loss;
   }
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override { return model_.Evaluate(batch); }
@@ -40,6 +47,9 @@ class TimedModel final : public Model {
 
  private:
   Model& model_;
+  const std::function<void()> enough_;
+  int calls_ = 0;
+  double all_ = 0;
   double fastest_ = std::numeric_limits<double>::infinity();
 };
 
@@ -89,7 +99,7 @@ class SoloControl final : public ControlPlane {
 
 TrainSpec SpecOfTrial(const TrainSpec& job) {
   TrainSpec spec = job;
-  spec.steps = kSteps;
+  spec.steps = kMostSteps;
   spec.global_batch = spec.micro_batch;
   spec.evaluate_every = 0;
   spec.evaluate_micro_batches = 1;
@@ -123,7 +133,8 @@ double PeakBytes() {
 }
 
 absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect) {
-  TimedModel timed(model);
+  Engine* running = nullptr;
+  TimedModel timed(model, [&] { running->Stop(); });
   SoloControl control;
   MetricsBoard metrics;
   Timeline timeline("", SoloControl::kTrainer);
@@ -137,6 +148,7 @@ absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, Batch
                                        .connect = std::move(connect),
                                        .metrics = metrics,
                                        .timeline = timeline});
+    running = &engine;
     if (absl::Status status = engine.Run(); !status.ok()) return status;
   } catch (const std::exception& error) {
     return FromException(error);

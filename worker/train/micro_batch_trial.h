@@ -1,5 +1,5 @@
-// One size of micro-batch, tried out: two real steps of the job by an engine on its own, of one micro-batch each. Runs
-// in a process of its own, because what does not fit may cost the process its life.
+// One size of micro-batch, tried out: a few real steps of the job by an engine on its own, of one micro-batch each.
+// Runs in a process of its own, because what does not fit may cost the process its life.
 #ifndef REKINDLE_WORKER_TRAIN_MICRO_BATCH_TRIAL_H_
 #define REKINDLE_WORKER_TRAIN_MICRO_BATCH_TRIAL_H_
 
@@ -21,8 +21,8 @@ void GuardMemory(double bytes);
 // Of this process, at its peak.
 double PeakBytes();
 
-// The seconds of a forward and backward, the faster of two. `spec.micro_batch` is the size. RESOURCE_EXHAUSTED: memory
-// ran out. Other errors: as Engine::Run.
+// The seconds of a forward and backward, the fastest of a few. `spec.micro_batch` is the size. RESOURCE_EXHAUSTED:
+// memory ran out. Other errors: as Engine::Run.
 absl::StatusOr<double> SecondsOfTrial(const TrainSpec& spec, Model& model, BatchSource& batches, Connect connect);
 
 // How a trial tells its outcome to the process that started it.

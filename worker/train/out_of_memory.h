@@ -5,6 +5,7 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "absl/status/status.h"
 
@@ -16,6 +17,11 @@ inline absl::Status FromException(const std::exception& error) {
     return absl::ResourceExhaustedError("out of memory (std::bad_alloc)");
   }
   const std::string text = error.what();
+  const auto* system = dynamic_cast<const std::system_error*>(&error);  // A thread finds no memory for its stack.
+  if (system != nullptr &&
+      (system->code() == std::errc::resource_unavailable_try_again || system->code() == std::errc::not_enough_memory)) {
+    return absl::ResourceExhaustedError("out of memory (" + text + ")");
+  }
   const std::string line = text.substr(0, text.find('\n'));
   for (const char* words : {"can't allocate memory", "out of memory"}) {
     if (text.find(words) != std::string::npos) return absl::ResourceExhaustedError("out of memory (" + line + ")");
