@@ -73,6 +73,7 @@ class NcclCommunicator : public Communicator {
   void Abort(absl::Status why) override { host_->Abort(std::move(why)); }
   void Close() override { host_->Close(); }
   void SetDeadlines(const Deadlines& deadlines) override { host_->SetDeadlines(deadlines); }
+  double send_blocked_seconds() const override { return host_->send_blocked_seconds(); }
   absl::Status status() const override { return host_->status(); }
   std::vector<Accusation> accusations() const override { return host_->accusations(); }
 
