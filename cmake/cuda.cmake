@@ -2,6 +2,7 @@
 # wheels; CMake's own CUDA language wants an installed toolkit and is not used. Absent: no plugin is built, and the
 # trainer's loader answers Unimplemented.
 set(REKINDLE_HAVE_CUDA OFF)
+set(REKINDLE_HAVE_NCCL OFF)
 file(GLOB cuda_root "${REKINDLE_WHEELS}/nvidia/cu1[0-9]")
 if(REKINDLE_CUDA AND REKINDLE_WHEELS AND EXISTS "${cuda_root}/bin/nvcc" AND EXISTS "${cuda_root}/nvvm/bin/cicc")
   set(REKINDLE_HAVE_CUDA ON)
@@ -15,6 +16,17 @@ else()
   message(STATUS "CUDA compiler not found under REKINDLE_WHEELS='${REKINDLE_WHEELS}': the CUDA plugin is left out")
 endif()
 
+# NCCL: the header to compile with, and where the plugin finds the library when it first needs it: LibTorch's own file.
+set(nccl_root "${REKINDLE_WHEELS}/nvidia/nccl")
+if(REKINDLE_HAVE_CUDA AND EXISTS "${nccl_root}/include/nccl.h" AND EXISTS "${nccl_root}/lib/libnccl.so.2")
+  set(REKINDLE_HAVE_NCCL ON)
+  add_library(rk_nccl INTERFACE)
+  target_compile_definitions(rk_nccl INTERFACE REKINDLE_HAVE_NCCL)
+  target_include_directories(rk_nccl SYSTEM INTERFACE "${nccl_root}/include")
+  target_link_libraries(rk_nccl INTERFACE rk_cudart ${CMAKE_DL_LIBS})
+  target_link_options(rk_nccl INTERFACE "-Wl,-rpath,${nccl_root}/lib")
+endif()
+
 # rk_cuda_objects(OUT a.cu b.cu): compiles by nvcc, for sm_90 and, through PTX, for what comes later.
 function(rk_cuda_objects out)
   set(objects)
@@ -22,7 +34,8 @@ function(rk_cuda_objects out)
     set(object "${CMAKE_CURRENT_BINARY_DIR}/${source}.o")
     add_custom_command(
       OUTPUT "${object}"
-      COMMAND "${cuda_root}/bin/nvcc" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++17 -O3 -fmad=false
+      COMMAND "${cuda_root}/bin/nvcc" -ccbin "${CMAKE_CXX_COMPILER}" -std=c++20 -O3 -fmad=false
+              --expt-relaxed-constexpr
               -gencode arch=compute_90,code=[sm_90,compute_90] -Xcompiler -fPIC,-Wall,-Wextra -Werror all-warnings
               -I "${CMAKE_SOURCE_DIR}" -MD -MF "${object}.d" -c "${CMAKE_CURRENT_SOURCE_DIR}/${source}" -o "${object}"
       DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${source}" DEPFILE "${object}.d"

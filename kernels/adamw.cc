@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "kernels/adamw_element.h"
 #include "kernels/scaled_gradient.h"
 
 namespace rekindle::kernels {
@@ -20,12 +21,10 @@ REKINDLE_INLINE void Update(const Adamw& adamw, const Gradient* __restrict gradi
                             float* __restrict weights, float* __restrict first, float* __restrict second) {
   const Adamw a = adamw;  // A local copy: the stores below cannot alias it.
   for (int64_t i = 0; i < n; ++i) {
-    const float g = Scaled(gradient[i], scale);
-    const float m = first[i] + (g - first[i]) * a.rate1;
-    const float v = second[i] * a.beta2 + g * g * a.rate2;
-    first[i] = m;
-    second[i] = v;
-    weights[i] = weights[i] * a.decay - a.step_size * m / (std::sqrt(v) * a.correction2 + a.epsilon);
+    const AdamwElement e = UpdateElement(a, Scaled(gradient[i], scale), {weights[i], first[i], second[i]});
+    first[i] = e.first;
+    second[i] = e.second;
+    weights[i] = e.weight;
   }
 }
 

@@ -6,13 +6,15 @@
 #ifndef REKINDLE_KERNELS_CLONES_H_
 #define REKINDLE_KERNELS_CLONES_H_
 
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES)
+#include "kernels/host_device.h"
+
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(REKINDLE_NO_CLONES) && !defined(__CUDACC__)
 #define REKINDLE_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define REKINDLE_CLONES
 #endif
 
-// Helpers of such functions must be compiled as part of each clone.
-#define REKINDLE_INLINE inline __attribute__((always_inline))
+// Helpers of such functions must be compiled as part of each clone. The CUDA kernels share them.
+#define REKINDLE_INLINE REKINDLE_HOST_DEVICE inline __attribute__((always_inline))
 
 #endif  // REKINDLE_KERNELS_CLONES_H_

@@ -8,20 +8,15 @@
 // FP16: a block of kPlaneBlock elements has an exponent e; half = x / 2^e rounded to nearest even, ties to even. The
 // residual is the difference of the bit patterns of x and of half * 2^e, where that fits 16 bits; elsewhere x is an
 // exception and the residual is kPlaneException. The sign of x is always the sign of its half.
-// Internal to kernels/. C++17, for nvcc.
+// Internal to kernels/.
 #ifndef REKINDLE_KERNELS_PLANE_ELEMENT_H_
 #define REKINDLE_KERNELS_PLANE_ELEMENT_H_
 
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/host_device.h"
 #include "kernels/plane_limits.h"
-
-#ifdef __CUDACC__
-#define REKINDLE_HOST_DEVICE __host__ __device__
-#else
-#define REKINDLE_HOST_DEVICE
-#endif
 
 namespace rekindle::kernels {
 

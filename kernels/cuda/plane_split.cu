@@ -1,7 +1,7 @@
 #include "kernels/cuda/plane_split.h"
 
-#include <algorithm>
-
+#include "kernels/cuda/elements.cuh"
+#include "kernels/cuda/launch.h"
 #include "kernels/plane_element.h"
 
 namespace rekindle::cuda {
@@ -9,14 +9,7 @@ namespace {
 
 using namespace rekindle::kernels;
 
-constexpr unsigned kThreads = 256;
-// Enough blocks to fill any device; each strides over what is left, so that n has no limit.
-constexpr std::size_t kMaxBlocks = 4096;
 constexpr std::size_t kPlane = kPlaneBlock;
-
-unsigned BlocksFor(std::size_t n, std::size_t each) {
-  return static_cast<unsigned>(std::min(kMaxBlocks, (n + each - 1) / each));
-}
 
 __device__ void Count(std::uint64_t* counter) { atomicAdd(reinterpret_cast<unsigned long long*>(counter), 1ull); }
 
@@ -62,29 +55,25 @@ __global__ void SplitHalfKernel(const float* x, std::size_t n, std::uint16_t* ha
 
 __global__ void MergeHalfKernel(const std::uint16_t* half, const std::int8_t* exponents, const std::int16_t* residual,
                                 std::size_t n, float* x) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+  EachElement(n, [&](std::size_t i) {
     const std::int16_t rest = residual == nullptr ? std::int16_t{0} : residual[i];
     x[i] = FloatFromBits(HalfJoin(half[i], exponents[i / kPlane], rest));
-  }
+  });
 }
 
 __global__ void SplitBf16Kernel(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low,
                                 std::uint64_t* nonfinite) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
+  EachElement(n, [&](std::size_t i) {
     const std::uint32_t bits = FloatBits(x[i]);
     if (!IsFinite(bits)) Count(nonfinite);
     high[i] = Bf16High(bits);
     if (low != nullptr) low[i] = Bf16Low(bits);
-  }
+  });
 }
 
 __global__ void MergeBf16Kernel(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x) {
-  const std::size_t stride = static_cast<std::size_t>(gridDim.x) * blockDim.x;
-  for (std::size_t i = static_cast<std::size_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n; i += stride) {
-    x[i] = FloatFromBits(Bf16Join(high[i], low == nullptr ? std::uint16_t{0} : low[i]));
-  }
+  EachElement(
+      n, [&](std::size_t i) { x[i] = FloatFromBits(Bf16Join(high[i], low == nullptr ? std::uint16_t{0} : low[i])); });
 }
 
 }  // namespace
@@ -99,21 +88,21 @@ cudaError_t SplitHalf(const float* x, std::size_t n, std::uint16_t* half, std::i
 cudaError_t MergeHalf(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual,
                       std::size_t n, float* x, cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  MergeHalfKernel<<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(half, exponent, residual, n, x);
+  MergeHalfKernel<<<BlocksFor(n), kThreads, 0, stream>>>(half, exponent, residual, n, x);
   return cudaGetLastError();
 }
 
 cudaError_t SplitBf16(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
                       cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  SplitBf16Kernel<<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(x, n, high, low, nonfinite);
+  SplitBf16Kernel<<<BlocksFor(n), kThreads, 0, stream>>>(x, n, high, low, nonfinite);
   return cudaGetLastError();
 }
 
 cudaError_t MergeBf16(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x,
                       cudaStream_t stream) {
   if (n == 0) return cudaSuccess;
-  MergeBf16Kernel<<<BlocksFor(n, kThreads), kThreads, 0, stream>>>(high, low, n, x);
+  MergeBf16Kernel<<<BlocksFor(n), kThreads, 0, stream>>>(high, low, n, x);
   return cudaGetLastError();
 }
 

@@ -6,10 +6,15 @@
 #include <vector>
 
 #include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/half_bits.h"
 #include "kernels/cuda/plane_probe.h"
 #include "kernels/cuda/plane_split.h"
 #include "kernels/cuda/plugin_api.h"
 #include "kernels/cuda/scale_to_bf16.h"
+#include "kernels/cuda/training.h"
+#ifdef REKINDLE_HAVE_NCCL
+#include "worker/comm/nccl_plugin.h"
+#endif
 
 namespace rekindle::cuda {
 namespace {
@@ -88,9 +93,20 @@ int MergeBf16Entry(const std::uint16_t* high, const std::uint16_t* low, std::siz
 }  // namespace rekindle::cuda
 
 extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindle_cuda_api() {
-  static constexpr RekindleCudaApi kApi = {kRekindleCudaApiVersion,           &rekindle::cuda::Probe,
-                                           &rekindle::cuda::ScaleToBf16Entry, &rekindle::cuda::SplitHalfEntry,
-                                           &rekindle::cuda::MergeHalfEntry,   &rekindle::cuda::SplitBf16Entry,
-                                           &rekindle::cuda::MergeBf16Entry};
+  static constexpr RekindleCudaApi kApi = {
+      .version = kRekindleCudaApiVersion,
+      .probe = &rekindle::cuda::Probe,
+      .scale_to_bf16 = &rekindle::cuda::ScaleToBf16Entry,
+      .split_half = &rekindle::cuda::SplitHalfEntry,
+      .merge_half = &rekindle::cuda::MergeHalfEntry,
+      .split_bf16 = &rekindle::cuda::SplitBf16Entry,
+      .merge_bf16 = &rekindle::cuda::MergeBf16Entry,
+      .training = &rekindle::cuda::kTraining,
+#ifdef REKINDLE_HAVE_NCCL
+      .nccl = &rekindle::comm::kNcclApi,
+#else
+      .nccl = nullptr,
+#endif
+  };
   return &kApi;
 }

@@ -9,8 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/training_api.h"
+
+struct RekindleNcclApi;  // worker/comm/nccl_api.h
+
 // Raised with every change of the table; a loader refuses another version.
-inline constexpr std::uint32_t kRekindleCudaApiVersion = 2;
+inline constexpr std::uint32_t kRekindleCudaApiVersion = 3;
 inline constexpr char kRekindleCudaApiSymbol[] = "rekindle_cuda_api";
 
 // Where split_half puts what it finds: device memory, whose counters the caller has set to 0.
@@ -44,6 +48,12 @@ struct RekindleCudaApi {
                     void* stream, char* error, std::size_t error_size);
   int (*merge_bf16)(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
                     char* error, std::size_t error_size);
+
+  // The kernels of a training step.
+  const RekindleCudaTraining* training;
+
+  // NCCL, for comm::ConnectNccl; null in a build without its header.
+  const RekindleNcclApi* nccl;
 };
 
 using RekindleCudaApiFunction = const RekindleCudaApi* (*)();

@@ -17,7 +17,7 @@ namespace rekindle::comm {
 
 // What precedes each operation on each link it uses: ranks that disagree find out instead of mixing bytes.
 struct OperationHeader {
-  enum Kind : uint32_t { kAllReduce = 1, kBroadcast, kAllGather, kPointToPoint };
+  enum Kind : uint32_t { kAllReduce = 1, kBroadcast, kAllGather, kPointToPoint, kDevice };
   uint32_t kind = 0;
   uint32_t type = 0;
   uint32_t op = 0;

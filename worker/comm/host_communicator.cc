@@ -19,15 +19,20 @@ std::string LinkTarget(const char* path) {
 
 }  // namespace
 
+absl::Status CheckHostOptions(const HostOptions& options) {
+  const int world = static_cast<int>(options.peers.size());
+  if (world >= 1 && world <= kMaxWorldSize && options.rank >= 0 && options.rank < world && options.generation >= 0) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", world, " in generation ",
+                                                 options.generation, ": at most ", kMaxWorldSize,
+                                                 " ranks, and the rank must be one of them"));
+}
+
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectHost(Listener& listener, HostOptions options,
                                                           const std::function<bool()>& cancelled,
                                                           std::vector<Accusation>* accused) {
-  const int world = static_cast<int>(options.peers.size());
-  if (world < 1 || world > kMaxWorldSize || options.rank < 0 || options.rank >= world || options.generation < 0) {
-    return absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", world, " in generation ",
-                                                   options.generation, ": at most ", kMaxWorldSize,
-                                                   " ranks, and the rank must be one of them"));
-  }
+  if (absl::Status valid = CheckHostOptions(options); !valid.ok()) return valid;
   // Listener::Create() is the only way to get one.
   return HostConnect(static_cast<ListenerImpl&>(listener), std::move(options), cancelled).Run(accused);
 }

@@ -61,7 +61,7 @@ WaitLimit HostConnect::Soon(double seconds) const {
   return {std::min(deadline_, common::SteadySeconds() + seconds), &cancel_};
 }
 
-absl::StatusOr<std::unique_ptr<Communicator>> HostConnect::Run(std::vector<Accusation>* accused) {
+absl::StatusOr<std::unique_ptr<RingCommunicator>> HostConnect::Run(std::vector<Accusation>* accused) {
   const int world = static_cast<int>(pairs_.size());
   if (ranks_on_host_ > 1) {
     // Without it the pairs use TCP.
@@ -271,7 +271,7 @@ void HostConnect::WaitForEvents() {
   if (fds[0].revents != 0) changed_.Clear();
 }
 
-std::unique_ptr<Communicator> HostConnect::Build() {
+std::unique_ptr<RingCommunicator> HostConnect::Build() {
   RingOptions ring{.generation = options_.generation, .rank = options_.rank, .deadlines = options_.deadlines};
   ring.on_error = std::move(options_.on_error);
   ring.peers.resize(pairs_.size());

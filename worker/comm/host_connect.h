@@ -27,13 +27,16 @@
 
 namespace rekindle::comm {
 
+// OK, or what is wrong with rank, peers or generation.
+absl::Status CheckHostOptions(const HostOptions& options);
+
 // Used once, by one thread.
 class HostConnect {
  public:
   HostConnect(ListenerImpl& listener, HostOptions options, std::function<bool()> cancelled);
   ~HostConnect();
 
-  absl::StatusOr<std::unique_ptr<Communicator>> Run(std::vector<Accusation>* accused);
+  absl::StatusOr<std::unique_ptr<RingCommunicator>> Run(std::vector<Accusation>* accused);
 
  private:
   // What the thread of a pair makes.
@@ -60,7 +63,7 @@ class HostConnect {
   Verdict ReadControl(int peer, Pair& pair);
   Verdict Unreachable();
   void WaitForEvents();
-  std::unique_ptr<Communicator> Build();
+  std::unique_ptr<RingCommunicator> Build();
 
   ListenerImpl& listener_;
   HostOptions options_;

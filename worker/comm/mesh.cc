@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <ctime>
 #include <thread>
 #include <utility>
 
@@ -109,12 +110,21 @@ bool Mesh::Closed(int peer) {
   return false;
 }
 
-bool Mesh::Mismatch(const std::string& what) {
-  callbacks_.mismatch(what);
+bool Mesh::Fail(const std::string& what) {
+  callbacks_.fail(what);
   return false;
 }
 
 void Mesh::Moved() { last_moved_.store(common::SteadySeconds(), std::memory_order_relaxed); }
+
+bool Mesh::Rest(double seconds) {
+  waiting_for_.store(0, std::memory_order_relaxed);
+  pollfd fd{wake_.get(), POLLIN, 0};
+  const timespec time{.tv_nsec = static_cast<int64_t>(std::min(seconds, 0.5) * 1e9)};
+  if (!ended()) ppoll(&fd, 1, &time, nullptr);
+  if (fd.revents != 0) wake_.Clear();
+  return !ended();
+}
 
 void Mesh::End() {
   ended_.store(true, std::memory_order_seq_cst);

@@ -27,8 +27,8 @@ class Mesh {
     bool send = false;  // Else receive.
   };
   struct Callbacks {
-    std::function<void(int peer)> link_closed;              // A link broke: the monitor finds out why.
-    std::function<void(const std::string& what)> mismatch;  // Ranks disagree about the operation.
+    std::function<void(int peer)> link_closed;          // A link broke: the monitor finds out why.
+    std::function<void(const std::string& what)> fail;  // An operation cannot go on.
   };
 
   // `links` by rank, the own one empty. `bell` is what peers in shared memory ring.
@@ -43,10 +43,12 @@ class Mesh {
   bool Wait(std::span<const Want> wants);
   // The link to `peer` is closed: reports it, waits for the end that follows. Always false.
   bool Closed(int peer);
-  // Ranks disagree: ends the communicator. Always false.
-  bool Mismatch(const std::string& what);
+  // The operation cannot go on (ranks disagree, a device fails): ends the communicator. Always false.
+  bool Fail(const std::string& what);
   // Bytes have moved.
   void Moved();
+  // For an operation that a device carries out: lets at most `seconds` pass. False when the communicator has ended.
+  bool Rest(double seconds);
 
   void End();
   bool ended() const { return ended_.load(std::memory_order_acquire); }

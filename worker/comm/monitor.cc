@@ -181,6 +181,7 @@ void Monitor::Judge(double now, double deadline) {
   std::string who;
   for (const Accusation& a : accusations)
     absl::StrAppend(&who, who.empty() ? "" : "; ", "rank ", a.rank, ": ", a.detail);
+  if (who.empty()) who = "every peer answers and has come to the operation";
   Fail({absl::DeadlineExceededError(absl::StrCat("deadline of ", deadline, " s missed: ", who)),
         std::move(accusations)});
 }

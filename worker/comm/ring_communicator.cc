@@ -23,7 +23,7 @@ RingCommunicator::RingCommunicator(RingOptions options)
   watch.fail = [this](const Verdict& verdict) { Fail(verdict, false); };
   monitor_ = std::make_unique<Monitor>(std::move(watch), mesh_, ledger_);
   mesh_.SetCallbacks({.link_closed = [this](int peer) { monitor_->LinkClosed(peer); },
-                      .mismatch =
+                      .fail =
                           [this](const std::string& what) {
                             Fail({absl::InternalError(what), {}}, false);
                           }});

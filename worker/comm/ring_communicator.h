@@ -57,6 +57,10 @@ class RingCommunicator : public Communicator {
   absl::Status status() const override;
   std::vector<Accusation> accusations() const override;
 
+  // An operation of another kind: `run` is called in its turn on the communicator's thread and returns true, or false
+  // once the mesh has ended. While it runs, deadlines hold for it as for the others.
+  Work Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run);
+
  private:
   struct Operation {
     std::function<bool(Mesh&, const OperationHeader&)> run;
@@ -65,7 +69,6 @@ class RingCommunicator : public Communicator {
   };
   enum class Stage { kOpen, kClosed, kFailed };
 
-  Work Issue(OperationHeader header, std::function<bool(Mesh&, const OperationHeader&)> run);
   static Work Refused(const std::string& why);
   void RunOperations();
   void Execute(Operation& operation);

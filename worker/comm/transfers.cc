@@ -33,8 +33,8 @@ ssize_t Step(Link& link, const OperationHeader& header, Transfer& t) {
 
 bool CheckHeader(Mesh& mesh, const OperationHeader& mine, const OperationHeader& theirs, int peer) {
   if (std::memcmp(&mine, &theirs, sizeof(mine)) == 0) return true;
-  return mesh.Mismatch(absl::StrCat("rank ", peer, " issued ", Describe(theirs), " where this rank issued ",
-                                    Describe(mine), "; all ranks must issue the same operations in one order"));
+  return mesh.Fail(absl::StrCat("rank ", peer, " issued ", Describe(theirs), " where this rank issued ", Describe(mine),
+                                "; all ranks must issue the same operations in one order"));
 }
 
 bool RunTransfers(Mesh& mesh, const OperationHeader& header, std::span<Transfer> transfers) {

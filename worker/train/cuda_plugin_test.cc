@@ -7,6 +7,8 @@
 #include <fstream>
 #include <string>
 
+#include "worker/comm/nccl_api.h"
+
 namespace rekindle::train {
 namespace {
 
@@ -74,6 +76,20 @@ TEST(CudaPlugin, BuiltPluginOpensEverywhereAndLoadsWhereAGpuIs) {
   ASSERT_TRUE(plugin.ok()) << plugin.status().ToString();
   EXPECT_EQ(plugin->api().version, kRekindleCudaApiVersion);
   EXPECT_NE(plugin->api().scale_to_bf16, nullptr);
+  ASSERT_NE(plugin->api().training, nullptr);
+  EXPECT_NE(plugin->api().training->cross_entropy, nullptr);
+  if (plugin->api().nccl != nullptr) {
+    // The library is found and knows what it was compiled for; what it lacks here is a GPU.
+    unsigned char id[kRekindleNcclIdBytes];
+    char error[256] = "";
+    RekindleNcclComm* comm = nullptr;
+    EXPECT_EQ(plugin->api().nccl->make_id(id, error, sizeof(error)), kRekindleNcclDone) << error;
+    if (!CheckGpuPresent().ok()) {
+      EXPECT_EQ(plugin->api().nccl->join(0, 1, 0, id, &comm, error, sizeof(error)), kRekindleNcclFailed);
+      EXPECT_EQ(comm, nullptr);
+      EXPECT_NE(std::string(error), "");
+    }
+  }
 
   auto loaded = LoadCudaPlugin(path);
   if (CheckGpuPresent().ok()) {

@@ -1,0 +1,84 @@
+// Softmax cross-entropy with its gradient. Rows: sixteen threads each, in the CPU's order (row_lanes.cuh). Exponentials
+// are computed twice instead of kept: writing and reading them back takes longer.
+#include <cmath>
+
+#include "kernels/cuda/launch.h"
+#include "kernels/cuda/row_lanes.cuh"
+#include "kernels/cuda/training.h"
+#include "kernels/scalar_math.h"
+
+namespace rekindle::cuda {
+namespace {
+
+using kernels::scalar::Exp;
+
+// The largest logit of a row; NaN where the row has NaN or an infinity on top, and so no loss.
+__device__ float LargestOf(const RowLanes& lanes, const float* row, std::int64_t classes) {
+  float largest = -INFINITY;
+  bool nan = false;
+  for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) {
+    const float x = row[i];
+    largest = x > largest ? x : largest;
+    nan |= x != x;
+  }
+  largest = lanes.Largest(largest);
+  return lanes.Any(nan) || !isfinite(largest) ? NAN : largest;
+}
+
+__global__ void RowsKernel(RekindleCudaCrossEntropy args) {
+  const RowLanes lanes;
+  const std::int64_t classes = args.classes;
+  lanes.EachRow(args.rows, [&](std::int64_t r) {
+    const float* row = args.logits + r * classes;
+    float* out = args.gradient == nullptr ? nullptr : args.gradient + r * classes;
+    const std::int64_t target = args.targets[r];
+    const bool is_class = target >= 0 && target < classes;
+    const float of_target = is_class ? row[target] : NAN;
+    const float largest = is_class ? LargestOf(lanes, row, classes) : NAN;
+    if (isnan(largest)) {
+      if (lanes.lane() == 0) args.row_losses[r] = NAN;
+      for (std::int64_t i = lanes.lane(); out != nullptr && i < classes; i += kRowLanes) out[i] = NAN;
+      return;
+    }
+    float sum = 0;
+    for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) sum += Exp(row[i] - largest);
+    sum = lanes.Sum(sum);  // All lanes have read the target's logit: the row may be overwritten now.
+    if (lanes.lane() == 0)
+      args.row_losses[r] = log(static_cast<double>(sum)) + (static_cast<double>(largest) - of_target);
+    if (out == nullptr) return;
+    const float inverse = 1.0f / sum;
+    for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) {
+      const float share = Exp(row[i] - largest) * inverse;
+      out[i] = i == target ? share - 1.0f : share;
+    }
+  });
+}
+
+// One block, one adder: the CPU's order.
+__global__ void SumKernel(const double* losses, std::int64_t rows, double* loss) {
+  __shared__ double tile[kThreads];
+  double sum = 0;
+  for (std::int64_t begin = 0; begin < rows; begin += kThreads) {
+    if (begin + threadIdx.x < rows) tile[threadIdx.x] = losses[begin + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      for (std::int64_t i = 0; i < kThreads && begin + i < rows; ++i) sum += tile[i];
+    }
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) *loss = sum;
+}
+
+}  // namespace
+
+cudaError_t CrossEntropy(const RekindleCudaCrossEntropy& args, cudaStream_t stream) {
+  if (args.classes <= 0) return cudaErrorInvalidValue;
+  if (args.rows > 0) {
+    RowsKernel<<<BlocksFor(static_cast<std::size_t>(args.rows), kRowsPerBlock), kThreads, 0, stream>>>(args);
+    if (const cudaError_t code = cudaGetLastError(); code != cudaSuccess) return code;
+  }
+  SumKernel<<<1, kThreads, 0, stream>>>(args.row_losses, args.rows, args.loss);
+  return cudaGetLastError();
+}
+
+}  // namespace rekindle::cuda

@@ -1,0 +1,25 @@
+// The launches of the kernels of a training step, one file each. Asynchronous on the stream; each returns its error.
+#ifndef REKINDLE_KERNELS_CUDA_TRAINING_H_
+#define REKINDLE_KERNELS_CUDA_TRAINING_H_
+
+#include <cuda_runtime_api.h>
+
+#include "kernels/cuda/training_api.h"
+
+namespace rekindle::cuda {
+
+cudaError_t Accumulate(const RekindleCudaAccumulate& args, cudaStream_t stream);
+cudaError_t Norm(const RekindleCudaNorm& args, cudaStream_t stream);
+cudaError_t Adamw(const RekindleCudaAdamw& args, cudaStream_t stream);
+cudaError_t LayerNormForward(const RekindleCudaLayerNormForward& args, cudaStream_t stream);
+cudaError_t LayerNormBackward(const RekindleCudaLayerNormBackward& args, cudaStream_t stream);
+cudaError_t GeluForward(const RekindleCudaGeluForward& args, cudaStream_t stream);
+cudaError_t GeluBackward(const RekindleCudaGeluBackward& args, cudaStream_t stream);
+cudaError_t CrossEntropy(const RekindleCudaCrossEntropy& args, cudaStream_t stream);
+
+// The plugin's table of them.
+extern const RekindleCudaTraining kTraining;
+
+}  // namespace rekindle::cuda
+
+#endif  // REKINDLE_KERNELS_CUDA_TRAINING_H_

@@ -1,0 +1,69 @@
+"""Makes a folder that runs the GPU check on another machine: programs, the libraries they load, a script `run`.
+
+usage: gpu_bundle.py BUILD WHEELS FOLDER COMMIT [--without-nccl]
+"""
+import glob
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
+# Of the C library and the driver, which belong to the machine.
+SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
+RUN = """#!/bin/sh
+# Checks and measures the CUDA plugin on this machine's GPU; prints JSON. Needs the NVIDIA driver and python3.
+here=$(cd "$(dirname "$0")" && pwd -P)
+export REKINDLE_BUILD="$here" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+# A bundle without NCCL takes that of the machine's PyTorch.
+[ -e "$here/lib/libnccl.so.2" ] || LD_LIBRARY_PATH="$LD_LIBRARY_PATH:$(python3 -c '
+import importlib.util
+found = importlib.util.find_spec("nvidia.nccl")
+print(list(found.submodule_search_locations)[0] + "/lib" if found else "")' 2>/dev/null)"
+exec python3 -B "$here/bench/gpu.py" "$@"
+"""
+
+
+def libraries(program):
+    """Path of each library that the loader gives the program, by name."""
+    shown = subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout
+    found = dict(re.findall(r"^\s*(\S+) => (\S+) ", shown, re.MULTILINE))
+    missing = re.findall(r"^\s*(\S+) => not found", shown, re.MULTILINE)
+    if missing:
+        sys.exit(f"error: {program} needs {', '.join(missing)}, which this machine lacks; build again by scripts/bootstrap")
+    return {name: path for name, path in found.items() if not SYSTEM.match(name)}
+
+
+def make(build, wheels, folder, commit, with_nccl=True):
+    """The folder is replaced; one that is not a bundle is refused."""
+    if folder.exists() and not (folder / "run").exists() and any(folder.iterdir()):
+        sys.exit(f"error: {folder} holds something else; name a new folder")
+    shutil.rmtree(folder, ignore_errors=True)
+    for part in ("bin", "lib", "bench"):
+        (folder / part).mkdir(parents=True)
+    for name in FILES:
+        if not (build / name).exists():
+            sys.exit(f"error: {build / name} is missing: this build has no CUDA; run scripts/bootstrap")
+        shutil.copy2(build / name, folder / name)
+        # They find their libraries beside them, not where this machine keeps its own.
+        for library, path in libraries(build / name).items():
+            shutil.copy2(os.path.realpath(path), folder / "lib" / library)
+    for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:
+        shutil.copy2(path, folder / "lib")
+    for name in ("gpu.py", "_bench_json.py"):
+        shutil.copy2(REPO / "bench" / name, folder / "bench")
+    (folder / "COMMIT").write_text(commit + "\n")
+    (folder / "run").write_text(RUN)
+    (folder / "run").chmod(0o755)
+
+
+def main(arguments):
+    build, wheels, folder, commit, *rest = arguments
+    make(pathlib.Path(build), wheels, pathlib.Path(folder), commit, "--without-nccl" not in rest)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,95 @@
+"""scripts/gpu-check: the bundle runs away from the build, says what it found, and turns the program's lines into a report."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+REPO = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(REPO / "bench"), str(REPO / "scripts" / "lib")]
+import gpu_bundle  # noqa: E402
+
+PROGRAM = """#!/bin/sh
+cat <<'LINES'
+{lines}
+LINES
+exit {code}
+"""
+GPU = {"gpu": "H", "gpus": 1}
+
+
+class Bundle(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.path = pathlib.Path(self.folder.name, "bundle")
+        self.addCleanup(self.folder.cleanup)
+
+    def run_bundle(self, *arguments, environment=None):
+        return subprocess.run([str(self.path / "run"), *arguments], capture_output=True, text=True, timeout=100,
+                              env={"PATH": os.environ["PATH"], **(environment or {})}, cwd="/")
+
+    def pretend(self, rows, code=0):
+        """A bundle whose program prints these lines."""
+        build = pathlib.Path(self.folder.name, "build")
+        (build / "bin").mkdir(parents=True)
+        program = build / "bin" / "rekindle-bench-gpu"
+        program.write_text(PROGRAM.format(lines="\n".join(map(json.dumps, rows)), code=code))
+        program.chmod(0o755)
+        (build / "bin" / "librekindle_cuda.so").write_text("")
+        needs, gpu_bundle.libraries = gpu_bundle.libraries, lambda path: {}
+        self.addCleanup(setattr, gpu_bundle, "libraries", needs)
+        gpu_bundle.make(build, "/nowhere", self.path, "abc123")
+
+    def test_report_of_a_gpu(self):
+        self.pretend([GPU, {"check": "probe", "ok": True, "detail": ""}, {"name": "copy", "gb_per_s": 3000},
+                      {"name": "adamw_float", "gb_per_s": 2400}, {"skipped": "nccl", "detail": "one GPU"}])
+        file = pathlib.Path(self.folder.name, "r.json")
+        done = self.run_bundle("--report", str(file))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        self.assertEqual(json.loads(file.read_text()), report)
+        self.assertEqual((report["bench"], report["commit"], report["ok"]), ("gpu", "abc123", True))
+        self.assertEqual(report["metrics"]["adamw_float"]["limit"], 3000)
+        self.assertNotIn("limit", report["metrics"]["copy"])
+        self.assertEqual(report["checks"], {"probe": True})
+        self.assertEqual(report["skipped"], {"nccl": "one GPU"})
+
+    def test_a_failed_check_fails_the_run(self):
+        self.pretend([GPU, {"check": "norm_float", "ok": False, "detail": "squares[0]: ..."}])
+        done = self.run_bundle()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("norm_float: squares[0]", done.stderr)
+        self.assertFalse(json.loads(done.stdout)["ok"])
+
+    def test_a_program_that_dies_fails_the_run(self):
+        self.pretend([GPU], code=9)
+        done = self.run_bundle()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("exited with 9", done.stderr)
+
+    def test_another_folder_is_not_overwritten(self):
+        self.path.mkdir()
+        (self.path / "precious").write_text("x")
+        with self.assertRaises(SystemExit):
+            gpu_bundle.make(pathlib.Path("/nowhere"), "/nowhere", self.path, "c")
+        self.assertTrue((self.path / "precious").exists())
+
+    def test_the_real_one_without_a_gpu(self):
+        build = pathlib.Path(os.environ.get("REKINDLE_BUILD", ""))
+        if not all((build / name).exists() for name in gpu_bundle.FILES):
+            self.skipTest("this build has no rekindle-bench-gpu")
+        gpu_bundle.make(build, "/nowhere", self.path, "c")
+        # No GPU is visible, even where there is one.
+        done = self.run_bundle(environment={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("no GPU to check", done.stderr)
+        found = subprocess.run(["ldd", str(self.path / "bin" / "rekindle-bench-gpu")], capture_output=True, text=True,
+                               env={"LD_LIBRARY_PATH": str(self.path / "lib")}).stdout
+        self.assertIn(str(self.path / "lib" / "libcudart.so"), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
