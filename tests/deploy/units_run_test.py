@@ -4,6 +4,7 @@ that trains, keeps a copy in a peer's memory over TLS, and drains on SIGTERM wit
 
 systemd itself is played: its variables, its folders moved below a temporary one, each node in folders of its own.
 """
+import contextlib
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ from deployment import UNITS, command_of, settings
 
 sys.path.insert(0, str(deployment.ROOT / "tests/e2e"))
 from base import small_job, text_file  # noqa: E402
-from cluster import free_port, wait_until  # noqa: E402
+from cluster import free_port, kill, wait_until  # noqa: E402
 
 NODES = ("n1", "n2")
 
@@ -67,17 +68,20 @@ class UnitsRun(unittest.TestCase):
         self.addCleanup(self.stop)
 
     def stop(self):
-        for sig in (signal.SIGTERM, signal.SIGKILL):
-            for machine in reversed(self.machines.values()):
-                for child in machine.children.values():
-                    if child.poll() is None:
-                        child.send_signal(sig)
-            for machine in self.machines.values():
-                for child in machine.children.values():
-                    try:
-                        child.wait(20)
-                    except subprocess.TimeoutExpired:
-                        pass
+        children = [child for machine in self.machines.values() for child in machine.children.values()]
+        for child in children:
+            child.kill()
+            child.wait()
+        kill(self.left())   # As systemd does with what is left of a unit.
+
+    def left(self):
+        """Processes that name this test's folder."""
+        found = []
+        for entry in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                if str(self.folder).encode() in pathlib.Path("/proc", entry, "cmdline").read_bytes():
+                    found.append(int(entry))
+        return found
 
     def machine(self, name, role):
         machine = self.machines[name] = Machine(self.folder / name)

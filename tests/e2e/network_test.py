@@ -29,7 +29,7 @@ def make_certificates(folder):
             "-keyout", str(folder / "ca.key"), "-out", str(ca))
     openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=rekindle", "-keyout", str(key),
             "-out", str(folder / "request.pem"))
-    (folder / "names.cnf").write_text(f"subjectAltName=IP:{SUBNET}.1\n")
+    (folder / "names.cnf").write_text(f"subjectAltName=IP:{SUBNET}.1,DNS:rekindle-node\n")
     openssl("x509", "-req", "-in", str(folder / "request.pem"), "-CA", str(ca), "-CAkey", str(folder / "ca.key"),
             "-CAcreateserial", "-days", "2", "-extfile", str(folder / "names.cnf"), "-out", str(cert))
     token = folder / "token"
