@@ -28,6 +28,7 @@ Result RunRank(comm::Communicator& comm) {
   Must(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
   const std::vector<float> mine(kFloats, static_cast<float>(comm.rank() + 1));
   const Array<float> in(mine), out(kFloats);
+  Must(cudaDeviceSynchronize(), "device");  // The copies were the default stream's.
   Result result;
   const double start = common::SteadySeconds();
   for (int i = 0; i < kRounds && result.problem.empty(); ++i) {
