@@ -107,8 +107,8 @@ class CheckpointClient {
   // Restore would find out later.
   virtual absl::StatusOr<Newest> FindNewest(bool verify) = 0;
 
-  // Fills `state` (spare memory: its content is undefined after an error) from every shard of the manifest `name`,
-  // verified again as it is read. INVALID_ARGUMENT when the state's total differs.
+  // Fills `state` (of the moments what it wants; spare memory: its content is undefined after an error) from every
+  // shard of the manifest `name`, verified again as it is read. INVALID_ARGUMENT when the state's total differs.
   virtual absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) = 0;
 
   virtual absl::StatusOr<ServiceInfo> GetInfo() = 0;

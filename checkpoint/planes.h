@@ -69,10 +69,10 @@ struct ReadState {
   bool exact = false;  // Every bit is as it was: both planes of `exact`.
 };
 
-// Copies a shard's elements to their range in `state`: from both planes, or from plane 0 alone (`plane1` empty). The
-// memory begins at a multiple of 4.
-// Nothing is written unless both are well-formed, of one range, and of a state of the same total: INVALID_ARGUMENT
-// otherwise. That they are the bytes that a manifest names, and named together, is the caller's to know.
+// Copies a shard's elements to their range in `state` (of the moments those that it wants): from both planes, or from
+// plane 0 alone (`plane1` empty). The memory begins at a multiple of 4. Nothing is written unless both are well-formed,
+// of one range, and of a state of the same total: INVALID_ARGUMENT otherwise. That they are the bytes that a manifest
+// names, and named together, is the caller's to know.
 absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
                                      const MutableState& state);
 

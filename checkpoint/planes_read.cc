@@ -155,12 +155,25 @@ void MergeWeights(const Planes& planes, float* weights) {
   }
 }
 
-void MergeMoments(const Planes& planes, float* first, float* second) {
-  const int64_t n = planes.first.head.elements();
+// Elements [from, to) of the state, which the planes have.
+void MergeMoments(const Planes& planes, int64_t from, int64_t to, const MutableState& state) {
+  const PlaneHead& head = planes.first.head;
+  const int64_t n = head.elements();
   const uint16_t* const high = planes.first.At<uint16_t>(0);
   const uint16_t* const low = planes.second ? planes.second->At<uint16_t>(0) : nullptr;
-  kernels::MergeBf16(high + n, low == nullptr ? nullptr : low + n, n, first);
-  kernels::MergeBf16(high + 2 * n, low == nullptr ? nullptr : low + 2 * n, n, second);
+  for (const auto& [moment, tensor] : {std::pair{state.first_moment, 1}, {state.second_moment, 2}}) {
+    const int64_t at = tensor * n + from - head.range.begin;
+    kernels::MergeBf16(high + at, low == nullptr ? nullptr : low + at, to - from, moment + from);
+  }
+}
+
+void MergeMoments(const Planes& planes, const MutableState& state) {
+  const ShardRange& range = planes.first.head.range;
+  if (state.moments == nullptr) return MergeMoments(planes, range.begin, range.end, state);
+  for (const ElementRange& wanted : *state.moments) {
+    const int64_t from = std::max(wanted.begin, range.begin), to = std::min(wanted.end, range.end);
+    if (from < to) MergeMoments(planes, from, to, state);
+  }
 }
 
 }  // namespace
@@ -171,7 +184,7 @@ absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<
   if (!planes.ok()) return planes.status();
   const int64_t begin = planes->first.head.range.begin;
   MergeWeights(*planes, state.weights + begin);
-  MergeMoments(*planes, state.first_moment + begin, state.second_moment + begin);
+  MergeMoments(*planes, state);
   return planes->state();
 }
 

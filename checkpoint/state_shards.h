@@ -29,6 +29,15 @@ struct ShardRange {
   bool operator==(const ShardRange&) const = default;
 };
 
+// Elements [begin, end) of the flat state.
+struct ElementRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+  bool operator==(const ElementRange&) const = default;
+};
+
 // The flat arrays, `total` floats each. Not owned.
 struct StateView {
   const float* weights = nullptr;
@@ -41,6 +50,7 @@ struct MutableState {
   float* first_moment = nullptr;
   float* second_moment = nullptr;
   int64_t total = 0;
+  const std::vector<ElementRange>* moments = nullptr;  // Which are wanted: in order, disjoint. Null: all.
 };
 
 // Balanced shards over `ranks`, in index order; a rank's own are consecutive. A rank has several where one would

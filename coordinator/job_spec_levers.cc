@@ -91,10 +91,16 @@ void FillOptimizer(v1::JobSpec& spec) {
   if (kind != nullptr) FillParameters(kind->parameters, spec.training().steps(), &optimizer);
 }
 
-void CheckOptimizer(Checker& check, const v1::JobSpec::Optimizer& optimizer) {
+void CheckOptimizer(Checker& check, const v1::JobSpec& spec) {
+  const v1::JobSpec::Optimizer& optimizer = spec.optimizer();
   check.OneOf("spec.optimizer.kind", optimizer.kind(), NamesOf(train::Optimizers()));
   const train::OptimizerKind* kind = train::FindOptimizer(optimizer.kind());
   if (kind != nullptr) CheckParameters(check, "spec.optimizer", *kind, train::Optimizers(), {"kind"}, optimizer);
+  const std::string& state = spec.training().optimizer_state();
+  check.OneOf("spec.training.optimizer_state", state, {"whole", "sharded"});
+  check.Require(kind == nullptr || kind->elementwise || state != "sharded", "spec.training.optimizer_state",
+                absl::StrCat("'sharded' updates parts of a matrix by themselves, and optimizer '", optimizer.kind(),
+                             "' needs whole ones: use 'whole', or another spec.optimizer.kind"));
 }
 
 void FillSchedule(v1::JobSpec& spec) {
@@ -158,13 +164,14 @@ void FillLevers(v1::JobSpec& spec) {
   if (spec.training().on_divergence() == "skip" && !spec.training().has_max_skipped()) {
     spec.mutable_training()->set_max_skipped(10);
   }
+  if (spec.training().optimizer_state().empty()) spec.mutable_training()->set_optimizer_state("whole");
   FillEarlyStop(spec);
   FillOptimizer(spec);
   FillSchedule(spec);
 }
 
 void CheckLevers(Checker& check, const v1::JobSpec& spec) {
-  CheckOptimizer(check, spec.optimizer());
+  CheckOptimizer(check, spec);
   CheckSchedule(check, spec);
   CheckEarlyStop(check, spec);
 }

@@ -47,7 +47,7 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
           R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn","activations":"keep"},)"
+          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn","activations":"keep","optimizer_state":"whole"},)"
           R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
@@ -354,6 +354,13 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        },
        "spec.early_stop.patience: 3 ends the job before spec.schedule has lowered the rate and it could tell: use 4"},
       {[](auto& s) { s.mutable_training()->set_on_divergence("fall"); }, "did you mean 'fail'?"},
+      {[](auto& s) { s.mutable_training()->set_optimizer_state("shard"); }, "did you mean 'sharded'?"},
+      {[](auto& s) {
+         s.mutable_training()->set_optimizer_state("sharded");
+         s.mutable_optimizer()->set_kind("muon");
+       },
+       "spec.training.optimizer_state: 'sharded' updates parts of a matrix by themselves, and optimizer 'muon' needs "
+       "whole ones: use 'whole', or another spec.optimizer.kind"},
       {[](auto& s) { s.mutable_training()->set_max_skipped(5); },
        "spec.training.max_skipped: counts what spec.training.on_divergence 'skip' skips: set that, or remove this"},
       {[](auto& s) {

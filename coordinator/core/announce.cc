@@ -99,7 +99,9 @@ std::string Explain(const Job& job, const v1::Membership& next, const Origin& or
     causes.push_back(absl::StrCat(JoinWords(change.joined), change.joined.size() == 1 ? " joins" : " join"));
   }
   if (causes.empty()) causes.push_back(job.forming.reason);
-  return absl::StrCat(DescribeResize(before, next.members_size()), ": ", Bounded(JoinWords(causes), 1000));
+  const std::string back =
+      origin.lost.empty() ? "" : absl::StrCat("; goes back to ", DescribeOrigin(next, origin), ": ", origin.lost);
+  return absl::StrCat(DescribeResize(before, next.members_size()), ": ", Bounded(JoinWords(causes), 1000), back);
 }
 
 void RememberNodes(const State& state, Job& job) {

@@ -17,6 +17,11 @@ Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
   candidate.previous_rank = previous_rank;
   candidate.step = report.step();
   candidate.attempt = report.attempt();
+  candidate.total_blocks = report.total_blocks();
+  for (int i = 0; i + 1 < report.held_blocks_size(); i += 2) {
+    candidate.blocks.emplace_back(report.held_blocks(i), report.held_blocks(i + 1));
+  }
+  candidate.prepared = report.prepared();
   candidate.holding.seconds = report.micro_batch_seconds();
   if (report.phase() == v1::TRAINER_INTERRUPTED) {
     candidate.holding.holds.assign(report.assigned().begin(), report.assigned().end());

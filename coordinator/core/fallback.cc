@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
+#include "coordinator/core/shard_holders.h"
 
 namespace rekindle::core {
 namespace {
@@ -26,9 +27,10 @@ std::vector<Candidate> Replicas(const Turn& turn, const Job& job) {
 }
 
 // A silent process that may still come back with more than `step`: until when to wait for it.
-double RicherUntil(const State& state, const Job& job, int step, double now) {
+double RicherUntil(const State& state, const Job& job, const std::vector<Candidate>& pool, int step, double now) {
   double until = 0;
   for (const auto& [id, trainer] : job.trainers) {
+    if (std::any_of(pool.begin(), pool.end(), [&](const Candidate& c) { return c.trainer == id; })) continue;
     if (!trainer.reported || !trainer.death.empty() || !trainer.report.has_state()) continue;
     if (trainer.report.step() <= step || trainer.report.phase() == v1::TRAINER_READY) continue;
     if (!IsDraining(state, trainer.report.node())) until = std::max(until, GivenUpAt(state, job, &trainer));
@@ -92,19 +94,29 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
     return result;
   }
   const Candidate* best = FindBest(result.pool);
-  if (best != nullptr) result.origin = {Origin::Kind::kRank, best->step, best->attempt, ""};
+  if (best != nullptr) result.origin = {Origin::Kind::kRank, best->step, best->attempt, "", ""};
   const std::string spoiled = FindSpoiled(job, result.pool);
-  std::pair<int, int> newest{-1, -1};
+  if (!spoiled.empty() && job.record.checkpoint().manifest() == spoiled) job.record.clear_checkpoint();
+  std::vector<v1::Checkpointed> checkpoints;
   for (const Candidate& candidate : result.pool) {
     const v1::TrainerReport& report = job.trainers[candidate.trainer].report;
-    if (!report.has_restorable() || report.restorable().manifest() == spoiled) continue;
-    const std::pair<int, int> found{report.restorable().generation(), report.restorable().step()};
+    if (report.has_restorable() && report.restorable().manifest() != spoiled) {
+      checkpoints.push_back(report.restorable());
+    }
+  }
+  // Those that have lived on have not looked into the store for long.
+  const std::string lost = DescribeLost(job, result.pool);
+  if (!lost.empty() && job.record.has_checkpoint()) checkpoints.push_back(job.record.checkpoint());
+  std::pair<int, int> newest{-1, -1};
+  for (const v1::Checkpointed& checkpoint : checkpoints) {
+    const std::pair<int, int> found{checkpoint.generation(), checkpoint.step()};
     if (found <= newest) continue;
     newest = found;
     if (best != nullptr && best->step >= found.second) continue;
-    result.origin = {Origin::Kind::kCheckpoint, found.second, 0, report.restorable().manifest()};
+    result.origin = {Origin::Kind::kCheckpoint, found.second, 0, checkpoint.manifest(), ""};
   }
-  if (const double until = RicherUntil(turn.state, job, result.origin.step, turn.now); until > 0) {
+  result.origin.lost = lost;
+  if (const double until = RicherUntil(turn.state, job, result.pool, result.origin.step, turn.now); until > 0) {
     SetState(job, v1::PENDING, "waits for a silent trainer that may hold newer state");
     turn.Wake(job, until);
     result.wait = true;

@@ -23,13 +23,33 @@ void Order(std::vector<Candidate>& pool, const Origin& origin) {
 
 }  // namespace
 
+bool HoldTogether(const std::vector<Candidate>& pool, int step) {
+  std::vector<std::pair<int, int>> held;
+  int total = 0;
+  bool any = false;
+  for (const Candidate& candidate : pool) {
+    if (!candidate.live) continue;
+    if (candidate.step == step && candidate.total_blocks == 0) return true;
+    any = any || candidate.step == step;
+    if (candidate.step != step && !(candidate.prepared && candidate.step + 1 == step)) continue;
+    total = std::max(total, candidate.total_blocks);
+    held.insert(held.end(), candidate.blocks.begin(), candidate.blocks.end());
+  }
+  std::sort(held.begin(), held.end());
+  int reached = 0;
+  for (const auto& [begin, end] : held) {
+    if (begin > reached) return false;
+    reached = std::max(reached, end);
+  }
+  return any && reached >= total;
+}
+
 const Candidate* FindBest(const std::vector<Candidate>& pool) {
   const Candidate* best = nullptr;
   for (const Candidate& candidate : pool) {
     if (!candidate.live) continue;
-    if (best == nullptr || std::tie(candidate.step, candidate.attempt) > std::tie(best->step, best->attempt)) {
-      best = &candidate;
-    }
+    if (best != nullptr && std::tie(candidate.step, candidate.attempt) <= std::tie(best->step, best->attempt)) continue;
+    if (HoldTogether(pool, candidate.step)) best = &candidate;
   }
   return best;
 }

@@ -3,6 +3,7 @@
 #define REKINDLE_COORDINATOR_CORE_FORMATION_H_
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "coordinator/core/ranges.h"
@@ -20,6 +21,10 @@ struct Candidate {
   int step = 0;
   int attempt = 0;
   Holding holding;  // `seconds` <= 0: not measured.
+  // Of the optimizer's moments, where they are in shards: [begin, end) of blocks. No blocks: it has all of them.
+  int total_blocks = 0;
+  std::vector<std::pair<int, int>> blocks;
+  bool prepared = false;  // Can make them those of step + 1.
 };
 
 // Where the state comes from. For kRank the member is the lowest rank that is live at (step, attempt).
@@ -29,9 +34,13 @@ struct Origin {
   int step = 0;
   int attempt = 0;
   std::string manifest;
+  std::string lost;  // For a sentence: what of newer, live state is missing.
 };
 
-// The highest (step, attempt) among the live ones; null when none is live.
+// Whether the live ones among them have all of the state of `step` together.
+bool HoldTogether(const std::vector<Candidate>& pool, int step);
+
+// The highest (step, attempt) among the live ones that all of the state is there of; null when there is none.
 const Candidate* FindBest(const std::vector<Candidate>& pool);
 
 // Without a reason. `boundary`: between two steps, so nobody holds anything. Survivors keep their order, joiners follow

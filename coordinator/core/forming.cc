@@ -11,6 +11,7 @@
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/shard_holders.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
 
@@ -89,12 +90,11 @@ bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
 // saved it, or tried to.
 void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, bool others_to_come) {
-  const bool others_live = std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
-    return candidate.live && !IsDraining(turn.state, candidate.node);
-  });
-  const bool others = others_to_come || std::any_of(pool.begin(), pool.end(), [&](const Candidate& candidate) {
-                        return !IsDraining(turn.state, candidate.node);
-                      });
+  std::vector<Candidate> staying;
+  std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
+               [&](const Candidate& candidate) { return !IsDraining(turn.state, candidate.node); });
+  const bool others_live = FindBest(staying) != nullptr;
+  const bool others = others_to_come || !staying.empty();
   if (others) job.save_tried = false;
   if (!others_live && others) return;  // First hand the state on; the next generation is without them.
   if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return;
@@ -106,6 +106,13 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
         absl::StrCat("node ", candidate.node, " drains: ", turn.state.nodes.at(candidate.node).record.drain_reason()));
     return true;
   });
+}
+
+void Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
+          const std::vector<MemberView>& views) {
+  v1::Membership next = BuildMembership(std::move(pool), origin, boundary, MicroBatches(job), NextGeneration(job));
+  AssignShards(turn.state, job, &next);
+  Announce(turn, job, std::move(next), origin, views);
 }
 
 }  // namespace
@@ -213,19 +220,15 @@ void TryForm(Turn& turn, Job& job) {
   if (best == nullptr) {
     Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
     if (fallback.wait) return;
-    Announce(turn, job,
-             BuildMembership(std::move(fallback.pool), fallback.origin, true, MicroBatches(job), NextGeneration(job)),
-             fallback.origin, views);
-    return;
+    return Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);
   }
-  const Origin origin{Origin::Kind::kRank, best->step, best->attempt, ""};
+  const Origin origin{Origin::Kind::kRank, best->step, best->attempt, "", ""};
   Fill(pool, joiners, boundary ? MaxWorkers(job) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job)) {
     WaitForWorkers(turn, job, pool.size());
     return;
   }
-  Announce(turn, job, BuildMembership(std::move(pool), origin, boundary, MicroBatches(job), NextGeneration(job)),
-           origin, views);
+  Form(turn, job, std::move(pool), origin, boundary, views);
 }
 
 }  // namespace rekindle::core

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
@@ -39,6 +40,10 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||
       report.node().size() > kMaxName || report.address().size() > kMaxName || report.host().size() > kMaxName) {
     return "trainer, node, address or host is missing or longer than 300 bytes";
+  }
+  if (report.held_blocks_size() > 2 * static_cast<int>(kMaxTrainers) || report.held_blocks_size() % 2 != 0 ||
+      report.total_blocks() < 0) {
+    return "held_blocks are no pairs of at most 4096 ranges";
   }
   if (report.assigned_size() > MicroBatches(job)) return "assigned names more micro-batches than the job has";
   if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
@@ -161,6 +166,12 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
     }
   }
   for (const v1::Checkpointed& found : {report.committed(), report.restorable()}) {
+    const v1::Checkpointed& newest = job.record.checkpoint();
+    if (!found.manifest().empty() &&
+        std::pair(found.generation(), found.step()) > std::pair(newest.generation(), newest.step())) {
+      *job.record.mutable_checkpoint() = found;
+      job.must_save = true;
+    }
     if (found.manifest().empty() || found.step() <= status->checkpoint_step()) continue;
     status->set_checkpoint_step(found.step());
     turn.Emit(&job, "checkpoint_saved",

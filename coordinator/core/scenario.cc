@@ -43,6 +43,24 @@ v1::Accusation::Kind ToKind(const std::string& word) {
                                  : v1::Accusation::CLOSED;
 }
 
+// The blocks of those shards that a member holds, as its trainer reports them: merged, in order.
+void HoldShards(const v1::Membership& membership, v1::TrainerReport& report) {
+  constexpr int kBlocks = 12;
+  report.clear_held_blocks();
+  report.set_prepared(false);
+  report.set_total_blocks(membership.shards_size() > 0 ? kBlocks : 0);
+  for (int i = 0; i < membership.shards_size(); ++i) {
+    const v1::ShardHolders& shard = membership.shards(i);
+    bool holds = false;
+    for (const int rank : {shard.first(), shard.second()}) {
+      holds = holds || membership.members(rank).trainer() == report.trainer();
+    }
+    if (!holds) continue;
+    report.add_held_blocks(kBlocks * i / membership.shards_size());
+    report.add_held_blocks(kBlocks * (i + 1) / membership.shards_size());
+  }
+}
+
 void AssignRange(const v1::Membership& membership, v1::TrainerReport& report, bool whole) {
   report.clear_assigned();
   for (const v1::Member& member : membership.members()) {
@@ -135,6 +153,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_reduce("exact");
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
+  spec->mutable_training()->set_optimizer_state(Get(options, "optimizer_state", "whole"));
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
@@ -152,6 +171,7 @@ void Scenario::Node(const Words& words, const Options& options) {
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
   if (options.count("memory")) report.mutable_device()->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
+  if (options.count("zone")) report.set_zone(options.at("zone"));
   if (options.count("units")) {
     report.mutable_device()->set_kind("cpu");
     for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {
@@ -247,6 +267,8 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_generation(ToInt(value));
     else if (key == "step")
       report.set_step(ToInt(value));
+    else if (key == "prepared")
+      report.set_prepared(ToInt(value) != 0);
     else if (key == "attempt")
       report.set_attempt(ToInt(value));
     else if (key == "computed")
@@ -321,8 +343,10 @@ void Scenario::Follow(const std::string& name) {
     report.set_generation(membership.generation());
     report.set_has_state(true);
     report.set_step(membership.step());
+    report.set_completed_step(std::min(report.completed_step(), membership.step()));
     report.set_attempt(membership.attempt());
     report.clear_accusations();
+    HoldShards(membership, report);
     AssignRange(membership, report, false);
   } else if (directive.action() == v1::TrainerDirective::YIELD && report.phase() == v1::TRAINER_RUNNING) {
     report.set_phase(v1::TRAINER_QUIESCED);

@@ -23,6 +23,9 @@ std::vector<std::string> DescribeMembership(const v1::Membership& m) {
     if (member.needs_state()) absl::StrAppend(&line, " needs state");
     lines.push_back(line);
   }
+  std::string shards;
+  for (const v1::ShardHolders& shard : m.shards()) absl::StrAppend(&shards, " ", shard.first(), "+", shard.second());
+  if (!shards.empty()) lines.push_back(absl::StrCat("  shards held by", shards));
   return lines;
 }
 

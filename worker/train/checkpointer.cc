@@ -39,12 +39,11 @@ Checkpointer::~Checkpointer() {
 void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   Snapshot snapshot{.info = info, .step = state.scalars.step};
   snapshot.view = {state.weights.data(), state.first_moment.data(), state.second_moment.data(), state.weights.size()};
-  snapshot.ranges = checkpoint::ShardsOf(checkpoint::CutShards(snapshot.view.total, info.world_size), info.rank);
   std::unique_lock lock(mutex_);
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
   lost_.erase({info.generation, snapshot.step});  // The end may save a step again.
-  if (snapshot.ranges.empty()) return;
+  if (info.ranges.empty()) return;
   if (writing_ >= kBuffers) {
     lock.unlock();
     Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written; take them less "
@@ -80,7 +79,7 @@ void Checkpointer::Save(const Snapshot& snapshot) {
                                .total = snapshot.view.total,
                                .precision = snapshot.info.precision,
                                .urgent = snapshot.info.urgent},
-                              snapshot.ranges);
+                              snapshot.info.ranges);
   const double start = common::SteadySeconds();
   const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
   double held_up = 0;

@@ -41,8 +41,7 @@ struct CheckpointerOptions {
 // What a snapshot is of, beside the state. The losses are the committer's to know.
 struct SnapshotInfo {
   int generation = 0;
-  int rank = 0;
-  int world_size = 1;
+  std::vector<checkpoint::ShardRange> ranges;  // Those that this rank writes.
   checkpoint::Precision precision = checkpoint::Precision::kExact;
   std::optional<double> loss;
   std::optional<double> validation_loss;
@@ -95,7 +94,6 @@ class Checkpointer {
     SnapshotInfo info;
     int64_t step = 0;
     checkpoint::StateView view;
-    std::vector<checkpoint::ShardRange> ranges;
   };
   struct Gathering {
     SnapshotInfo info;

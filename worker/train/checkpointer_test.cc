@@ -117,7 +117,9 @@ class CheckpointerTest : public testing::Test {
       std::fill(buffer->span().begin(), buffer->span().end(), static_cast<float>(step));
     }
   }
-  void Begin() { checkpointer_.Begin({.generation = 1}, state_); }
+  void Begin() {
+    checkpointer_.Begin({.generation = 1, .ranges = checkpoint::CutShards(state_.weights.size(), 1)}, state_);
+  }
   // As the next exchanges do.
   void GatherAll() {
     for (ShardNotes notes = checkpointer_.TakeNotes(); !notes.refs.empty(); notes = checkpointer_.TakeNotes()) {

@@ -24,6 +24,11 @@ struct Member {
   bool needs_state = false;
 };
 
+struct ShardHolders {
+  int first = 0;  // Ranks.
+  int second = 0;
+};
+
 struct Membership {
   enum class Source { kInitial, kRank, kCheckpoint };
   int generation = 0;           // 0: none.
@@ -37,6 +42,7 @@ struct Membership {
   std::string reason;
   int interruptions = 0;  // Of the job until this generation, in so many hours of its nodes.
   double node_hours = 0;
+  std::vector<ShardHolders> shards;  // Of the optimizer's moments; empty: whole on every member.
 
   // The rank of `trainer`, or -1.
   int RankOf(const std::string& trainer) const;
@@ -80,6 +86,9 @@ struct Report {
   bool has_state = false;
   int64_t step = 0;
   int64_t attempt = 0;
+  std::vector<int> held_blocks;  // Of the moments, [begin, end) one after the other; of total_blocks.
+  int total_blocks = 0;          // 0: all of them, whole.
+  bool prepared = false;         // Can make them those of the next step by itself.
   std::vector<int> assigned;
   int computed = 0;
   std::vector<Accused> accusations;

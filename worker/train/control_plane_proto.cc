@@ -69,6 +69,7 @@ Membership FromProto(const v1::Membership& message) {
   membership.reason = message.reason();
   membership.interruptions = message.interruptions();
   membership.node_hours = message.node_hours();
+  for (const v1::ShardHolders& shard : message.shards()) membership.shards.push_back({shard.first(), shard.second()});
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;
@@ -114,6 +115,9 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_has_state(report.has_state);
   message->set_step(static_cast<int32_t>(report.step));
   message->set_attempt(static_cast<int32_t>(report.attempt));
+  for (int block : report.held_blocks) message->add_held_blocks(block);
+  message->set_total_blocks(report.total_blocks);
+  message->set_prepared(report.prepared);
   for (int index : report.assigned) message->add_assigned(index);
   message->set_computed(report.computed);
   for (const Accused& accused : report.accusations) {

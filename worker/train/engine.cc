@@ -8,10 +8,8 @@
 #include "common/log.h"
 #include "worker/train/buffers.h"
 #include "worker/train/exact_scale.h"
-#include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/optimizer.h"
 #include "worker/train/schedule.h"
-#include "worker/train/state_transfer.h"
 
 namespace rekindle::train {
 namespace {
@@ -26,8 +24,8 @@ Engine::Engine(EngineOptions options, EngineParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       reporter_(parts_.control),
-      moments_(FindOptimizer(options_.spec.optimizer.kind)->moments),
-      state_(TrainState::Zero(parts_.model.layout(), moments_)),
+      placement_(MakePlacement(options_.spec, parts_.model.layout(), reporter_)),
+      state_(placement_->Zero()),
       scaler_(options_.spec.compute, int64_t{options_.spec.micro_batch} * std::max(1, options_.spec.context)),
       steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics),
       schedule_(options_.spec.checkpoint) {
@@ -94,6 +92,7 @@ bool Engine::AwaitMembership(Membership* membership) {
       // Left out of a newer generation: nothing held counts any more, but the process is warm and may join again.
       log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
       steps_.Forget();
+      placement_->Forget();
       reporter_.BecomeReady();
     }
     parts_.control.WaitForChange(version, kIdleSeconds);
@@ -144,13 +143,16 @@ absl::Status Engine::StepsOf(Generation& generation) {
   const bool reads = source == Membership::Source::kCheckpoint ||
                      (source == Membership::Source::kInitial && parts_.load_weights != nullptr);
   if (reads) generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
-  absl::Status status = TakeState(generation);
+  absl::Status status = placement_->Enter(generation.membership, generation.rank);
+  if (status.ok()) status = TakeState(generation);
+  if (status.ok()) status = placement_->Settle(generation.communicator, state_);
   if (status.ok() && reads) {  // One may read memory while another reads a bucket: nobody steps before all can.
     status = AwaitAll(generation);
   }
   if (!status.ok()) return status;
   JoinSchedule(generation);
   stop_reason_.clear();
+  told_saved_ = false;
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
   while (state_.scalars.step < options_.spec.steps) {
@@ -174,7 +176,8 @@ absl::Status Engine::TakeState(Generation& generation) {
   const Membership& membership = generation.membership;
   const bool receives = membership.source != Membership::Source::kRank ||
                         membership.members[static_cast<size_t>(generation.rank)].needs_state;
-  if (checkpointer_ && receives) checkpointer_->WaitCopied();  // What it reads is about to be replaced.
+  // What it reads is about to be replaced, or given back.
+  if (checkpointer_ && (receives || placement_->Wanted() != nullptr)) checkpointer_->WaitCopied();
   absl::Status status;
   switch (membership.source) {
     case Membership::Source::kInitial:
@@ -184,9 +187,8 @@ absl::Status Engine::TakeState(Generation& generation) {
       status = RestoreCheckpoint(membership);
       break;
     case Membership::Source::kRank: {
-      status = TransferState(
-          generation.communicator, membership, parts_.model.layout(), [this] { return reporter_.BeginApply(); },
-          state_);
+      status = placement_->Transfer(
+          generation.communicator, membership, [this] { return reporter_.BeginApply(); }, state_);
       if (status.ok() && !receives) return status;
       steps_.Forget();
       break;
@@ -199,13 +201,14 @@ absl::Status Engine::TakeState(Generation& generation) {
 }
 
 absl::Status Engine::StartAfresh() {
-  TrainState fresh = TrainState::Zero(parts_.model.layout(), moments_);
+  TrainState fresh = placement_->Zero();
   fresh.scalars.loss_scale = scaler_.Initial();
   parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
   const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
   if (!loaded.ok()) return loaded;
   if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
   state_ = std::move(fresh);
+  placement_->Replaced(true);
   parts_.model.BindWeights(state_.weights.data());
   steps_.Forget();
   return absl::OkStatus();
@@ -231,6 +234,7 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const bool was_interrupted = generation.membership.interrupted && before == generation.membership.step;
   schedule_.StepDone(seconds, !was_interrupted && outcome.evaluation.micro_batches == 0);
   TellStep(outcome, seconds);
+  TellSaved(generation);
   if (was_interrupted) {
     parts_.metrics.Update([&](TrainerMetrics& m) { m.micro_batches_redone += steps_.computed(); });
   }
@@ -250,6 +254,15 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
   LeverState levers = scalars.levers;  // Theirs counts only if the step does.
   const absl::StatusOr<Verdict> verdict = redo ? Verdict::kRedo : Judge(outcome, &levers);
   if (!verdict.ok() || *verdict == Verdict::kStop) return verdict.status();
+  if (!redo) {
+    std::optional<PlannedUpdate> update;
+    if (*verdict == Verdict::kApply) update = PlanStep(outcome, levers);
+    if (update && update->result.found_inf) {
+      return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
+                                        ": the gradient's norm is not finite; lower optimizer.learning_rate");
+    }
+    if (absl::Status status = Prepare(generation, outcome, std::move(update)); !status.ok()) return status;
+  }
   if (checkpointer_) {
     const double stalled = checkpointer_->WaitCopied();
     schedule_.Stalled(stalled);
@@ -262,39 +275,39 @@ absl::Status Engine::ApplyOrRedo(Generation& generation, const StepOutcome& outc
     reporter_.EndApply(scalars.step, scalars.attempt, AssignedIn(generation));
     return absl::OkStatus();
   }
-  const bool found_inf = *verdict == Verdict::kApply && !ApplyUpdate(outcome, levers);
-  if (!found_inf) {
-    // Its gradients are not finite unscaled either: the scale was lowered in vain.
-    const bool in_vain = outcome.record.NotFinite() && !outcome.record.loss_not_finite;
-    if (*verdict == Verdict::kSkip && in_vain) scalars.loss_scale.log2 = scaler_.Initial().log2;
-    scalars.levers = std::move(levers);
-    ++scalars.step;
-    scalars.attempt = 0;
-    scalars.cursor += options_.spec.global_batch;
+  if (absl::Status status = placement_->Apply(state_); !status.ok()) return status;
+  if (*verdict == Verdict::kApply) {
+    UpdateBuffers(parts_.model.layout(), outcome.gradient, options_.spec.micro_batches(), &state_);
+    if (options_.spec.exact) {
+      scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, options_.spec.micro_batches());
+    }
+    scalars.loss_scale = scaler_.Applied(scalars.loss_scale);
   }
+  // Its gradients are not finite unscaled either: the scale was lowered in vain.
+  const bool in_vain = outcome.record.NotFinite() && !outcome.record.loss_not_finite;
+  if (*verdict == Verdict::kSkip && in_vain) scalars.loss_scale.log2 = scaler_.Initial().log2;
+  scalars.levers = std::move(levers);
+  ++scalars.step;
+  scalars.attempt = 0;
+  scalars.cursor += options_.spec.global_batch;
   const bool goes_on = !outcome.yield;
   reporter_.EndApply(scalars.step, scalars.attempt, goes_on ? AssignedIn(generation) : std::set<int>());
   parts_.metrics.Update([&](TrainerMetrics& m) { m.optimizer_seconds += common::SteadySeconds() - start; });
-  if (found_inf) {
-    return absl::InvalidArgumentError("step " + std::to_string(scalars.step + 1) +
-                                      ": the gradient's norm is not finite; lower optimizer.learning_rate");
-  }
   return absl::OkStatus();
 }
 
-bool Engine::ApplyUpdate(const StepOutcome& outcome, const LeverState& levers) {
+PlannedUpdate Engine::PlanStep(const StepOutcome& outcome, const LeverState& levers) {
   const TrainSpec& spec = options_.spec;
-  StateScalars& scalars = state_.scalars;
-  learning_rate_ = LearningRate(spec.optimizer, spec.schedule, scalars.step, spec.steps, levers);
-  const UpdateResult result = Update(parts_.model.layout(), outcome.gradient, outcome.record.tokens, spec.optimizer,
-                                     learning_rate_, spec.clip_norm, &state_);
-  if (result.found_inf) return false;
-  UpdateBuffers(parts_.model.layout(), outcome.gradient, spec.micro_batches(), &state_);
-  if (spec.exact) {
-    scalars.exponents = NextExponents(scalars.exponents, outcome.record.maxima, spec.micro_batches());
-  }
-  scalars.loss_scale = scaler_.Applied(scalars.loss_scale);
-  return true;
+  learning_rate_ = LearningRate(spec.optimizer, spec.schedule, state_.scalars.step, spec.steps, levers);
+  return PlanUpdate(parts_.model.layout(), outcome.gradient, outcome.record.tokens, spec.optimizer, learning_rate_,
+                    spec.clip_norm, state_.scalars);
+}
+
+absl::Status Engine::Prepare(Generation& generation, const StepOutcome& outcome, std::optional<PlannedUpdate> update) {
+  const double start = common::SteadySeconds();
+  const absl::Status status = placement_->Prepare(std::move(update), outcome.reduced, generation.communicator, state_);
+  parts_.metrics.Update([&](TrainerMetrics& m) { m.reduce_seconds += common::SteadySeconds() - start; });
+  return status;
 }
 
 absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
@@ -318,11 +331,12 @@ absl::Status Engine::Finish(Generation& generation) {
     generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (status = CheckpointNow(generation); !status.ok()) return status;
   }
-  const std::string digest = StateDigest(state_);
+  const absl::StatusOr<std::string> digest = placement_->Digest(generation.communicator, state_);
+  if (!digest.ok()) return digest.status();
   generation.communicator.Close();
   reporter_.Update(
       [&](Report& r) {
-        r.state_digest = digest;
+        r.state_digest = *digest;
         r.stop_reason = stop_reason_;
         r.completed_step = state_.scalars.step;
       },

@@ -27,6 +27,7 @@
 #include "worker/train/flush_plan.h"
 #include "worker/train/loss_scale.h"
 #include "worker/train/model.h"
+#include "worker/train/placement.h"
 #include "worker/train/reporter.h"
 #include "worker/train/spec.h"
 #include "worker/train/state.h"
@@ -116,6 +117,7 @@ class Engine {
   absl::Status Finish(Generation& generation);
 
   int MostShards(int world_size) const;
+  std::vector<checkpoint::ShardRange> OwnFiles(const Generation& generation) const;
   StepExtras ExtrasFor(const Generation& generation);
   void FollowCheckpoints(const Generation& generation);
   void BeginCheckpointIfDecided(const Generation& generation, const StepOutcome& outcome);
@@ -126,7 +128,8 @@ class Engine {
   double FinalSeconds() const;
   absl::Status AwaitAll(Generation& generation);
 
-  bool ApplyUpdate(const StepOutcome& outcome, const LeverState& levers);  // False: not finite, nothing written.
+  PlannedUpdate PlanStep(const StepOutcome& outcome, const LeverState& levers);
+  absl::Status Prepare(Generation& generation, const StepOutcome& outcome, std::optional<PlannedUpdate> update);
 
   enum class Verdict { kApply, kRedo, kSkip, kStop };  // Of a step that is reduced and not yet applied.
   absl::StatusOr<Verdict> Judge(const StepOutcome& outcome, LeverState* levers);
@@ -134,6 +137,7 @@ class Engine {
   std::string DescribeNotFinite(const StepRecord& record) const;
   void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
+  void TellSaved(const Generation& generation);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
   void TellCheckpoints();
@@ -144,7 +148,7 @@ class Engine {
   const EngineOptions options_;
   EngineParts parts_;
   Reporter reporter_;
-  const int moments_;  // That the optimizer keeps.
+  const std::unique_ptr<Placement> placement_;
   TrainState state_;
   bool has_state_ = false;
   const LossScaler scaler_;
@@ -162,6 +166,7 @@ class Engine {
   int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
   int generation_ = 0;                            // The newest this engine has been in.
+  bool told_saved_ = false;                       // What the placement saves, in this generation.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

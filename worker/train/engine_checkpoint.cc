@@ -16,10 +16,12 @@ int Engine::MostShards(int world_size) const {
   if (!checkpointer_) return 0;
   std::map<int, int> owned;
   int most = 0;
-  for (const auto& range : checkpoint::CutShards(state_.weights.size(), world_size)) {
-    most = std::max(most, ++owned[range.owner]);
-  }
+  for (const auto& range : placement_->Files(world_size)) most = std::max(most, ++owned[range.owner]);
   return most * checkpoint::kMaxPlanes;
+}
+
+std::vector<checkpoint::ShardRange> Engine::OwnFiles(const Generation& generation) const {
+  return checkpoint::ShardsOf(placement_->Files(generation.communicator.world_size()), generation.rank);
 }
 
 StepExtras Engine::ExtrasFor(const Generation& generation) {
@@ -85,8 +87,7 @@ void Engine::BeginCheckpointIfDecided(const Generation& generation, const StepOu
 
 SnapshotInfo Engine::SnapshotOf(const Generation& generation) const {
   return {.generation = generation_,
-          .rank = generation.rank,
-          .world_size = generation.communicator.world_size(),
+          .ranges = OwnFiles(generation),
           .precision = options_.spec.checkpoint.precision,
           .loss = loss_,
           .validation_loss = validation_loss_};

@@ -43,7 +43,7 @@ absl::StatusOr<FlushDecision> Engine::DecideFlush(Generation& generation) {
   const int64_t total = state_.weights.size();
   FlushFacts mine{.write_rate = checkpointer_->write_rate()};
   if (flush_until_ > 0) mine.seconds_left = std::max(0.0, flush_until_ - parts_.clock());
-  for (const auto& range : checkpoint::ShardsOf(checkpoint::CutShards(total, world_size), generation.rank)) {
+  for (const auto& range : OwnFiles(generation)) {
     const auto bytes = checkpoint::SizeOfPlanes(total, range, options_.spec.checkpoint.precision, 0);
     mine.plane0_bytes += bytes.plane0;
     mine.plane1_bytes += bytes.plane1;

@@ -76,6 +76,12 @@ void Engine::TellLever(LeverNote note) {
   reporter_.Update([&](Report& r) { r.levers[note.lever] = note; }, false);
 }
 
+// Once a generation, after its first step: then the memory that it needs is in use.
+void Engine::TellSaved(const Generation& generation) {
+  if (generation.rank != 0 || std::exchange(told_saved_, true)) return;
+  if (std::optional<LeverNote> note = placement_->Saved(state_)) TellLever(*std::move(note));
+}
+
 std::string Engine::DescribeNotFinite(const StepRecord& record) const {
   const ParameterLayout& layout = parts_.model.layout();
   const std::string where =

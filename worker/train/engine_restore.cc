@@ -42,10 +42,11 @@ void Engine::FindRestorable(const checkpoint::Newest& newest) {
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
   // Into spare memory, but where there is nothing to lose: pages that are there already cost nothing.
-  TrainState target = has_state_ ? TrainState::Zero(parts_.model.layout(), moments_) : std::move(state_);
-  const auto restored = parts_.checkpoints->Restore(
-      membership.generation, membership.checkpoint,
-      {target.weights.data(), target.first_moment.data(), target.second_moment.data(), target.weights.size()});
+  TrainState target = has_state_ ? placement_->Zero() : std::move(state_);
+  const auto restored =
+      parts_.checkpoints->Restore(membership.generation, membership.checkpoint,
+                                  {target.weights.data(), target.first_moment.data(), target.second_moment.data(),
+                                   target.weights.size(), placement_->Wanted()});
   absl::Status status =
       restored.ok() ? ScalarsFromJson(restored->manifest.scalars, &target.scalars) : restored.status();
   if (status.ok()) status = CheckFits(target.scalars, parts_.model.layout());
@@ -55,11 +56,13 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   if (status.ok()) target.DropUnused();
   const bool applies = status.ok() && reporter_.BeginApply();
   if (applies || !has_state_) state_ = std::move(target);  // What is not applied is no state, and never taken for one.
+  if (applies || !has_state_) placement_->Replaced(applies);
   if (!status.ok()) {
     // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
     log::Warning("could not restore",
                  {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
     has_state_ = false;
+    placement_->Replaced(false);
     reporter_.Update([](Report& r) { r.has_state = false; }, false);
     AwaitStore(/*verify=*/true);
     return absl::AbortedError(status.message());

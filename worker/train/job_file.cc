@@ -80,6 +80,7 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
                    .epsilon = optimizer.epsilon(),
                    .weight_decay = optimizer.weight_decay(),
                    .momentum = optimizer.momentum()};
+  out.sharded_state = spec.training().optimizer_state() == "sharded";
   out.schedule = ToScheduleSpec(spec.schedule());
   if (spec.has_early_stop()) out.early_stop = {spec.early_stop().patience(), spec.early_stop().min_delta()};
   if (spec.training().on_divergence() == "fail") out.on_divergence = TrainSpec::OnDivergence::kFail;
@@ -109,13 +110,14 @@ data::DataSpec ToDataSpec(const v1::JobSpec::Data& data) {
 }
 
 // Of the spec without what may differ between equal results: the number of workers, where checkpoints go, where
-// weights came from (the digest of these counts) and what backward keeps.
+// weights came from (the digest of these counts), what backward keeps and who keeps the moments.
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
   spec.mutable_model()->clear_weights();
   spec.mutable_training()->clear_activations();
+  spec.mutable_training()->clear_optimizer_state();
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");

@@ -1,5 +1,8 @@
 #include "worker/train/reporter.h"
 
+#include <algorithm>
+#include <utility>
+
 namespace rekindle::train {
 
 void Reporter::Update(const std::function<void(Report&)>& change, bool urgent) {
@@ -19,6 +22,7 @@ void Reporter::Enter(const Membership& membership) {
   applying_ = false;
   report_.phase = Phase::kRunning;
   report_.generation = membership.generation;
+  report_.completed_step = std::min(report_.completed_step, membership.step);  // It may go back to a checkpoint.
   report_.accusations.clear();
   report_.restored.clear();  // Of the generation before: told.
   report_.flush.clear();
@@ -54,6 +58,21 @@ void Reporter::PublishInterruption() {
   control_.Publish(report_, true);
 }
 
+bool Reporter::Hold(std::vector<int> blocks, int total_blocks) {
+  std::lock_guard lock(mutex_);
+  if (interrupted_ && !applying_) return false;
+  report_.held_blocks = std::move(blocks);
+  report_.total_blocks = total_blocks;
+  report_.prepared = false;
+  return true;
+}
+
+bool Reporter::Prepare() {
+  std::lock_guard lock(mutex_);
+  report_.prepared = !interrupted_;
+  return report_.prepared;
+}
+
 bool Reporter::BeginApply() {
   std::lock_guard lock(mutex_);
   applying_ = !interrupted_;
@@ -66,6 +85,7 @@ void Reporter::EndApply(int64_t step, int64_t attempt, const std::set<int>& next
   report_.has_state = true;
   report_.step = step;
   report_.attempt = attempt;
+  report_.prepared = false;
   report_.assigned.assign(next.begin(), next.end());
   report_.computed = 0;
   if (interrupted_) {
@@ -88,6 +108,7 @@ void Reporter::Leave(Phase phase, int64_t step) {
 void Reporter::BecomeReady() {
   std::lock_guard lock(mutex_);
   interrupted_ = false;
+  report_.prepared = false;
   report_.phase = Phase::kReady;
   report_.accusations.clear();
   report_.assigned.clear();

@@ -32,6 +32,14 @@ class Reporter {
   // The communicator of `generation` ended with an error. Of a generation already left: ignored.
   void Interrupt(int generation, const Membership& membership, const std::vector<comm::Accusation>& accusations);
 
+  // The moments it holds from now on, for the report, and nothing is prepared any more. False: interrupted, and
+  // reported with what it held before.
+  bool Hold(std::vector<int> blocks, int total_blocks);
+
+  // True: from now on the report says that the step, reduced and not applied, can be applied by itself where this rank
+  // holds the moments. False: interrupted; the step must not be completed.
+  bool Prepare();
+
   // True: the caller may write the parameters and must call EndApply. False: interrupted; it must not.
   bool BeginApply();
   // The rank is wholly at `step` and promises `next` micro-batches of it.

@@ -70,6 +70,7 @@ struct TrainSpec {
   OnDivergence on_divergence = OnDivergence::kWarn;
   int max_skipped = 10;  // >= 1; with kSkip.
   CheckpointSpec checkpoint;
+  bool sharded_state = false;  // The optimizer's moments are in shards on two ranks each; else whole on every rank.
 
   // M: micro-batches of a step. At most kMaxMicroBatches.
   int micro_batches() const { return global_batch / micro_batch; }

@@ -1,6 +1,7 @@
 #include "worker/train/state.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -108,6 +109,24 @@ FloatBuffer FloatBuffer::Unused(int64_t size) {
   return buffer;
 }
 
+void FloatBuffer::Release(int64_t begin, int64_t end) {
+  if (data_.get_deleter().mapped == 0) return;
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  const size_t from = (static_cast<size_t>(begin) * sizeof(float) + page - 1) / page * page;
+  size_t to = static_cast<size_t>(end) * sizeof(float) / page * page;
+  if (end == size_) to = data_.get_deleter().mapped;
+  if (from < to) madvise(reinterpret_cast<char*>(data_.get()) + from, to - from, MADV_DONTNEED);
+}
+
+int64_t FloatBuffer::ResidentBytes() const {
+  if (data_.get_deleter().mapped == 0) return size_ * static_cast<int64_t>(sizeof(float));
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  std::vector<unsigned char> there((data_.get_deleter().mapped + page - 1) / page);
+  if (mincore(data_.get(), data_.get_deleter().mapped, there.data()) != 0) return 0;
+  return std::count_if(there.begin(), there.end(), [](unsigned char c) { return (c & 1) != 0; }) *
+         static_cast<int64_t>(page);
+}
+
 void FloatBuffer::Free::operator()(float* p) const {
   if (mapped > 0) {
     munmap(p, mapped);
@@ -116,11 +135,12 @@ void FloatBuffer::Free::operator()(float* p) const {
   }
 }
 
-TrainState TrainState::Zero(const ParameterLayout& layout, int moments) {
+TrainState TrainState::Zero(const ParameterLayout& layout, int moments, bool in_parts) {
+  const int present = in_parts ? 0 : moments;
   TrainState state;
   state.weights = FloatBuffer(layout.total);
-  state.first_moment = moments >= 1 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
-  state.second_moment = moments >= 2 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.first_moment = present >= 1 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
+  state.second_moment = present >= 2 ? FloatBuffer(layout.total) : FloatBuffer::Unused(layout.total);
   state.moments = moments;
   state.scalars.exponents.assign(layout.parameters.size(), kInitialExponent);
   return state;

@@ -22,6 +22,10 @@ class FloatBuffer {
   explicit FloatBuffer(int64_t size);
   // Of zeros that take no memory until they are written.
   static FloatBuffer Unused(int64_t size);
+  // Of an Unused one: gives back the memory of elements [begin, end), whose values are lost, but for that of pages
+  // which hold others too. And what it takes now.
+  void Release(int64_t begin, int64_t end);
+  int64_t ResidentBytes() const;
   float* data() { return data_.get(); }
   const float* data() const { return data_.get(); }
   int64_t size() const { return size_; }
@@ -55,8 +59,8 @@ struct TrainState {
   StateScalars scalars;
 
   // Zeros; exponents are those of step 0 (kInitialExponent). Moments that the optimizer does not keep take no memory
-  // and must stay zeros.
-  static TrainState Zero(const ParameterLayout& layout, int moments = 2);
+  // and must stay zeros; `in_parts`: nor do the others before they are written.
+  static TrainState Zero(const ParameterLayout& layout, int moments = 2, bool in_parts = false);
   // Gives back what zeros have been written into moments that are not kept.
   void DropUnused();
 };

@@ -11,34 +11,35 @@ constexpr uint64_t kMaxLeverBytes = kMaxLeverValues * (kMaxLeverName + sizeof(ui
 
 size_t Bytes(const FloatBuffer& buffer) { return static_cast<size_t>(buffer.size()) * sizeof(float); }
 
-// Waits for all of them, so that no buffer is in use afterwards; the first error.
+// What of the state travels beside the scalars: moments that are not kept are zeros on every rank.
+template <typename State>
+auto Travelling(State& state, int moments) {
+  std::vector buffers{&state.weights, &state.first_moment, &state.second_moment};
+  buffers.resize(static_cast<size_t>(1 + moments));
+  return buffers;
+}
+
+}  // namespace
+
 absl::Status WaitAll(const std::vector<comm::Work>& works) {
   absl::Status first;
   for (const comm::Work& work : works) first.Update(work.Wait());
   return first;
 }
 
-// What of the state travels beside the scalars: moments that are not kept are zeros on every rank.
-std::vector<FloatBuffer*> Travelling(TrainState& state) {
-  std::vector<FloatBuffer*> buffers{&state.weights, &state.first_moment, &state.second_moment};
-  buffers.resize(static_cast<size_t>(1 + state.moments));
-  return buffers;
-}
-
-absl::Status SendTo(comm::Communicator& communicator, int peer, TrainState& state) {
+absl::Status SendState(comm::Communicator& communicator, int peer, const TrainState& state, int moments) {
   const std::vector<uint8_t> scalars = EncodeScalars(state.scalars);
   const uint64_t length = scalars.size();
   std::vector<comm::Work> works{communicator.Send(&length, sizeof(length), peer),
                                 communicator.Send(scalars.data(), scalars.size(), peer)};
-  for (const FloatBuffer* buffer : Travelling(state)) {
+  for (const FloatBuffer* buffer : Travelling(state, moments)) {
     works.push_back(communicator.Send(buffer->data(), Bytes(*buffer), peer));
   }
   return WaitAll(works);
 }
 
-absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
-                         const std::function<bool()>& may_swap, TrainState& state) {
-  TrainState spare = TrainState::Zero(layout, state.moments);
+absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
+                          TrainState& spare) {
   // Those of levers come and go.
   const uint64_t least = EncodeScalars(spare.scalars).size();
   uint64_t length = 0;
@@ -52,13 +53,21 @@ absl::Status ReceiveFrom(comm::Communicator& communicator, int peer, const Param
   }
   std::vector<uint8_t> scalars(length);
   std::vector<comm::Work> works{communicator.Recv(scalars.data(), scalars.size(), peer)};
-  for (FloatBuffer* buffer : Travelling(spare)) {
+  for (FloatBuffer* buffer : Travelling(spare, spare.moments)) {
     works.push_back(communicator.Recv(buffer->data(), Bytes(*buffer), peer));
   }
   absl::Status status = WaitAll(works);
   if (status.ok()) status = DecodeScalars(scalars, &spare.scalars);
   if (status.ok()) status = CheckFits(spare.scalars, layout);
-  if (!status.ok()) return status;
+  return status;
+}
+
+namespace {
+
+absl::Status ReceiveAndSwap(comm::Communicator& communicator, int peer, const ParameterLayout& layout,
+                            const std::function<bool()>& may_swap, TrainState& state) {
+  TrainState spare = TrainState::Zero(layout, state.moments);
+  if (absl::Status status = ReceiveState(communicator, peer, layout, spare); !status.ok()) return status;
   if (!may_swap()) return absl::AbortedError("the generation ended before its state was taken over");
   // The model's parameters are views of the weights' memory: copy into it, the rest is swapped.
   std::memcpy(state.weights.data(), spare.weights.data(), Bytes(spare.weights));
@@ -76,8 +85,8 @@ absl::Status TransferState(comm::Communicator& communicator, const Membership& m
   for (int rank = 0; rank < communicator.world_size(); ++rank) {
     if (!membership.members[static_cast<size_t>(rank)].needs_state || rank == membership.source_rank) continue;
     absl::Status status;
-    if (self == membership.source_rank) status = SendTo(communicator, rank, state);
-    if (self == rank) status = ReceiveFrom(communicator, membership.source_rank, layout, may_swap, state);
+    if (self == membership.source_rank) status = SendState(communicator, rank, state, state.moments);
+    if (self == rank) status = ReceiveAndSwap(communicator, membership.source_rank, layout, may_swap, state);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();

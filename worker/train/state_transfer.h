@@ -3,6 +3,7 @@
 #define REKINDLE_WORKER_TRAIN_STATE_TRANSFER_H_
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "worker/comm/communicator.h"
@@ -10,6 +11,14 @@
 #include "worker/train/state.h"
 
 namespace rekindle::train {
+
+// Weights, scalars and so many moments, to a rank that receives them; and there, into a state that has as many.
+// Point to point: both must be called in one order on all ranks.
+absl::Status SendState(comm::Communicator& communicator, int peer, const TrainState& state, int moments);
+absl::Status ReceiveState(comm::Communicator& communicator, int peer, const ParameterLayout& layout, TrainState& spare);
+
+// Waits for all of them, so that no buffer is in use afterwards; the first error.
+absl::Status WaitAll(const std::vector<comm::Work>& works);
 
 // Collective over the source and every member with needs_state; the others return at once. The source sends `state`;
 // a receiver gets it in spare memory and swaps it into `state` only when all of it has arrived and `may_swap` agrees

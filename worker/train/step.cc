@@ -69,6 +69,7 @@ absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& a
   CostExchange(start, blocked, communicator);
   if (!status.ok()) return status;
   outcome->gradient = reduced_.view();
+  outcome->reduced = &reduced_;
   outcome->gradient.squares = squares_.Total();
   if (EvaluationDue(scalars.step)) status = CheckEvaluation(outcome->evaluation, batches_.validation_micro_batches());
   if (!status.ok()) return status;

@@ -33,6 +33,7 @@ struct StepOutcome {
   bool begin_checkpoint = false;      // Rank 0 decided that the state after this step is saved.
   int64_t committed_step = -1;        // Newest durable checkpoint that any rank knows.
   GradientView gradient;              // Reduced; valid until the next Run.
+  GradientBuffer* reduced = nullptr;  // Its memory.
   std::vector<StepMessage> messages;  // By rank.
 };
 

@@ -56,17 +56,28 @@ void World::CheckMembership(const v1::JobRecord& before, const v1::JobRecord& re
   CheckNothingLost(membership);
 }
 
-// No completed step is lost while a process lives that holds it and can be heard.
+bool World::CanBeHeard(const Process& process) {
+  const auto node = nodes_.find(process.node);
+  const bool drains =
+      node->second.draining || (node_records_.count(process.node) && node_records_[process.node].draining());
+  if (!process.alive || drains || !process.report.has_state()) return false;
+  return process.frozen_until <= queue_.now() - 3 && queue_.now() >= coordinator_since_ + 3;
+}
+
+// No completed step is lost while a process lives that holds it and can be heard, or with a sharded state processes
+// that hold it together.
 void World::CheckNothingLost(const v1::Membership& membership) {
   if (membership.step() >= completed_) return;
+  std::set<std::string> holders;
   for (const auto& [id, process] : processes_) {
-    const auto node = nodes_.find(process.node);
-    const bool drains =
-        node->second.draining || (node_records_.count(process.node) && node_records_[process.node].draining());
-    if (!process.alive || drains || !process.report.has_state() || process.report.step() < completed_) continue;
-    if (process.frozen_until > queue_.now() - 3 || queue_.now() < coordinator_since_ + 3) continue;
+    if (process.report.step() >= completed_ && CanBeHeard(process)) holders.insert(id);
+  }
+  bool held = !holders.empty();
+  if (options_.sharded) held = AreThere(holders, completed_) || AreThere(holders, completed_ + 1);
+  if (held) {
     Violate(absl::StrCat("generation ", membership.generation(), " goes back to step ", membership.step(), " although ",
-                         id, " lives and holds step ", process.report.step(), "; ", completed_, " were completed"));
+                         absl::StrJoin(holders, " and "), " live and hold step ", completed_,
+                         " or more, which was completed"));
   }
   completed_ = membership.step();
 }

@@ -84,6 +84,16 @@ void World::TakeState(Process& process) {
     const Fabric& fabric = fabrics_[generation];
     const v1::Membership& membership = fabric.membership;
     if (!membership.source().has_rank()) return HaveState(p, membership.step());
+    if (options_.sharded) {
+      std::set<std::string> others;
+      for (const v1::Member& member : membership.members()) {
+        if (!In(processes_[member.trainer()], generation)) return;  // The closed connection will end this.
+        others.insert(member.trainer());
+      }
+      if (!AreThere(others, membership.step())) {
+        return Violate(absl::StrCat("generation ", generation, " has not all shards of step ", membership.step()));
+      }
+    }
     const Process& source = processes_[membership.members(membership.source().rank()).trainer()];
     if (source.id != p.id && Find(membership, p.id)->needs_state()) {
       if (!In(source, generation)) return;  // The closed connection will end this.
@@ -104,10 +114,24 @@ void World::TakeState(Process& process) {
 }
 
 void World::HaveState(Process& process, int step) {
+  TakeShards(process, step);
   process.report.set_has_state(true);
   process.report.set_step(step);
-  fabrics_[process.report.generation()].has_state.insert(process.id);
-  Compute(process);
+  const int generation = process.report.generation();
+  Fabric& fabric = fabrics_[generation];
+  fabric.has_state.insert(process.id);
+  if (!options_.sharded) return Compute(process);
+  AtProcess(process.id, kProgressDeadline, [this, generation](Process& p) {
+    if (In(p, generation)) AccuseMissing(p, fabrics_[generation].has_state);
+  });
+  if (static_cast<int>(fabric.has_state.size()) < fabric.membership.members_size()) return;
+  for (const std::string& id : std::set<std::string>(fabric.has_state)) {  // The barrier: all have theirs.
+    AtProcess(id, chance_.Uniform(0, 0.02), [this, generation](Process& p) {
+      if (!In(p, generation)) return;
+      SettleShards(p);
+      Compute(p);
+    });
+  }
 }
 
 void World::Compute(Process& process) {
@@ -165,6 +189,33 @@ void World::Reduce(int generation, int step) {
   }
   for (const v1::Member& member : fabric.membership.members()) {
     AtProcess(member.trainer(), chance_.Uniform(0, 0.02), [this, generation, step, yield](Process& p) {
+      if (!In(p, generation)) return;
+      if (options_.sharded && step < options_.steps) return Prepare(p, generation, step, yield);
+      Apply(p, generation, step, yield);
+    });
+  }
+}
+
+// Waits for nobody any longer that has not come to where the others are.
+void World::AccuseMissing(Process& process, const std::set<std::string>& there) {
+  std::set<std::string> accused;
+  for (const v1::Member& member : fabrics_[process.report.generation()].membership.members()) {
+    if (!there.count(member.trainer())) accused.insert(member.trainer());
+  }
+  if (!accused.empty()) Abort(process, v1::Accusation::TIMEOUT, accused);
+}
+
+// The step is applied when all have prepared it and nobody has left since, as far as each can tell.
+void World::Prepare(Process& process, int generation, int step, bool yield) {
+  Fabric& fabric = fabrics_[generation];
+  process.report.set_prepared(true);
+  fabric.prepared[step].insert(process.id);
+  AtProcess(process.id, kProgressDeadline, [this, generation, step](Process& p) {
+    if (In(p, generation)) AccuseMissing(p, fabrics_[generation].prepared[step]);
+  });
+  if (static_cast<int>(fabric.prepared[step].size()) < fabric.membership.members_size()) return;
+  for (const v1::Member& member : fabric.membership.members()) {
+    AtProcess(member.trainer(), chance_.Uniform(0, 0.02), [this, generation, step, yield](Process& p) {
       if (In(p, generation)) Apply(p, generation, step, yield);
     });
   }
@@ -181,13 +232,19 @@ void World::Apply(Process& process, int generation, int step, bool yield) {
     return Report(process);
   }
   report.set_step(step + 1);
+  report.set_prepared(false);
   fabric.applied[step + 1].insert(process.id);
   if (static_cast<int>(fabric.applied[step + 1].size()) == fabric.membership.members_size()) {
     completed_ = std::max(completed_, step + 1);
   }
   if (fabric.membership.members(0).trainer() == process.id && (step + 1) % kCheckpointEvery == 0) {
-    AtProcess(process.id, chance_.Uniform(0.05, 0.5),
-              [this, generation, step](Process&) { store_.emplace_back(generation, step + 1); });
+    AtProcess(process.id, chance_.Uniform(0.05, 0.5), [this, generation, step](Process& p) {
+      store_.emplace_back(generation, step + 1);
+      v1::Checkpointed& committed = *p.report.mutable_committed();
+      committed.set_manifest(absl::StrCat(generation, "-", step + 1));
+      committed.set_generation(generation);
+      committed.set_step(step + 1);
+    });
   }
   if (yield && step + 1 < options_.steps) {
     report.set_phase(v1::TRAINER_QUIESCED);

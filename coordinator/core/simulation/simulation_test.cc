@@ -24,6 +24,7 @@ Options OptionsOf(uint64_t seed) {
   options.nodes = seed % 8 == 0 ? 1 : 2 + static_cast<int>(seed % 3);
   options.faults = 3 + static_cast<int>(seed / 4 % 8);
   options.micro_batches = 5 + static_cast<int>(seed / 32 % 6);
+  options.sharded = seed % 3 == 0;
   return options;
 }
 

@@ -1,4 +1,6 @@
 // The model of a trainer towards the coordinator, as worker/train/{engine,reporter,coordinator_session}.cc.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/simulation/world.h"
 
@@ -70,6 +72,7 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   if (newer && IsMember(directive.membership(), process.id)) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;
   report.set_phase(v1::TRAINER_READY);  // Left out: warm, but what it holds counts no more.
+  report.set_prepared(false);
   report.clear_assigned();
   report.clear_accusations();
   Report(process);
@@ -81,6 +84,7 @@ void World::Enter(Process& process, const v1::Membership& membership) {
   v1::TrainerReport& report = process.report;
   report.set_phase(v1::TRAINER_RUNNING);
   report.set_generation(membership.generation());
+  report.set_completed_step(std::min(report.completed_step(), membership.step()));
   report.clear_accusations();
   process.yield_seen = process.directive.action() == v1::TrainerDirective::YIELD;
   fabric.entered.insert(process.id);

@@ -26,6 +26,7 @@ v1::JobRecord NewJob(const std::string& uid, const Options& options) {
   spec->mutable_training()->set_micro_batch(1);
   spec->mutable_training()->set_steps(options.steps);
   spec->mutable_training()->set_reduce("exact");
+  if (options.sharded) spec->mutable_training()->set_optimizer_state("sharded");
   spec->mutable_checkpoint()->set_store("file:///store");
   return record;
 }

@@ -23,6 +23,7 @@ struct Options {
   int steps = 40;
   double chaos_seconds = 12;
   int faults = 7;
+  bool sharded = false;  // The optimizer's state, two holders a shard.
 };
 
 // One trainer process.
@@ -67,9 +68,10 @@ struct Fabric {
   std::set<std::string> has_state;
   std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
   bool connected = false;
-  std::map<int, std::vector<int>> cuts;          // Step -> ends of the ranges that the ranks agreed on from it on.
-  int reduced = -1;                              // The newest step whose all-reduce is done.
-  std::map<int, std::set<std::string>> applied;  // Steps -> who has applied so many.
+  std::map<int, std::vector<int>> cuts;           // Step -> ends of the ranges that the ranks agreed on from it on.
+  int reduced = -1;                               // The newest step whose all-reduce is done.
+  std::map<int, std::set<std::string>> prepared;  // Sharded: steps -> who can apply its part by itself.
+  std::map<int, std::set<std::string>> applied;   // Steps -> who has applied so many.
 };
 
 class World {
@@ -115,11 +117,18 @@ class World {
   void Contribute(Process& process);
   void Reduce(int generation, int step);
   void MaybeRecut(Fabric& fabric, int step);
+  void Prepare(Process& process, int generation, int step, bool yield);
+  void AccuseMissing(Process& process, const std::set<std::string>& there);
   void Apply(Process& process, int generation, int step, bool yield);
   void Abort(Process& process, v1::Accusation::Kind kind, const std::set<std::string>& accused);
   void TellPeers(const std::string& id, int generation, double within);
   std::set<int> AssignedTo(const Process& process) const;
   bool Reachable(const std::string& a, const std::string& b) const;
+
+  // shards.cc: who holds what of a sharded optimizer state
+  void TakeShards(Process& process, int step);
+  void SettleShards(Process& process);
+  bool AreThere(const std::set<std::string>& processes, int step) const;
 
   // faults.cc
   void PlanFaults();
@@ -136,6 +145,7 @@ class World {
   void CheckMembership(const v1::JobRecord& before, const v1::JobRecord& record);
   void CheckReduction(const Fabric& fabric, int step);
   void CheckNothingLost(const v1::Membership& membership);
+  bool CanBeHeard(const Process& process);
 
   Options options_;
   Chance chance_;

@@ -23,7 +23,7 @@ struct OptimizerUpdate {
   const float* values;
   double scale;
   int64_t size;
-  std::span<const int64_t> shape;  // Of `size` elements.
+  std::span<const int64_t> shape;  // Of the parameter: `size` elements, or more when the kind is elementwise.
   float* weights;
   float* first_moment;  // As many elements as the weights; zeros before the first step. Null where not used.
   float* second_moment;
@@ -43,6 +43,7 @@ struct OptimizerKind {
   const char* name;
   std::span<const Parameter> parameters;  // Of spec.optimizer, beside kind.
   int moments;                            // That it keeps: 0 none, 1 the first, 2 both.
+  bool elementwise = true;                // Any part of a parameter may be updated by itself.
   // The same bits on every machine.
   void (*update)(const OptimizerUpdate& update);
 };

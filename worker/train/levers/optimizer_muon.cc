@@ -91,6 +91,7 @@ void Update(const OptimizerUpdate& u) { u.shape.size() == 2 ? UpdateMatrix(u) : 
 }  // namespace
 
 extern const OptimizerKind kMuonOptimizer;
-const OptimizerKind kMuonOptimizer{.name = "muon", .parameters = kParameters, .moments = 2, .update = Update};
+const OptimizerKind kMuonOptimizer{
+    .name = "muon", .parameters = kParameters, .moments = 2, .elementwise = false, .update = Update};
 
 }  // namespace rekindle::train

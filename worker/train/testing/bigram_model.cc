@@ -18,10 +18,17 @@ uint64_t Mix(uint64_t x) {
 
 }  // namespace
 
-BigramModel::BigramModel() {
+BigramModel::BigramModel(int64_t ballast) {
   layout_.parameters = {{.name = "table", .shape = {kSymbols, kSymbols}, .offset = 0, .size = 256, .decay = true},
                         {.name = "bias", .shape = {kSymbols}, .offset = 256, .size = kSymbols}};
   layout_.total = 256 + kSymbols;
+  if (ballast == 0) return;
+  const int64_t end = layout_.total + ballast;
+  layout_.parameters.push_back(
+      {.name = "ballast", .shape = {ballast}, .offset = layout_.total, .size = ballast, .decay = true});
+  layout_.parameters.push_back(
+      {.name = "mean", .shape = {kSymbols}, .offset = end, .size = kSymbols, .decay = false, .momentum = 0.1});
+  layout_.total = end + kSymbols;
 }
 
 void BigramModel::Initialize(uint64_t seed, std::span<float> weights) const {
@@ -71,6 +78,12 @@ absl::StatusOr<LossSum> BigramModel::Backward(const MicroBatch& batch, const Ran
       g *= loss_scale;
       if (largest_gradient > 0 && std::abs(g) > largest_gradient) g = std::numeric_limits<float>::infinity();
     }
+  }
+  if (layout_.parameters.size() > 2) {
+    sink(3, bias);
+    std::vector<float> ballast(static_cast<size_t>(layout_.parameters[2].size));
+    for (size_t i = 0; i < ballast.size(); ++i) ballast[i] = table[i % table.size()] * 0.5f;
+    sink(2, ballast);
   }
   sink(1, bias);
   sink(0, table);

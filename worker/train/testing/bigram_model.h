@@ -14,7 +14,9 @@ class BigramModel final : public Model {
  public:
   static constexpr int kSymbols = 16;
 
-  BigramModel();
+  // `ballast` more parameters, which are trained but change no prediction, and a buffer behind them: for what needs a
+  // state of several shards.
+  explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
   void Initialize(uint64_t seed, std::span<float> weights) const override;

@@ -10,7 +10,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr double kPatienceSeconds = 30;
+constexpr double kPatienceSeconds = 120;  // A busy machine is slow.
 
 v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {
   v1::JobRecord record;
@@ -25,6 +25,7 @@ v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {
   resolved.mutable_training()->set_global_batch(spec.global_batch);
   resolved.mutable_training()->set_micro_batch(spec.micro_batch);
   resolved.mutable_training()->set_reduce(spec.exact ? "exact" : "fp32");
+  resolved.mutable_training()->set_optimizer_state(spec.sharded_state ? "sharded" : "whole");
   if (spec.checkpoint.kind != CheckpointSpec::Kind::kNever) resolved.mutable_checkpoint()->set_store("memory");
   *job.mutable_spec() = resolved;
   return record;
@@ -214,18 +215,23 @@ class LocalTrainer::Tracked final : public comm::Communicator {
   int generation() const override { return inner_->generation(); }
   comm::Work AllReduce(const void* in, void* out, size_t count, comm::DataType type, comm::ReduceOp op,
                        comm::Stream stream) override {
+    Tell();
     return inner_->AllReduce(in, out, count, type, op, stream);
   }
   comm::Work Broadcast(void* buffer, size_t bytes, int root, comm::Stream stream) override {
+    Tell();
     return inner_->Broadcast(buffer, bytes, root, stream);
   }
   comm::Work AllGather(const void* in, void* out, size_t bytes, comm::Stream stream) override {
+    Tell();
     return inner_->AllGather(in, out, bytes, stream);
   }
   comm::Work Send(const void* buffer, size_t bytes, int peer, comm::Stream stream) override {
+    Tell();
     return inner_->Send(buffer, bytes, peer, stream);
   }
   comm::Work Recv(void* buffer, size_t bytes, int peer, comm::Stream stream) override {
+    Tell();
     return inner_->Recv(buffer, bytes, peer, stream);
   }
   void Abort(absl::Status why) override { inner_->Abort(std::move(why)); }
@@ -236,6 +242,10 @@ class LocalTrainer::Tracked final : public comm::Communicator {
   std::vector<comm::Accusation> accusations() const override { return inner_->accusations(); }
 
  private:
+  void Tell() const {
+    if (trainer_.before_collective_) trainer_.before_collective_();
+  }
+
   LocalTrainer& trainer_;
   std::unique_ptr<comm::Communicator> inner_;
 };
@@ -245,6 +255,8 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
     : coordinator_(coordinator),
       node_(node),
       id_(node + "/0/" + std::to_string(incarnation)),
+      model_(local.ballast),
+      before_collective_(std::move(local.before_collective)),
       timeline_(local.timeline, id_),
       listener_(*comm::Listener::Create("127.0.0.1:0", LocalCoordinator::kSecret)) {
   coordinator_.Feed(core::NodeReported{NodeReportOf(node_, id_, true)});

@@ -33,7 +33,7 @@ class LocalCoordinator {
   void Restart();
   // While away nothing is heard and nothing answered.
   void SetAway(bool away);
-  // Until `done` holds after some event, or 30 s have passed (false).
+  // Until `done` holds after some event, or 120 s have passed (false).
   bool Await(const std::function<bool(const v1::JobStatus&)>& done);
 
   static constexpr char kUid[] = "0123456789abcdef";
@@ -61,8 +61,10 @@ struct LocalTrainerOptions {
   std::function<double()> clock = common::SteadySeconds;
   std::function<void(int64_t step, int index)> before_backward;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
-  float largest_gradient = 0;  // BigramModel's.
-  std::string timeline;        // A file; empty: none.
+  float largest_gradient = 0;  // The last two: BigramModel's.
+  int64_t ballast = 0;
+  std::function<void()> before_collective;  // On the engine's thread, before it issues each.
+  std::string timeline;                     // A file; empty: none.
 };
 
 // One trainer: an engine with its own model, listener and line to the coordinator.
@@ -86,6 +88,7 @@ class LocalTrainer {
   const std::string node_;
   const std::string id_;
   BigramModel model_;
+  const std::function<void()> before_collective_;
   ChainBatches batches_;
   MetricsBoard metrics_;
   Timeline timeline_;

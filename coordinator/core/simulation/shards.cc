@@ -1,0 +1,81 @@
+// The model of a sharded optimizer state, as worker/train/sharded_*.cc.
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr int kBlocks = 12;
+
+std::vector<bool> BlocksIn(const v1::TrainerReport& report) {
+  std::vector<bool> blocks(kBlocks);
+  for (int i = 0; i + 1 < report.held_blocks_size(); i += 2) {
+    for (int b = report.held_blocks(i); b < report.held_blocks(i + 1); ++b) blocks[b] = true;
+  }
+  return blocks;
+}
+
+void Report(const std::vector<bool>& blocks, v1::TrainerReport* report) {
+  report->clear_held_blocks();
+  report->set_total_blocks(kBlocks);
+  for (int b = 0; b < kBlocks; ++b) {
+    if (!blocks[b]) continue;
+    if (b == 0 || !blocks[b - 1]) report->add_held_blocks(b);
+    if (b + 1 == kBlocks || !blocks[b + 1]) report->add_held_blocks(b + 1);
+  }
+}
+
+std::vector<bool> Wanted(const v1::Membership& membership, const std::string& id) {
+  std::vector<bool> blocks(kBlocks);
+  for (int i = 0; i < membership.shards_size(); ++i) {
+    for (const int rank : {membership.shards(i).first(), membership.shards(i).second()}) {
+      if (membership.members(rank).trainer() != id) continue;
+      for (int b = kBlocks * i / membership.shards_size(); b < kBlocks * (i + 1) / membership.shards_size(); ++b) {
+        blocks[b] = true;
+      }
+    }
+  }
+  return blocks;
+}
+
+bool Reaches(const v1::TrainerReport& report, int step) {
+  return report.has_state() && (report.step() == step || (report.prepared() && report.step() + 1 == step));
+}
+
+}  // namespace
+
+// Whether they have every block of that step together, and one of them all of its weights.
+bool World::AreThere(const std::set<std::string>& processes, int step) const {
+  std::vector<bool> there(kBlocks);
+  bool whole = false;
+  for (const std::string& id : processes) {
+    const v1::TrainerReport& report = processes_.at(id).report;
+    if (!Reaches(report, step)) continue;
+    whole = whole || report.step() == step;
+    const std::vector<bool> blocks = BlocksIn(report);
+    for (int b = 0; b < kBlocks; ++b) there[b] = there[b] || blocks[b];
+  }
+  for (const bool block : there) whole = whole && block;
+  return whole;
+}
+
+// Beside what it has and is still good; others may need that until all have got theirs.
+void World::TakeShards(Process& process, int step) {
+  if (!options_.sharded) return;
+  std::vector<bool> blocks = Wanted(fabrics_.at(process.report.generation()).membership, process.id);
+  if (Reaches(process.report, step)) {
+    const std::vector<bool> before = BlocksIn(process.report);
+    for (int b = 0; b < kBlocks; ++b) blocks[b] = blocks[b] || before[b];
+  }
+  core::simulation::Report(blocks, &process.report);
+  process.report.set_prepared(false);
+}
+
+void World::SettleShards(Process& process) {
+  core::simulation::Report(Wanted(fabrics_.at(process.report.generation()).membership, process.id), &process.report);
+  process.report.set_prepared(false);
+}
+
+}  // namespace rekindle::core::simulation
