@@ -55,6 +55,7 @@ std::string NewRequestId();
 
 // Each adds its verbs to the command.
 void AddJobVerbs(CLI::App& app, Context& context);
+void AddCostVerbs(CLI::App& app, Context& context);
 void AddWatchVerb(CLI::App& app, Context& context);
 void AddStreamVerbs(CLI::App& app, Context& context);
 void AddNodeVerbs(CLI::App& app, Context& context);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/context.h"
+#include "cli/jobs.h"
 #include "cli/submit.h"
 #include "cli/text.h"
 
@@ -47,21 +48,14 @@ void AddValidate(CLI::App& app, Context& context) {
 void AddJobs(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("jobs", "List jobs");
   context.OnRun(verb, [&context]() -> absl::Status {
-    v1::ListJobsReply all;
-    v1::ListJobsRequest request;
-    do {
-      v1::ListJobsReply page;
-      absl::Status status = context.Call(&v1::Coordinator::StubInterface::ListJobs, request, &page);
-      if (!status.ok()) return status;
-      for (v1::Job& job : *page.mutable_jobs()) *all.add_jobs() = std::move(job);
-      request.set_page_token(page.next_page_token());
-    } while (!request.page_token().empty());
+    const absl::StatusOr<v1::ListJobsReply> all = ListAllJobs(context);
+    if (!all.ok()) return all.status();
     if (context.json()) {
-      std::cout << ToJson(all) << "\n";
+      std::cout << ToJson(*all) << "\n";
       return absl::OkStatus();
     }
     std::vector<std::vector<std::string>> rows = {{"NAME", "STATE", "STEP", "LOSS", "MEMBERS", "GENERATION", "REASON"}};
-    for (const v1::Job& job : all.jobs()) {
+    for (const v1::Job& job : all->jobs()) {
       const v1::JobStatus& s = job.status();
       rows.push_back({job.name(), StateName(s.state()),
                       std::to_string(s.step()) + "/" + std::to_string(s.resolved_spec().training().steps()),
@@ -78,31 +72,30 @@ void AddGet(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("get", "Show one job");
   verb->add_option("JOB", *name, "Name or uid")->required();
   context.OnRun(verb, [name, &context]() -> absl::Status {
-    v1::GetJobRequest request;
-    request.set_job(*name);
-    v1::Job job;
-    absl::Status status = context.Call(&v1::Coordinator::StubInterface::GetJob, request, &job);
-    if (status.ok()) PrintJob(context, job);
-    return status;
+    const absl::StatusOr<v1::Job> job = FindJob(context, *name);
+    if (job.ok()) PrintJob(context, *job);
+    return job.status();
   });
 }
 
 using JobMethod = grpc::Status (v1::Coordinator::StubInterface::*)(grpc::ClientContext*, const v1::JobRequest&,
                                                                    v1::Job*);
 
-void AddChange(CLI::App& app, Context& context, const char* name, const char* help, JobMethod method) {
+// `request` carries what its flags say.
+CLI::App* AddChange(CLI::App& app, Context& context, const char* name, const char* help, JobMethod method,
+                    const std::shared_ptr<v1::JobRequest>& request = std::make_shared<v1::JobRequest>()) {
   auto job_name = std::make_shared<std::string>();
   CLI::App* verb = app.add_subcommand(name, help);
   verb->add_option("JOB", *job_name, "Name or uid")->required();
-  context.OnRun(verb, [job_name, method, &context]() -> absl::Status {
-    v1::JobRequest request;
-    request.set_job(*job_name);
-    request.set_request_id(NewRequestId());
+  context.OnRun(verb, [job_name, method, request, &context]() -> absl::Status {
+    request->set_job(*job_name);
+    request->set_request_id(NewRequestId());
     v1::Job job;
-    absl::Status status = context.Call(method, request, &job);
+    absl::Status status = context.Call(method, *request, &job);
     if (status.ok()) PrintJob(context, job);
     return status;
   });
+  return verb;
 }
 
 }  // namespace
@@ -115,7 +108,12 @@ void AddJobVerbs(CLI::App& app, Context& context) {
   using Stub = v1::Coordinator::StubInterface;
   AddChange(app, context, "cancel", "End a job for good", &Stub::CancelJob);
   AddChange(app, context, "pause", "Stop a job at the next step boundary; nothing is lost", &Stub::PauseJob);
-  AddChange(app, context, "resume", "Go on with a paused job", &Stub::ResumeJob);
+  auto resume = std::make_shared<v1::JobRequest>();
+  AddChange(app, context, "resume", "Go on with a paused job", &Stub::ResumeJob, resume)
+      ->add_option_function<double>(
+          "--budget", [resume](double budget) { resume->set_budget(budget); },
+          "What the job may cost in all from now on, paused or not")
+      ->check(CLI::PositiveNumber);
 }
 
 }  // namespace rekindle::cli

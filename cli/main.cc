@@ -21,6 +21,7 @@ int main(int argc, char** argv) {
   app.footer("Exit codes: 0 ok, 1 failed, 2 wrong use, 3 coordinator unreachable.");
   cli::AddUpVerb(app, context);
   cli::AddJobVerbs(app, context);
+  cli::AddCostVerbs(app, context);
   cli::AddWatchVerb(app, context);
   cli::AddStreamVerbs(app, context);
   cli::AddNodeVerbs(app, context);

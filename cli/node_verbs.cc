@@ -14,6 +14,12 @@ std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& items)
   return out.empty() ? "-" : out;
 }
 
+// "us-east-2a/t/spot", with "(unpriced)" where the fleet file has no such pool.
+std::string Pool(const v1::Node& node) {
+  if (node.pool().empty()) return "-";
+  return Printable(node.pool()) + (node.capacity() == "unpriced" ? " (unpriced)" : "");
+}
+
 void AddNodes(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
   context.OnRun(verb, [&context]() -> absl::Status {
@@ -30,9 +36,9 @@ void AddNodes(CLI::App& app, Context& context) {
       std::cout << ToJson(all) << "\n";
       return absl::OkStatus();
     }
-    std::vector<std::vector<std::string>> rows = {{"NODE", "STATE", "SLOTS", "SEEN", "TRAINERS", "REASON"}};
+    std::vector<std::vector<std::string>> rows = {{"NODE", "STATE", "POOL", "SLOTS", "SEEN", "TRAINERS", "REASON"}};
     for (const v1::Node& node : all.nodes()) {
-      rows.push_back({node.name(), node.state(), std::to_string(node.slots()),
+      rows.push_back({node.name(), node.state(), Pool(node), std::to_string(node.slots()),
                       Fixed(node.last_seen_seconds(), 1) + " s ago", Joined(node.trainers()),
                       Printable(node.reason())});
     }

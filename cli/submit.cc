@@ -5,6 +5,7 @@
 
 #include "checkpoint/weight_set.h"
 #include "cli/checkpoint_place.h"
+#include "cli/money.h"
 #include "cli/text.h"
 #include "cli/watch.h"
 #include "common/file.h"
@@ -71,6 +72,11 @@ void PrintJob(const Context& context, const v1::Job& job) {
               << Fixed(s.unigram_bits_per_byte(), 4) << ")\n";
   } else if (s.validation_loss() > 0) {
     std::cout << "  validation   " << Fixed(s.validation_loss(), 4) << " is the loss there\n";
+  }
+  if (s.cost().until() > 0) {
+    std::cout << "  spent        " << Money(s.cost().spent(), s.cost()) << ", " << Money(s.cost().rate(), s.cost())
+              << " an hour now" << (s.cost().budget() > 0 ? "; budget " + DescribeBudget(s.cost()) : "")
+              << (s.cost().unpriced_node_hours() > 0 ? " (some nodes are unpriced)" : "") << "\n";
   }
   for (const v1::MemberStatus& m : s.members()) {
     std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", "

@@ -29,6 +29,8 @@ struct Flags {
   int workers = 2;
   std::string dir;
   int port = 7070;
+  std::string fleet;
+  std::vector<std::string> pools;
 };
 
 std::string DefaultDir() {
@@ -83,7 +85,7 @@ absl::StatusOr<std::string> AwaitEndpoint(const std::string& file, const std::st
 
 // `memory`: bytes for its trainers.
 absl::Status StartNode(Supervisor& supervisor, const std::string& root, const std::string& node,
-                       const std::string& endpoint, double memory) {
+                       const std::string& endpoint, double memory, const std::string& pool) {
   const std::string dir = root + "/nodes/" + node;
   if (absl::Status status = MakeFolder(dir); !status.ok()) return status;
   const std::string log = root + "/logs/" + node;
@@ -92,9 +94,19 @@ absl::Status StartNode(Supervisor& supervisor, const std::string& root, const st
                                           .log = log + "-checkpoint.log",
                                           .group = node});
   if (!status.ok()) return status;
+  std::vector<std::string> argv = {Beside() / "rekindle-worker",
+                                   "init",
+                                   "--dir",
+                                   dir,
+                                   "--coordinator",
+                                   endpoint,
+                                   "--node",
+                                   node,
+                                   "--memory",
+                                   std::to_string(static_cast<int64_t>(memory))};
+  if (!pool.empty()) argv.insert(argv.end(), {"--pool", pool});
   return supervisor.Start({.name = node + " worker",
-                           .argv = {Beside() / "rekindle-worker", "init", "--dir", dir, "--coordinator", endpoint,
-                                    "--node", node, "--memory", std::to_string(static_cast<int64_t>(memory))},
+                           .argv = std::move(argv),
                            .log = log + "-worker.log",
                            .group = node,
                            .essential = true});
@@ -113,10 +125,11 @@ absl::Status Up(Context& context, const Flags& flags) {
   std::filesystem::remove(endpoint_file, error);
   std::filesystem::remove(root + "/logs/coordinator.log", error);
   Supervisor supervisor(root);
-  absl::Status status = supervisor.Start({.name = "coordinator",
-                                          .argv = {Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
-                                                   "--listen", "127.0.0.1:" + std::to_string(port)},
-                                          .log = root + "/logs/coordinator.log"});
+  std::vector<std::string> argv = {Beside() / "rekindle-coordinator", "--data", root + "/coordinator", "--listen",
+                                   "127.0.0.1:" + std::to_string(port)};
+  if (!flags.fleet.empty()) argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet)});
+  absl::Status status =
+      supervisor.Start({.name = "coordinator", .argv = std::move(argv), .log = root + "/logs/coordinator.log"});
   if (!status.ok()) return status;
   const auto endpoint = AwaitEndpoint(endpoint_file, root + "/logs/coordinator.log");
   if (!endpoint.ok()) return endpoint.status();
@@ -124,7 +137,9 @@ absl::Status Up(Context& context, const Flags& flags) {
   if (!memory.ok()) return memory.status();
   const double share = memory->total / flags.workers;
   for (int i = 1; i <= flags.workers; ++i) {
-    if (status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint, share); !status.ok()) return status;
+    const std::string pool = flags.pools.empty() ? "" : flags.pools[static_cast<size_t>(i - 1) % flags.pools.size()];
+    status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint, share, pool);
+    if (!status.ok()) return status;
   }
   if (context.json()) {
     std::cout << "{\"endpoint\": \"" << *endpoint << "\", \"dir\": \"" << root << "\"}" << std::endl;
@@ -151,6 +166,8 @@ void AddUpVerb(CLI::App& app, Context& context) {
   verb->add_option("--port", flags->port, "Of the coordinator, on loopback; 0: any")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
+  verb->add_option("--fleet", flags->fleet, "Fleet file with what nodes cost (docs/costs.md)");
+  verb->add_option("--pool", flags->pools, "Pool of the fleet file that the workers are of; given twice: in turn");
   context.OnRun(verb, [flags, &context] { return Up(context, *flags); });
 }
 

@@ -56,6 +56,11 @@ prometheus::Histogram& Metrics::Histogram(const std::string& name, const std::st
   return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, buckets);
 }
 
+void Metrics::RemoveGauge(const std::string& name, const std::string& help, const Labels& labels) {
+  auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(*registry_);
+  if (family.Has(labels)) family.Remove(&family.Add(labels));
+}
+
 Metrics::Buckets Metrics::Seconds() {
   Buckets buckets;
   for (double bound = 0.001; bound < 150; bound *= 2) buckets.push_back(bound);

@@ -1,7 +1,7 @@
 // Prometheus metrics of a process, served over HTTP on loopback.
 //
 // Names are rekindle_*, in base units (_seconds, _bytes, _total). Label values must come from a small fixed set: never
-// a step, a request or text of a user. Thread-safe.
+// a step, a request or text of a user; or name what lives now, and be removed with it. Thread-safe.
 #ifndef REKINDLE_COMMON_METRICS_H_
 #define REKINDLE_COMMON_METRICS_H_
 
@@ -37,6 +37,9 @@ class Metrics {
   prometheus::Gauge& Gauge(const std::string& name, const std::string& help, const Labels& labels = {});
   prometheus::Histogram& Histogram(const std::string& name, const std::string& help, const Buckets& buckets = Seconds(),
                                    const Labels& labels = {});
+
+  // Takes one away whose label names what is over. References to it end.
+  void RemoveGauge(const std::string& name, const std::string& help, const Labels& labels);
 
   // 1 ms to about 2 minutes, each twice the one before.
   static Buckets Seconds();

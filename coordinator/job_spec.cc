@@ -123,6 +123,29 @@ void CheckPrecision(Checker& check, const v1::JobSpec& spec, const Defaults& def
                              "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
+// Of the goals only the budget is kept so far.
+void CheckGoals(Checker& check, const v1::JobSpec::Goals& goals) {
+  const std::pair<const char*, bool> others[] = {{"objective", !goals.objective().empty()},
+                                                 {"capacity", !goals.capacity().empty()},
+                                                 {"deadline_hours", goals.deadline_hours() != 0}};
+  for (const auto& [field, given] : others) {
+    check.Require(
+        !given, absl::StrCat("spec.goals.", field),
+        "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");
+  }
+  check.Range("spec.goals.budget", goals.budget(), 0, 1e12);
+}
+
+constexpr char kNameRule[] = "must be 1 to 63 of a-z, 0-9 and '-', with none of '-' at its ends";
+
+bool IsName(const std::string& name) {
+  const auto fits = [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c));
+  };
+  return !name.empty() && name.size() <= 63 && fits(name.front()) && fits(name.back()) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return fits(c) || c == '-'; });
+}
+
 bool IsUid(const std::string& name) {
   return name.size() == 32 && std::all_of(name.begin(), name.end(), [](char c) {
            return absl::ascii_isdigit(static_cast<unsigned char>(c)) || (c >= 'a' && c <= 'f');
@@ -145,15 +168,7 @@ absl::Status CheckDefaults(const Defaults& defaults) {
 
 absl::Status CheckJobName(const std::string& name) {
   if (name.empty()) return absl::InvalidArgumentError("name: is missing: give the job one, as my-job-1");
-  const auto fits = [](char c) {
-    return absl::ascii_islower(static_cast<unsigned char>(c)) || absl::ascii_isdigit(static_cast<unsigned char>(c));
-  };
-  const bool valid = name.size() <= 63 && fits(name.front()) && fits(name.back()) &&
-                     std::all_of(name.begin(), name.end(), [&](char c) { return fits(c) || c == '-'; });
-  if (!valid) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "name: '", name.substr(0, 100), "' must be 1 to 63 of a-z, 0-9 and '-', with none of '-' at its ends"));
-  }
+  if (!IsName(name)) return absl::InvalidArgumentError(absl::StrCat("name: '", name.substr(0, 100), "' ", kNameRule));
   if (IsUid(name)) return absl::InvalidArgumentError("name: looks like a uid: choose a name with another length");
   return absl::OkStatus();
 }
@@ -170,8 +185,9 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckWorkers(check, resolved);
   CheckLevers(check, resolved);
   CheckCheckpoint(check, resolved);
-  check.Require(!spec.has_goals(), "spec.goals",
-                "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");
+  CheckGoals(check, spec.goals());
+  check.Require(spec.team().empty() || IsName(spec.team()), "spec.team",
+                absl::StrCat("'", spec.team().substr(0, 100), "' ", kNameRule));
   if (!check.status().ok()) return check.status();
   return resolved;
 }

@@ -34,7 +34,20 @@ TEST(JobSpec, GoalsAreNotTakenInSilence) {
   spec.mutable_estimate()->set_step_seconds(2);
   EXPECT_EQ(Message(spec), "OK");
   spec.mutable_goals()->set_budget(10);
-  EXPECT_THAT(Message(spec), HasSubstr("spec.goals: is kept by `rekindle simulate` alone so far"));
+  EXPECT_EQ(Message(spec), "OK");
+  spec.mutable_goals()->set_deadline_hours(1);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.goals.deadline_hours: is kept by `rekindle simulate` alone so far"));
+  spec.mutable_goals()->clear_deadline_hours();
+  spec.mutable_goals()->set_budget(-1);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.goals.budget: -1 is out of range"));
+}
+
+TEST(JobSpec, TeamsHaveNames) {
+  v1::JobSpec spec = Small();
+  spec.set_team("vision-2");
+  EXPECT_EQ(Message(spec), "OK");
+  spec.set_team("Vision");
+  EXPECT_THAT(Message(spec), HasSubstr("spec.team: 'Vision' must be 1 to 63 of a-z"));
 }
 
 TEST(JobSpec, DefaultsAreFilledIn) {

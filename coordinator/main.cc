@@ -35,8 +35,26 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
                  "File with the token that calls must carry (REKINDLE_TOKEN_FILE)");
   app.add_option("--default-store", options.defaults.store,
                  "Where jobs keep checkpoints: file:///folder, s3://bucket/prefix, gs://... or abfs://...");
+  app.add_option("--fleet", options.fleet, "Fleet file with what nodes cost (docs/costs.md); read again on SIGHUP");
+  app.add_option("--alert-webhook", options.alert_webhook,
+                 "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
   app.add_option("--log-format", log_format, "text or json (REKINDLE_LOG_FORMAT)")
       ->check(CLI::IsMember({"text", "json"}));
+}
+
+// The signal that ends it. SIGHUP does not.
+int AwaitEnd(const sigset_t& signals, rk::coordinator::CoordinatorServer& server) {
+  for (;;) {
+    int number = 0;
+    sigwait(&signals, &number);
+    if (number != SIGHUP) return number;
+    const absl::Status read = server.ReloadPrices();
+    if (read.ok()) {
+      rk::log::Info("the fleet file was read again");
+    } else {
+      rk::log::Error("the fleet file is refused, prices stay as they are", {{"error", std::string(read.message())}});
+    }
+  }
 }
 
 int ExitCode(const absl::Status& status) { return absl::IsInvalidArgument(status) ? kWrongUse : kFailed; }
@@ -48,6 +66,7 @@ int main(int argc, char** argv) {
   options.rpc.security = rk::common::Security::FromEnvironment();
   if (const char* precision = std::getenv("REKINDLE_DEFAULT_PRECISION")) options.defaults.precision = precision;
   if (const char* policy = std::getenv("REKINDLE_PRECISION_POLICY")) options.defaults.precision_policy = policy;
+  if (const char* webhook = std::getenv("REKINDLE_ALERT_WEBHOOK")) options.alert_webhook = webhook;
   std::string log_format;
   CLI::App app("Rekindle's coordinator: places jobs on nodes that may vanish.", "rekindle-coordinator");
   AddFlags(app, options, log_format);
@@ -65,6 +84,7 @@ int main(int argc, char** argv) {
   sigemptyset(&ends);
   sigaddset(&ends, SIGTERM);
   sigaddset(&ends, SIGINT);
+  if (!options.fleet.empty()) sigaddset(&ends, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &ends, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
@@ -78,8 +98,7 @@ int main(int argc, char** argv) {
     std::cerr << "rekindle-coordinator: " << server.status().message() << "\n";
     return ExitCode(server.status());
   }
-  int signal_number = 0;
-  sigwait(&ends, &signal_number);
+  const int signal_number = AwaitEnd(ends, **server);
   rk::log::Info("stopping", {{"signal", signal_number}});
   (*server)->Stop();
   if (fatal.ok()) return 0;

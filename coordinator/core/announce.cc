@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/text.h"
@@ -154,6 +155,7 @@ void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_r
     lost.set_micro_batches_redone(redone);
     lost.set_steps_redone(steps_redone);
     AddFault(turn, job, lost, change.node, true, completed_at, change.silent);
+    CountRework(job);
     told = true;
   }
   if (!change.drained.empty()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/core/costs.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/job_control.h"
@@ -23,11 +24,20 @@ struct Route {
 
   Job* operator()(const SubmitJob& e) const { return Submit(turn, e.record), nullptr; }
   Job* operator()(const CancelJob& e) const { return Cancel(turn, e.uid), nullptr; }
-  Job* operator()(const PauseJob& e) const { return SetPaused(turn, e.uid, true), nullptr; }
-  Job* operator()(const ResumeJob& e) const { return SetPaused(turn, e.uid, false), nullptr; }
+  Job* operator()(const PauseJob& e) const { return Pause(turn, e.uid), nullptr; }
+  Job* operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), nullptr; }
   Job* operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), nullptr; }
   Job* operator()(const NodeReported& e) const { return AcceptNodeReport(turn, e.report), nullptr; }
   Job* operator()(const Tick&) const { return nullptr; }
+  Job* operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, nullptr; }
+  Job* operator()(const PricesSet& e) const {
+    for (auto& [uid, job] : turn.state.jobs) {
+      CountCosts(turn, job);  // So far at the old ones.
+      job.shares.clear();
+    }
+    turn.state.prices = e.prices;
+    return nullptr;
+  }
   Job* operator()(const TrainerReported& e) const {
     const auto it = turn.state.jobs.find(e.report.job_uid());
     if (it == turn.state.jobs.end()) return nullptr;
@@ -38,6 +48,7 @@ struct Route {
     State& state = turn.state;
     state.started = turn.now;
     state.wall_offset = e.wall_offset;
+    state.prices = e.prices;
     state.restarted = !e.jobs.empty();
     for (const v1::NodeRecord& node : e.nodes) AdoptNode(turn, node);
     for (const v1::JobRecord& job : e.jobs) {
@@ -97,6 +108,7 @@ Effects Cluster::Step(const Event& event, double now) {
       SettleMicroBatch(turn, impl_->jobs.at(uid));
     }
     PlaceJobs(*impl_);
+    ShareNodes(turn);
   }
   effects.wake_at = impl_->watch_nodes_at;
   for (const std::string& uid : impl_->order) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/core/prices.h"
 #include "rekindle/v1/job.pb.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/store.pb.h"
@@ -30,6 +31,7 @@ struct PauseJob {
 };
 struct ResumeJob {
   std::string uid;
+  double budget = 0;  // From now on; 0: as it is.
 };
 struct DrainNode {
   std::string node;
@@ -46,11 +48,18 @@ struct NodeReported {
 struct Restored {
   std::vector<v1::JobRecord> jobs;
   std::vector<v1::NodeRecord> nodes;
-  double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at.
+  double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at, and counts costs.
+  PriceBook prices;
+};
+struct ClockSet {
+  double wall_offset = 0;  // `now` stood still for a while: it has grown.
+};
+struct PricesSet {
+  PriceBook prices;
 };
 struct Tick {};  // Time has come to Effects::wake_at.
-using Event =
-    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported, Restored, Tick>;
+using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported,
+                           Restored, ClockSet, PricesSet, Tick>;
 
 struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...
@@ -71,6 +80,8 @@ struct Tunables {
   double unanswered_seconds = 3;   // The agent was asked after a failure, and neither it nor its trainers said a word.
   double exclusion_seconds = 10;   // Doubles each time, at most 300.
   bool refuse_unfit_precision = false;  // End jobs whose precision the nodes are no good at, rather than warn.
+  double evaluation_seconds = 10;       // Costs are told and budgets looked at so often, at least.
+  double pause_seconds = 20;            // What a pause with a checkpoint may take: a budget stops a job so long before.
   int max_start_failures = 5;           // A job fails when its trainers die so often in a row without a step.
 };
 

@@ -44,8 +44,8 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   }
   RememberDeath(job, id);
   CorrectVerdict(job, id, death);
-  const bool asked_to_leave = IsOver(job) || IsDraining(turn.state, NodeOf(id)) || job.refused.count(id) ||
-                              !StaleMicroBatch(job, trainer.report).empty();
+  const bool asked_to_leave = IsOver(job) || job.record.released() || IsDraining(turn.state, NodeOf(id)) ||
+                              job.refused.count(id) || !StaleMicroBatch(job, trainer.report).empty();
   if (asked_to_leave || kind == "node_killed") return;
   const int failures = ++job.start_failures[ShortName(id)];
   if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/announce.h"
+#include "coordinator/core/budget.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/fallback.h"
@@ -208,7 +209,7 @@ void TryForm(Turn& turn, Job& job) {
   const std::vector<Candidate> joiners = Joiners(turn, job);
   if (boundary && best != nullptr) ReleaseDraining(turn, job, pool, !job.record.want_paused() && !joiners.empty());
   if (job.record.want_paused()) {
-    SetState(job, v1::PAUSED, "paused by the user");
+    SetState(job, v1::PAUSED, PauseReason(job));
     return;
   }
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/budget.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/planned.h"
@@ -151,11 +153,17 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
       return;
     }
   }
+  if (absl::Status status = CheckBudget(turn.state, record.job().status().resolved_spec(), UnixNow(turn));
+      !status.ok()) {
+    turn.effects.status = status;
+    return;
+  }
   Job& job = turn.state.jobs[uid];
   turn.state.order.push_back(uid);
   job.record = record;
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_checkpoint_step(-1);
+  if (SpecOf(job).goals().budget() > 0) status->mutable_cost()->set_budget(SpecOf(job).goals().budget());
   job.forming.since = turn.now;
   job.forming.reason = "waits for workers";
   SetState(job, v1::PENDING, "waits for workers");
@@ -170,17 +178,30 @@ void Cancel(Turn& turn, const std::string& uid) {
   EndJob(turn, *job, v1::CANCELLED, "cancelled", "cancelled by the user");
 }
 
-void SetPaused(Turn& turn, const std::string& uid, bool paused) {
+void Pause(Turn& turn, const std::string& uid) {
   Job* job = FindOrRefuse(turn, uid);
-  if (job == nullptr || job->record.want_paused() == paused) return;
-  job->record.set_want_paused(paused);
+  if (job == nullptr || job->record.want_paused()) return;
+  job->record.set_want_paused(true);
   job->must_save = true;
-  const std::string text = paused ? "pause at the next step boundary, as the user asked" : "resumed by the user";
-  turn.Emit(job, paused ? "pausing" : "resumed", text);
-  if (!paused && !job->active) {
-    job->forming.reason = text;
-    SetState(*job, v1::PENDING, text);
-  }
+  turn.Emit(job, "pausing", "pause at the next step boundary, as the user asked");
+}
+
+void Resume(Turn& turn, const std::string& uid, double budget) {
+  Job* job = FindOrRefuse(turn, uid);
+  if (job == nullptr) return;
+  CountCosts(turn, *job);
+  if (budget > 0) turn.effects.status = SetBudget(turn, *job, budget);
+  if (turn.effects.status.ok()) turn.effects.status = CheckResume(turn, *job);
+  if (!turn.effects.status.ok() || !job->record.want_paused()) return;
+  job->record.set_want_paused(false);
+  job->record.clear_budget_stop();
+  job->record.set_released(false);
+  job->must_save = true;
+  const std::string text = "resumed by the user";
+  turn.Emit(job, "resumed", text);
+  if (job->active) return;
+  job->forming.reason = text;
+  SetState(*job, v1::PENDING, text);
 }
 
 void Adopt(Turn& turn, const v1::JobRecord& record) {
@@ -190,6 +211,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   job.record = record;
   job.saved_at = turn.now;
   if (IsOver(job)) return;
+  OpenAbsence(turn, job);
   for (const auto& exclusion : record.suspicions().exclusions()) {
     if (exclusion.seconds_left() > 0) job.excluded_until[exclusion.node()] = turn.now + exclusion.seconds_left();
   }
@@ -216,6 +238,8 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   EaseSuspicions(turn, job);
+  CountCosts(turn, job);
+  KeepBudget(turn, job);
   if (!job.active) TryReadopt(turn, job);
   if (job.active) Watch(turn, job);
   if (!job.active && !IsOver(job)) TryForm(turn, job);

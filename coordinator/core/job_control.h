@@ -10,7 +10,8 @@ namespace rekindle::core {
 
 void Submit(Turn& turn, const v1::JobRecord& record);
 void Cancel(Turn& turn, const std::string& uid);
-void SetPaused(Turn& turn, const std::string& uid, bool paused);
+void Pause(Turn& turn, const std::string& uid);
+void Resume(Turn& turn, const std::string& uid, double budget);
 // After a coordinator start.
 void Adopt(Turn& turn, const v1::JobRecord& record);
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
@@ -104,6 +105,22 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
   TakeServices(turn, node, report);
 }
 
+// In the record: what a node costs is counted from the first moment of a restarted coordinator.
+void TakePool(Turn& turn, NodeState& node, const v1::NodeReport& report) {
+  if (node.reported && node.record.pool() == report.pool() && node.record.slots() == report.slots()) return;
+  const bool told = node.record.slots() > 0 && node.record.pool() == report.pool();
+  node.must_save = node.must_save || !told || node.record.slots() != report.slots();
+  node.record.set_pool(report.pool());
+  node.record.set_slots(report.slots());
+  if (told || turn.state.prices.pools.empty() || FindPool(turn.state.prices, report.pool()) != nullptr) return;
+  turn.Emit(nullptr, "node_unpriced",
+            absl::StrCat("what node ", report.node(), " costs is not known: ",
+                         report.pool().empty() ? "it names no pool"
+                                               : absl::StrCat("the fleet file has no pool '", report.pool(), "'"),
+                         "; give its worker --pool with one of them"),
+            report.node());
+}
+
 void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   for (const v1::TrainerProcess& process : report.trainers()) {
     const auto it = turn.state.jobs.find(process.job_uid());
@@ -113,6 +130,7 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
       if (process.slot() >= 0 && process.slot() < kMaxSlots && !node.slots.count(process.slot())) {
         node.slots[process.slot()] = process.job_uid();
       }
+      CountAbsence(turn, it->second, process.trainer());
       continue;
     }
     RecordDeath(
@@ -147,8 +165,9 @@ std::string FindRefusal(const v1::NodeReport& report) {
     return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
                         common::kProtocolVersion, "; install the same release on both");
   }
-  if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress) {
-    return absl::StrCat("malformed report: address and zone have at most ", kMaxAddress, " characters");
+  if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress ||
+      report.pool().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: address, zone and pool have at most ", kMaxAddress, " characters");
   }
   for (const std::string& id : {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation()}) {
     if (id.size() > kMaxAddress)
@@ -177,6 +196,7 @@ void AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
   TakeIncarnations(turn, node, report);
   TakeDraining(turn, node, report);
   TakeHint(turn, node, report);
+  TakePool(turn, node, report);
   node.heard = turn.now;
   node.reported = true;
   node.report = report;
@@ -253,14 +273,14 @@ void PlaceJobs(State& state) {
   for (auto& [name, node] : state.nodes) {
     std::erase_if(node.slots, [&, &reported = node](const auto& slot) {
       const auto it = state.jobs.find(slot.second);
-      return it == state.jobs.end() || IsOver(it->second) || reported.lost ||
+      return it == state.jobs.end() || IsOver(it->second) || it->second.record.released() || reported.lost ||
              (reported.reported && slot.first >= reported.report.slots());
     });
     for (const auto& [slot, uid] : node.slots) ++held[uid];
   }
   for (const std::string& uid : state.order) {
     const Job& job = state.jobs.at(uid);
-    if (IsOver(job)) continue;
+    if (IsOver(job) || job.record.released()) continue;
     for (NodeState* node : InOrderFor(job, state)) {
       if (!node->reported || node->lost || node->record.draining() || !node->error.empty()) continue;
       for (int slot = 0; slot < node->report.slots() && held[uid] < MaxWorkers(job); ++slot) {
@@ -270,29 +290,6 @@ void PlaceJobs(State& state) {
       }
     }
   }
-}
-
-std::vector<v1::Node> ListNodes(const State& state, double now) {
-  std::vector<v1::Node> nodes;
-  for (const auto& [name, node] : state.nodes) {
-    v1::Node& shown = nodes.emplace_back();
-    shown.set_name(name);
-    shown.set_incarnation(node.record.incarnation());
-    const bool drained = node.record.draining() && !node.record.drained_agent().empty();
-    shown.set_state(drained ? "drained" : node.lost ? "lost" : node.record.draining() ? "draining" : "ready");
-    shown.set_reason(!node.error.empty()      ? node.error
-                     : node.record.draining() ? node.record.drain_reason()
-                     : node.lost              ? "nothing was heard of it"
-                                              : node.record.hint());
-    shown.set_slots(node.report.slots());
-    for (const v1::TrainerProcess& process : node.report.trainers()) {
-      if (process.running()) shown.add_trainers(process.trainer());
-    }
-    shown.set_last_seen_seconds(node.reported ? std::max(0.0, now - node.heard) : -1);
-    shown.set_version(node.report.version());
-    shown.set_zone(node.report.zone());
-  }
-  return nodes;
 }
 
 }  // namespace rekindle::core

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/budget.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/text.h"
 
@@ -74,7 +75,7 @@ std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
 void ConsiderChange(Turn& turn, Job& job) {
   std::vector<std::string> reasons;
   bool nobody_stays = false;
-  if (job.record.want_paused()) reasons.push_back("paused by the user");
+  if (job.record.want_paused()) reasons.push_back(PauseReason(job));
   const auto drain = WantDrain(turn.state, job, nobody_stays);
   const auto join = WantJoin(turn, job);
   if (job.yielding) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
@@ -239,6 +240,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());
   Trainer& trainer = job.trainers[report.trainer()];
   trainer.heard = turn.now;
+  CountAbsence(turn, job, report.trainer());
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
   const v1::TrainerReport before = trainer.report;
   trainer.report = report;

@@ -97,14 +97,22 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Node(words, options);
   else if (command == "tick")
     Tick(ToDouble(name));
+  else if (command == "live")
+    Live(ToDouble(name));
+  else if (command == "vanish" && nodes_.count(name))
+    nodes_.erase(name);
   else if (command == "restart")
-    Restart(ToDouble(Get(options, "away", "0")));
+    Restart(options);
   else if (command == "drain")
     Feed(DrainNode{name, ToDouble(Get(options, "within", "0")), Get(options, "reason", "")});
   else if (command == "pause")
     Feed(PauseJob{uid_});
   else if (command == "resume")
-    Feed(ResumeJob{uid_});
+    Feed(ResumeJob{uid_, ToDouble(Get(options, "budget", "0"))});
+  else if (command == "prices")
+    Feed(PricesSet{prices_ = ToPrices(options)});
+  else if (command == "costs")
+    for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
   else if (command == "cancel")
     Feed(CancelJob{uid_});
   else if (command == "status")
@@ -157,6 +165,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
+  spec->mutable_goals()->set_budget(ToDouble(Get(options, "budget", "0")));
   uid_ = job->uid();
   Feed(submit);
 }
@@ -172,6 +181,7 @@ void Scenario::Node(const Words& words, const Options& options) {
   report.set_wait_ms(1000);
   if (options.count("memory")) report.mutable_device()->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
   if (options.count("zone")) report.set_zone(options.at("zone"));
+  if (options.count("pool")) report.set_pool(options.at("pool"));
   if (options.count("units")) {
     report.mutable_device()->set_kind("cpu");
     for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {
@@ -385,10 +395,22 @@ void Scenario::Tick(double seconds) {
   now_ = until;
 }
 
-void Scenario::Restart(double away) {
-  now_ += away;
+void Scenario::Live(double seconds) {
+  constexpr double kBeat = 5;
+  for (double left = seconds; left > 0; left -= kBeat) {
+    Tick(std::min(kBeat, left));
+    for (const auto& [name, report] : nodes_) Feed(NodeReported{report});
+    for (const auto& [name, report] : trainers_) Report(name);
+  }
+}
+
+void Scenario::Restart(const Options& options) {
+  now_ += ToDouble(Get(options, "away", "0"));
+  wall_offset_ += ToDouble(Get(options, "clock", "0"));
   cluster_ = std::make_unique<Cluster>();
   Restored restored;
+  restored.wall_offset = wall_offset_;
+  restored.prices = prices_;
   for (const auto& [uid, record] : saved_jobs_) restored.jobs.push_back(record);
   for (const auto& [name, record] : saved_nodes_) restored.nodes.push_back(record);
   shown_.clear();

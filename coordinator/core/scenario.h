@@ -33,7 +33,8 @@ class Scenario {
   void Steps(const std::string& name, int count);
   void Report(const std::string& name);
   void Tick(double seconds);
-  void Restart(double away);
+  void Live(double seconds);
+  void Restart(const Options& options);
   void ShowStatus();
   void ShowMembers();
   void ShowDirectives();
@@ -43,6 +44,8 @@ class Scenario {
   double now_ = 100;
   double wake_at_ = 0;
   std::unique_ptr<Cluster> cluster_;
+  double wall_offset_ = 0;
+  PriceBook prices_;
   std::string uid_;
   std::map<std::string, v1::TrainerReport> trainers_;  // "n1/0" -> what it last said, without sequence.
   std::map<std::string, v1::NodeReport> nodes_;

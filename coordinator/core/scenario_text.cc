@@ -1,10 +1,30 @@
 #include "coordinator/core/scenario_text.h"
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
+namespace {
+
+double ToDouble(const std::string& text) {
+  double value = 0;
+  return absl::SimpleAtod(text, &value) ? value : 0;
+}
+
+PriceHistory ToHistory(const std::string& text) {
+  PriceHistory history;
+  for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, '/'))) {
+    const std::vector<std::string> words = absl::StrSplit(part, '@');
+    history.push_back({words.size() > 1 ? ToDouble(words[1]) : 0, ToDouble(words[0])});
+  }
+  return history;
+}
+
+}  // namespace
 
 std::vector<std::string> DescribeMembership(const v1::Membership& m) {
   std::string source = "the initial state";
@@ -55,6 +75,45 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
   if (directive.drained()) absl::StrAppend(&line, ", drained");
   if (!directive.error().empty()) absl::StrAppend(&line, " error: ", directive.error());
   return line;
+}
+
+PriceBook ToPrices(const std::map<std::string, std::string>& options) {
+  PriceBook book;
+  book.currency = "USD";
+  for (const auto& [name, value] : options) {
+    if (name == "stale_after") {
+      book.stale_after = ToDouble(value);
+      continue;
+    }
+    const std::vector<std::string> words = absl::StrSplit(value, ':');
+    PoolPrices& pool = book.pools[name];
+    pool.capacity = words[0];
+    if (words.size() > 1) pool.price = ToHistory(words[1]);
+    if (words.size() > 2) pool.on_demand = ToHistory(words[2]);
+  }
+  return book;
+}
+
+std::vector<std::string> DescribeCost(const v1::Cost& cost) {
+  std::string total = absl::StrFormat("spent %.2f, on demand %.2f, rate %.2f, %.2f node-hours in %.2f h", cost.spent(),
+                                      cost.on_demand(), cost.rate(), cost.node_hours(), cost.hours());
+  if (cost.unpriced_node_hours() > 0) absl::StrAppendFormat(&total, ", unpriced %.2f", cost.unpriced_node_hours());
+  if (cost.budget() > 0) absl::StrAppendFormat(&total, ", budget %.2f", cost.budget());
+  if (cost.forecast() > 0) {
+    absl::StrAppendFormat(&total, ", forecast %.2f (%.2f to %.2f)", cost.forecast(), cost.forecast_low(),
+                          cost.forecast_high());
+  }
+  if (cost.rework_steps_saved() > 0) {
+    absl::StrAppendFormat(&total, ", %g steps not redone for %.4f", cost.rework_steps_saved(), cost.rework_saved());
+  }
+  std::vector<std::string> lines = {total};
+  for (const v1::PoolCost& line : cost.pools()) {
+    lines.push_back(absl::StrFormat("  %s %s: %g nodes at %.2f%s, %.2f node-hours, spent %.2f, on demand %.2f",
+                                    line.pool().empty() ? "(none)" : line.pool(), line.capacity(), line.nodes(),
+                                    line.price(), line.stale() ? " (stale)" : "", line.node_hours(), line.spent(),
+                                    line.on_demand()));
+  }
+  return lines;
 }
 
 }  // namespace rekindle::core

@@ -1,10 +1,13 @@
-// Test-only: how scenarios write down memberships and directives.
+// Test-only: how scenarios write down memberships, directives and money.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_TEXT_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_TEXT_H_
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "coordinator/core/prices.h"
+#include "rekindle/v1/cost.pb.h"
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/trainer.pb.h"
@@ -14,6 +17,10 @@ namespace rekindle::core {
 std::vector<std::string> DescribeMembership(const v1::Membership& membership);
 std::string DescribeDirective(const v1::TrainerDirective& directive);
 std::string DescribeDirective(const v1::NodeDirective& directive);
+
+// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND], stale_after=SECONDS.
+PriceBook ToPrices(const std::map<std::string, std::string>& options);
+std::vector<std::string> DescribeCost(const v1::Cost& cost);
 
 }  // namespace rekindle::core
 

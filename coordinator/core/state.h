@@ -48,6 +48,9 @@ struct OpenFault {
   std::set<std::string> silent;  // Trainers judged dead by silence: their agent may still correct the verdict.
 };
 
+// Pool as nodes name it -> how many nodes of it, in parts by slots.
+using Shares = std::map<std::string, double>;
+
 struct Job {
   v1::JobRecord record;
   std::map<std::string, Trainer> trainers;
@@ -71,6 +74,15 @@ struct Job {
   std::vector<OpenFault> open_faults;
   std::map<std::string, int> start_failures;     // "<node>/<slot>" -> deaths in a row without a step.
   std::map<std::string, double> excluded_until;  // Node -> time. Mirrors record.suspicions.
+
+  Shares shares;             // What it holds.
+  double counted_until = 0;  // Unix time up to which its costs are in the status.
+  double cost_told_at = -kNever;
+  double usual_since = kNever;   // After an alert about the rate: since when it is usual again.
+  std::set<std::string> absent;  // Members of the time before the restart, not heard of since.
+  double absent_since = 0;       // Unix time.
+  double absent_until = 0;
+  double absent_hours = 0;  // Not yet counted among the job's hours.
 
   bool must_save = false;       // A part that must be durable changed.
   bool status_changed = false;  // Watchers want to know; saved at most once a second.
@@ -98,6 +110,7 @@ struct NodeState {
 
 struct State {
   Tunables tunables;
+  PriceBook prices;
   double started = 0;
   double wall_offset = 0;
   bool restarted = false;           // Restored brought records: nobody is silent before reconnect_seconds.

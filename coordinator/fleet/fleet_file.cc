@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "common/nearest.h"
 
 namespace rekindle::fleet {
@@ -15,11 +16,20 @@ constexpr int kDefaultMax = 1000;
 constexpr int kMaxNodes = 100'000;
 constexpr int kMaxPools = 1000;
 constexpr double kMaxPrice = 1e6;
+constexpr size_t kLongestCurrency = 16;
+constexpr size_t kLongestName = 256;
 constexpr double kDefaultStep = 300;       // Seconds, where no trace says.
 constexpr double kWithoutTrace = 31 * 24;  // Hours of a world without traces of capacity.
 
 absl::Status Wrong(const std::string& what, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
+}
+
+absl::StatusOr<absl::Time> ToTime(const std::string& field, const std::string& text) {
+  absl::Time time;
+  std::string error;
+  if (absl::ParseTime(absl::RFC3339_full, text, &time, &error) && time >= absl::UnixEpoch()) return time;
+  return Wrong(field, absl::StrCat("'", text, "' is not a time: write it as 2026-11-22T00:00:00Z"));
 }
 
 absl::Status OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known) {
@@ -34,6 +44,27 @@ absl::Status Range(const std::string& field, double value, double low, double hi
   return Wrong(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
 }
 
+// The newest price is the present one.
+absl::Status ResolvePrices(const std::string& path, v1::Fleet::Pool& pool) {
+  absl::Time before = absl::InfinitePast();
+  for (int i = 0; i < pool.prices_size(); ++i) {
+    const std::string name = absl::StrCat(path, ".prices[", i, "]");
+    const absl::StatusOr<absl::Time> from = ToTime(name + ".from", pool.prices(i).from());
+    if (!from.ok()) return from.status();
+    if (absl::Status s = Range(name + ".price", pool.prices(i).price(), 0, kMaxPrice); !s.ok()) return s;
+    if (*from <= before) return Wrong(name + ".from", "is not after the one before: list the oldest first");
+    before = *from;
+  }
+  if (absl::Status s = Range(path + ".on_demand_price", pool.on_demand_price(), 0, kMaxPrice); !s.ok()) return s;
+  if (pool.on_demand_price() > 0 && pool.capacity() == "on_demand") {
+    return Wrong(path + ".on_demand_price", "is for spot pools; here it is the price: remove it");
+  }
+  if (pool.prices().empty()) return absl::OkStatus();
+  if (pool.price() > 0) return Wrong(path + ".price", "is given beside prices: remove one");
+  pool.set_price(pool.prices(pool.prices_size() - 1).price());
+  return absl::OkStatus();
+}
+
 absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   if (absl::Status s =
           OneOf(path + ".provider", pool.provider(), {"local", "kubernetes", "aws", "gcp", "azure", "exec"});
@@ -43,6 +74,9 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   if (absl::Status s = OneOf(path + ".capacity", pool.capacity(), {"spot", "on_demand"}); !s.ok()) return s;
   if (pool.zone().empty()) return Wrong(path + ".zone", "is missing: name the zone; traces tell capacity by zone");
   if (pool.name().empty()) pool.set_name(absl::StrCat(pool.zone(), "/", pool.instance_type(), "/", pool.capacity()));
+  if (pool.name().size() > kLongestName) {
+    return Wrong(path + ".name", absl::StrCat("is too long: at most ", kLongestName, " bytes"));
+  }
   if (pool.devices() == 0) pool.set_devices(1);
   if (pool.max() == 0) pool.set_max(kDefaultMax);
   for (const absl::Status& s :
@@ -50,6 +84,11 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
         Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
+  return ResolvePrices(path, pool);
+}
+
+// What the planner does not do yet.
+absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
   if (pool.min() > 0) return Wrong(path + ".min", "nodes that are always kept are not planned yet: leave it out");
   if (pool.devices() > 1) {
     return Wrong(path + ".devices",
@@ -79,6 +118,12 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
   v1::Fleet out = fleet;
   if (out.pools().empty()) return Wrong("pools", "is empty: a fleet has at least one pool");
   if (out.pools_size() > kMaxPools) return Wrong("pools", absl::StrCat("has more than ", kMaxPools, " pools"));
+  if (out.currency().empty()) out.set_currency("USD");
+  if (out.currency().size() > kLongestCurrency) return Wrong("currency", "is too long: write it as USD");
+  if (absl::Status s = Range("stale_after_hours", out.stale_after_hours(), 0, 1e6); !s.ok()) return s;
+  if (!out.as_of().empty()) {
+    if (const auto time = ToTime("as_of", out.as_of()); !time.ok()) return time.status();
+  }
   std::map<std::string, std::string> names;
   std::map<std::string, std::string> capacities;
   for (int i = 0; i < out.pools_size(); ++i) {
@@ -140,6 +185,9 @@ absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>
   std::map<std::string, const ZoneTrace*> zones;
   std::map<std::string, const Trace*> carbon;
   World world;
+  for (int i = 0; i < fleet.pools_size(); ++i) {
+    if (absl::Status s = CheckPlannable(absl::StrCat("pools[", i, "]"), fleet.pools(i)); !s.ok()) return s;
+  }
   double step = 0;
   for (const Trace& trace : traces) {
     if (trace.zones.empty()) {

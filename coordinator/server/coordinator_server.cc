@@ -1,17 +1,39 @@
 #include "coordinator/server/coordinator_server.h"
 
+#include <google/protobuf/util/json_util.h>
+#include <sys/stat.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/spec/yaml.h"
 #include "common/version.h"
+#include "coordinator/fleet/price_book.h"
 #include "coordinator/sqlite_store.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr double kFinishCallsSeconds = 2;
+
+// As JSON, with the fields of an event.
+std::string AlertText(const v1::Event& event) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.preserve_proto_field_names = true;
+  std::string text;
+  return google::protobuf::util::MessageToJsonString(event, &text, options).ok() ? text : "{}";
+}
+
+absl::StatusOr<core::PriceBook> ReadPrices(const std::string& path) {
+  if (path.empty()) return core::PriceBook{};
+  const absl::StatusOr<std::string> text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", text.status().message()));
+  struct stat file = {};
+  const double written = stat(path.c_str(), &file) == 0 ? static_cast<double>(file.st_mtim.tv_sec) : 0;
+  return fleet::ToPriceBook(*text, path, written);
+}
 
 }  // namespace
 
@@ -23,7 +45,16 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (options.defaults.store.empty()) options.defaults.store = "file://" + self->folder_->File("checkpoints");
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
+  absl::StatusOr<core::PriceBook> prices = ReadPrices(options.fleet);
+  if (!prices.ok()) return prices.status();
+  self->fleet_ = options.fleet;
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
+
+  if (!options.alert_webhook.empty()) {
+    absl::StatusOr<std::unique_ptr<Webhook>> webhook = Webhook::Open(options.alert_webhook, &self->metrics_, {});
+    if (!webhook.ok()) return webhook.status();
+    self->webhook_ = *std::move(webhook);
+  }
 
   StateStore* store = options.store;
   if (store == nullptr) {
@@ -34,9 +65,12 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
   CoordinatorServer* raw = self.get();
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_,
-                                       Loop::Options{options.tunables,
+                                       Loop::Options{options.tunables, *std::move(prices),
                                                      [raw](bool serving) {
                                                        if (raw->server_) raw->server_->SetServing(serving);
+                                                     },
+                                                     [raw](const v1::Event& event) {
+                                                       if (raw->webhook_) raw->webhook_->Send(AlertText(event));
                                                      },
                                                      options.on_fatal});
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
@@ -62,6 +96,13 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
                           {"data", self->folder_->path()},
                           {"version", common::kVersion}});
   return self;
+}
+
+absl::Status CoordinatorServer::ReloadPrices() {
+  absl::StatusOr<core::PriceBook> prices = ReadPrices(fleet_);
+  if (!prices.ok()) return prices.status();
+  loop_->SetPrices(*std::move(prices));
+  return absl::OkStatus();
 }
 
 absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {

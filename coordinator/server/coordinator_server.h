@@ -15,6 +15,7 @@
 #include "coordinator/server/loop.h"
 #include "coordinator/server/sync_services.h"
 #include "coordinator/server/user_service.h"
+#include "coordinator/server/webhook.h"
 
 namespace rekindle::coordinator {
 
@@ -26,6 +27,8 @@ class CoordinatorServer {
     std::string advertise;                // host:port for others; empty: the address listened on.
     std::string metrics = "127.0.0.1:0";  // Empty: none.
     Defaults defaults;                    // An empty store means file://<data>/checkpoints.
+    std::string fleet;                    // Fleet file with the prices; empty: none are known.
+    std::string alert_webhook;            // URL that alerts are posted to; empty: none.
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
@@ -38,6 +41,9 @@ class CoordinatorServer {
   // Answers what waits, finishes running calls, closes the store. Idempotent.
   void Stop();
 
+  // Reads the fleet file again. Errors, as of Start, leave the prices as they are.
+  absl::Status ReloadPrices();
+
   const std::string& address() const { return server_->address(); }
   const std::string& metrics_address() const { return metrics_address_; }  // Empty: none.
 
@@ -46,8 +52,10 @@ class CoordinatorServer {
   absl::Status WriteEndpoint(const std::string& advertise);
 
   common::Metrics metrics_;
+  std::string fleet_;
   std::optional<DataFolder> folder_;
   std::unique_ptr<StateStore> own_store_;
+  std::unique_ptr<Webhook> webhook_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<TrainersService> trainers_;
   std::unique_ptr<NodesService> nodes_;

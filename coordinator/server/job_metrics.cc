@@ -33,7 +33,9 @@ JobMetrics::JobMetrics(common::Metrics* metrics)
           metrics->Counter("rekindle_micro_batches_redone_total", "Micro-batches computed again after a fault.")),
       skipped_steps_(metrics->Counter("rekindle_skipped_steps_total",
                                       "Attempts redone at half the loss scale, after an overflow of FP16.")),
-      checkpoint_failures_(metrics->Counter("rekindle_checkpoint_failures_total", "Checkpoints that failed.")) {}
+      checkpoint_failures_(metrics->Counter("rekindle_checkpoint_failures_total", "Checkpoints that failed.")),
+      spent_(metrics->Counter("rekindle_spent_total", "What nodes have cost all jobs, in the fleet file's currency.")) {
+}
 
 void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events) {
   const auto jobs = [&](const v1::Job& job) -> prometheus::Gauge& {
@@ -45,6 +47,7 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   if (before != nullptr) CountStragglers(*before, -1);
   CountStragglers(after, 1);
   CountFaults(before, after);
+  ShowCost(after);
   if (before == nullptr) return;
   const v1::JobStatus& from = before->status();
   const v1::JobStatus& to = after.status();
@@ -59,6 +62,24 @@ void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::
   Raise(micro_batches_redone_, from.micro_batches_redone(), to.micro_batches_redone());
   Raise(skipped_steps_, from.skipped_steps(), to.skipped_steps());
   Raise(checkpoint_failures_, from.checkpoints_failed(), to.checkpoints_failed());
+  if (to.cost().spent() > from.cost().spent()) spent_.Increment(to.cost().spent() - from.cost().spent());
+}
+
+void JobMetrics::ShowCost(const v1::Job& job) {
+  const v1::Cost& cost = job.status().cost();
+  const auto show = [&](const char* name, const char* help, bool there, double value) {
+    const common::Metrics::Labels labels = {{"job", job.name()}};
+    if (there && !IsOver(job)) {
+      metrics_->Gauge(name, help, labels).Set(value);
+    } else {
+      metrics_->RemoveGauge(name, help, labels);
+    }
+  };
+  show("rekindle_job_cost_spent", "What a live job has cost, in the fleet file's currency.", cost.until() > 0,
+       cost.spent());
+  show("rekindle_job_cost_rate", "What its nodes cost an hour.", cost.until() > 0, cost.rate());
+  show("rekindle_job_budget_ratio", "Share of its budget that is spent.", cost.budget() > 0,
+       cost.budget() > 0 ? cost.spent() / cost.budget() : 0);
 }
 
 void JobMetrics::CountStragglers(const v1::Job& job, int sign) {

@@ -22,6 +22,7 @@ class JobMetrics {
 
  private:
   void CountStragglers(const v1::Job& job, int sign);
+  void ShowCost(const v1::Job& after);
   void CountFaults(const v1::Job* before, const v1::Job& after);
 
   common::Metrics* const metrics_;
@@ -31,6 +32,7 @@ class JobMetrics {
   prometheus::Counter& micro_batches_redone_;
   prometheus::Counter& skipped_steps_;
   prometheus::Counter& checkpoint_failures_;
+  prometheus::Counter& spent_;
   std::map<std::string, std::set<int>> measured_faults_;  // Generations, by job uid.
 };
 

@@ -17,6 +17,10 @@ constexpr double kLogFailureEvery = 10;
 
 double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
+bool IsAlert(const v1::Event& event) {
+  return event.kind() == "budget_alert" || event.kind() == "budget_stop" || event.kind() == "burn_rate";
+}
+
 absl::Status Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
 
 }  // namespace
@@ -39,6 +43,7 @@ absl::Status Loop::Start() {
   absl::StatusOr<core::Restored> restored = journal_.Load();
   if (!restored.ok()) return restored.status();
   restored->wall_offset = unix_offset_;
+  restored->prices = options_.prices;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
   Absorb(cluster_.Step(*std::move(restored), core_now()));
   thread_ = std::thread([this] { Run(); });
@@ -84,6 +89,14 @@ void Loop::Apply(Mutation mutation) {
   if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<Mutation>(item).done(queued);
 }
 
+void Loop::SetPrices(core::PriceBook prices) {
+  Apply({"", "SetPrices", [prices = std::move(prices)] { return core::Event(core::PricesSet{prices}); },
+         [] { return std::string(); },
+         [](const absl::StatusOr<std::string>& done) {
+           if (!done.ok()) log::Error("the prices are not set", {{"error", std::string(done.status().message())}});
+         }});
+}
+
 absl::Status Loop::Post(std::function<void()> task) {
   Item item = std::move(task);
   return Enqueue(item);
@@ -115,6 +128,7 @@ void Loop::Turn(std::vector<Item> items) {
   if (failing()) {
     Hold(std::move(items));
   } else {
+    if (std::exchange(clock_moved_, false)) Absorb(cluster_.Step(core::ClockSet{unix_offset_ + stalled_}, core_now()));
     std::vector<Item> all = std::exchange(held_, {});
     for (Item& item : items) all.push_back(std::move(item));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
@@ -203,6 +217,7 @@ void Loop::CommitAndPublish() {
     failure_ = absl::OkStatus();
     retry_after_ = 0;
     stalled_ += now() - failed_since_;
+    clock_moved_ = true;
     options_.on_serving(true);
   }
   PublishJobs(events);
@@ -241,11 +256,14 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
     bulletin_.Publish("job/" + uid);
   }
   for (const v1::Event& event : events) {
-    log::Info(event.text(), {{"event", event.kind()},
-                             {"job", event.job()},
-                             {"generation", event.generation()},
-                             {"step", event.step()},
-                             {"node", event.node()}});
+    const bool alert = IsAlert(event);
+    log::Write(alert ? log::Level::kWarning : log::Level::kInfo, event.text(),
+               {{"event", event.kind()},
+                {"job", event.job()},
+                {"generation", event.generation()},
+                {"step", event.step()},
+                {"node", event.node()}});
+    if (alert) options_.on_alert(event);
   }
   if (!events.empty()) bulletin_.Publish("events");
 }

@@ -32,8 +32,11 @@ class Loop {
  public:
   struct Options {
     core::Tunables tunables;
+    core::PriceBook prices;
     // Whether the store can be written, when that changes. On the loop's thread.
     std::function<void(bool)> on_serving = [](bool) {};
+    // Somebody should look: a budget. Durable by now. On the loop's thread: must return at once.
+    std::function<void(const v1::Event&)> on_alert = [](const v1::Event&) {};
     // Another process writes this store: this one must end. On the loop's thread.
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
   };
@@ -67,6 +70,7 @@ class Loop {
   void Sync(v1::TrainerReport report, TrainerPolls::Reply reply);
   void Sync(v1::NodeReport report, NodePolls::Reply reply);
   void Apply(Mutation mutation);
+  void SetPrices(core::PriceBook prices);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
   absl::Status Post(std::function<void()> task);
 
@@ -148,6 +152,7 @@ class Loop {
   std::vector<Item> held_;
   double wake_at_ = kForever;  // Of the core's clock.
   double stalled_ = 0;         // How far the core's clock is behind.
+  bool clock_moved_ = false;   // The core does not know of that yet.
   double failed_since_ = 0;
   double last_tick_ = 0;
   absl::Status failure_;

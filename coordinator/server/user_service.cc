@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -199,10 +200,12 @@ grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* co
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status id = CheckRequestId(request.request_id()); !id.ok()) return Refuse(reactor, id);
   loop_->Apply({request.request_id(), CallOf(method, request),
-                [this, name = request.job()]() -> absl::StatusOr<core::Event> {
+                [this, name = request.job(), budget = request.budget()]() -> absl::StatusOr<core::Event> {
                   absl::StatusOr<std::string> uid = FindUid(name);
                   if (!uid.ok()) return uid.status();
-                  return Verb{*std::move(uid)};
+                  Verb verb{*std::move(uid)};
+                  if constexpr (std::is_same_v<Verb, core::ResumeJob>) verb.budget = budget;
+                  return verb;
                 },
                 [this, name = request.job()] { return AnswerJob(name); }, ParseInto(reactor, reply)});
   return reactor;
@@ -215,6 +218,10 @@ grpc::ServerUnaryReactor* UserService::PauseJob(Context* context, const v1::JobR
   return ChangeJob<core::PauseJob>("PauseJob", context, *request, reply);
 }
 grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
+  if (!(request->budget() >= 0 && std::isfinite(request->budget()))) {
+    return Refuse(context->DefaultReactor(),
+                  absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is"));
+  }
   return ChangeJob<core::ResumeJob>("ResumeJob", context, *request, reply);
 }
 

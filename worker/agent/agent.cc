@@ -175,6 +175,7 @@ class Agent {
     report.set_checkpoint_incarnation(probe_->incarnation());
     report.set_checkpoint_address(CheckpointAddress());
     report.set_zone(options_.zone);
+    report.set_pool(options_.pool);
     report.mutable_device()->set_kind("cpu");
     report.mutable_device()->set_memory_bytes(ShareOf(options_));
     for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);

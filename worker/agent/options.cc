@@ -95,6 +95,7 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
       ->capture_default_str();
   app.add_option("--zone", options.zone,
                  "Failure domain, such as a cloud's zone: copies of checkpoints go to another one");
+  app.add_option("--pool", options.pool, "Pool of the coordinator's fleet file that this machine is of: what it costs");
   app.add_option("--metrics", options.metrics, "host:port to serve Prometheus metrics on; default: none");
   AddNoticeOptions(app, options.notices);
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")

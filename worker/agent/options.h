@@ -20,6 +20,7 @@ struct AgentOptions {
   std::string advertise = "127.0.0.1";
   uint64_t memory_bytes = 0;  // For its trainers together; 0: all that the machine, or its control group, has.
   std::string zone;           // Failure domain, as the cloud names it; empty: unknown.
+  std::string pool;           // Of the coordinator's fleet file; empty: unknown.
   std::string metrics;        // Empty: none.
   NoticeOptions notices;
   double drain_seconds = 30;

@@ -1,0 +1,160 @@
+// cost, savings: what jobs have cost, and what they have not (docs/costs.md).
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "cli/context.h"
+#include "cli/jobs.h"
+#include "cli/money.h"
+#include "cli/text.h"
+
+namespace rekindle::cli {
+namespace {
+
+using nlohmann::json;
+
+json ToObject(const v1::Job& job) {
+  return {{"job", job.name()},
+          {"uid", job.uid()},
+          {"team", job.status().resolved_spec().team()},
+          {"state", StateName(job.status().state())},
+          {"step", job.status().step()},
+          {"steps", job.status().resolved_spec().training().steps()},
+          {"cost", json::parse(ToJson(job.status().cost()))}};
+}
+
+void PrintPools(const v1::Cost& cost) {
+  std::vector<std::vector<std::string>> rows = {
+      {"  POOL", "CAPACITY", "NODES NOW", "NODE-HOURS", "PRICE", "SPENT", "ON DEMAND"}};
+  for (const v1::PoolCost& line : cost.pools()) {
+    const bool priced = line.capacity() != "unpriced";
+    std::string price = "-";
+    if (priced && line.price_from() > 0) {
+      price = Money(line.price(), cost) + (line.stale() ? " (stale: of " + LocalTime(line.price_from()) + ")" : "");
+    } else if (priced) {
+      price = Money(line.price(), cost);
+    }
+    rows.push_back({"  " + (line.pool().empty() ? "(none named)" : Printable(line.pool())), line.capacity(),
+                    Fixed(line.nodes(), 2), Fixed(line.node_hours(), 3), price,
+                    priced ? Money(line.spent(), cost) : "-",
+                    line.on_demand_known() ? Money(line.on_demand(), cost) : "-"});
+  }
+  if (rows.size() > 1) std::cout << Table(rows);
+}
+
+void PrintCost(const v1::Job& job) {
+  const v1::JobStatus& s = job.status();
+  const v1::Cost& cost = s.cost();
+  std::cout << job.name() << "  " << StateName(s.state()) << "  step " << s.step() << " of "
+            << s.resolved_spec().training().steps() << "\n";
+  if (cost.until() <= 0) {
+    std::cout << "  it has held no node so far\n";
+    return;
+  }
+  std::cout << "  spent      " << Money(cost.spent(), cost) << " in " << Fixed(cost.hours(), 3) << " h, until "
+            << LocalTime(cost.until()) << "\n"
+            << "  rate       " << Money(cost.rate(), cost) << " an hour now\n"
+            << "  forecast   " << DescribeForecast(job) << "\n"
+            << "  budget     " << DescribeBudget(cost) << "\n"
+            << "  on demand  " << DescribeOnDemand(cost) << "\n";
+  if (cost.unpriced_node_hours() > 0) {
+    std::cout << "  unpriced   " << Fixed(cost.unpriced_node_hours(), 3)
+              << " node-hours, of nodes that name no pool of the fleet file: not in these amounts\n";
+  }
+  PrintPools(cost);
+}
+
+void PrintTeam(const v1::ListJobsReply& jobs) {
+  v1::Cost total;
+  std::vector<std::vector<std::string>> rows = {{"JOB", "STATE", "SPENT", "RATE", "FORECAST", "BUDGET", "ON DEMAND"}};
+  const auto add = [&rows](const std::string& name, const std::string& state, const v1::Cost& cost) {
+    rows.push_back({name, state, Money(cost.spent(), cost), Money(cost.rate(), cost),
+                    cost.forecast() > 0 ? Money(cost.forecast(), cost) : "-",
+                    cost.budget() > 0 ? Money(cost.budget(), cost) : "-", Money(cost.on_demand(), cost)});
+  };
+  for (const v1::Job& job : jobs.jobs()) {
+    add(job.name(), StateName(job.status().state()), job.status().cost());
+    AddUp(job.status().cost(), &total);
+  }
+  add("(all)", "", total);
+  std::cout << Table(rows);
+}
+
+absl::Status ShowTeam(Context& context, const std::string& team) {
+  absl::StatusOr<v1::ListJobsReply> all = ListAllJobs(context);
+  if (!all.ok()) return all.status();
+  v1::ListJobsReply jobs;
+  for (v1::Job& job : *all->mutable_jobs()) {
+    if (job.status().resolved_spec().team() == team) *jobs.add_jobs() = std::move(job);
+  }
+  if (jobs.jobs().empty()) {
+    return absl::NotFoundError("no job is of team '" + team + "': jobs name theirs in spec.team");
+  }
+  if (!context.json()) {
+    PrintTeam(jobs);
+    return absl::OkStatus();
+  }
+  v1::Cost total;
+  json out = {{"team", team}, {"jobs", json::array()}};
+  for (const v1::Job& job : jobs.jobs()) {
+    out["jobs"].push_back(ToObject(job));
+    AddUp(job.status().cost(), &total);
+  }
+  out["total"] = json::parse(ToJson(total));
+  std::cout << out.dump(1) << "\n";
+  return absl::OkStatus();
+}
+
+absl::Status ShowJob(Context& context, const std::string& name) {
+  const absl::StatusOr<v1::Job> job = FindJob(context, name);
+  if (!job.ok()) return job.status();
+  if (context.json()) {
+    std::cout << ToObject(*job).dump(1) << "\n";
+  } else {
+    PrintCost(*job);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ShowSavings(Context& context, const std::string& name) {
+  const absl::StatusOr<v1::Job> job = FindJob(context, name);
+  if (!job.ok()) return job.status();
+  const std::vector<Saving> savings = SavingsOf(*job);
+  const v1::Cost& cost = job->status().cost();
+  if (context.json()) {
+    json out = {{"job", job->name()}, {"currency", cost.currency()}, {"savings", json::array()}};
+    for (const Saving& saving : savings) {
+      out["savings"].push_back({{"by", saving.by}, {"amount", saving.amount}, {"how", saving.how}});
+    }
+    std::cout << out.dump(1) << "\n";
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<std::string>> rows = {{"SAVED BY", "AMOUNT", "HOW IT WAS COMPUTED"}};
+  for (const Saving& saving : savings) rows.push_back({saving.by, Money(saving.amount, cost), Printable(saving.how)});
+  std::cout << Table(rows);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddCostVerbs(CLI::App& app, Context& context) {
+  struct Flags {
+    std::string job;
+    std::string team;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* cost = app.add_subcommand("cost", "What a job, or the jobs of a team, cost: spent, rate, forecast, budget");
+  CLI::Option* job = cost->add_option("JOB", flags->job, "Name or uid");
+  cost->add_option("--team", flags->team, "All jobs with this spec.team")->excludes(job);
+  context.OnRun(cost, [flags, &context]() -> absl::Status {
+    if (!flags->team.empty()) return ShowTeam(context, flags->team);
+    if (!flags->job.empty()) return ShowJob(context, flags->job);
+    return absl::InvalidArgumentError("whose? name a JOB, or --team TEAM");
+  });
+  auto name = std::make_shared<std::string>();
+  CLI::App* savings = app.add_subcommand("savings", "What a job did not cost, and how that was computed");
+  savings->add_option("JOB", *name, "Name or uid")->required();
+  context.OnRun(savings, [name, &context] { return ShowSavings(context, *name); });
+}
+
+}  // namespace rekindle::cli

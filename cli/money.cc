@@ -1,0 +1,127 @@
+#include "cli/money.h"
+
+#include <algorithm>
+
+#include "cli/text.h"
+
+namespace rekindle::cli {
+namespace {
+
+Saving BySpot(const v1::Cost& cost) {
+  Saving saving{.by = "spot"};
+  double hours = 0, spent = 0, on_demand = 0, unknown = 0;
+  for (const v1::PoolCost& line : cost.pools()) {
+    if (line.capacity() != "spot") continue;
+    if (!line.on_demand_known()) {
+      unknown += line.node_hours();
+      continue;
+    }
+    hours += line.node_hours();
+    spent += line.spent();
+    on_demand += line.on_demand();
+  }
+  saving.amount = on_demand - spent;
+  if (hours > 0) {
+    saving.how = Fixed(hours, 3) + " node-hours on spot for " + Money(spent, cost) + "; on demand they cost " +
+                 Money(on_demand, cost);
+  } else {
+    saving.how = unknown > 0 ? "not known" : "no node was of a spot pool";
+  }
+  if (unknown > 0)
+    saving.how += "; the on-demand price of " + Fixed(unknown, 3) + " node-hours is not in the fleet file";
+  return saving;
+}
+
+Saving ByRecovery(const v1::JobStatus& status) {
+  const v1::Cost& cost = status.cost();
+  Saving saving{.by = "recovery", .amount = cost.rework_saved()};
+  if (cost.rework_steps_saved() > 0) {
+    saving.how = Fixed(cost.rework_steps_saved(), 0) +
+                 " steps lay between the newest checkpoint and the steps at which workers were lost: a restart from it "
+                 "redoes them, this job did not; at the step time and rate of then";
+    if (cost.rework_saved() <= 0) saving.how += ", where a price is known: none was";
+  } else if (status.interruptions() == 0) {
+    saving.how = "no worker was lost, so nothing would have been redone";
+  } else {
+    saving.how = std::to_string(status.interruptions()) +
+                 " interruptions, none beyond the newest checkpoint: a restart would have redone nothing either";
+  }
+  return saving;
+}
+
+Saving ByLevers(const v1::JobStatus& status) {
+  const v1::Cost& cost = status.cost();
+  Saving saving{.by = "levers"};
+  double seconds = 0;
+  std::string names;
+  for (const v1::LeverStatus& lever : status.levers()) {
+    if (lever.seconds_saved() <= 0) continue;
+    seconds += lever.seconds_saved();
+    names += (names.empty() ? "" : ", ") + lever.lever();
+  }
+  if (seconds <= 0) {
+    saving.how = "no lever has ended or shortened the job; see spec.early_stop";
+    return saving;
+  }
+  const double rate = cost.hours() > 0 ? cost.spent() / cost.hours() : 0;
+  saving.amount = seconds / 3600 * rate;
+  saving.how =
+      names + " saved " + Fixed(seconds, 1) + " s, at the job's mean rate of " + Money(rate, cost) + " an hour";
+  return saving;
+}
+
+}  // namespace
+
+std::string Money(double amount, const v1::Cost& cost) {
+  const bool small = amount > -1 && amount < 1 && amount != 0;
+  return Fixed(amount, small ? 4 : 2) + (cost.currency().empty() ? "" : " " + Printable(cost.currency()));
+}
+
+std::string DescribeForecast(const v1::Job& job) {
+  const v1::Cost& cost = job.status().cost();
+  if (Ended(job.status().state())) return "none: the job is over";
+  if (cost.forecast() <= 0) {
+    return job.status().step() == 0 ? "not known before a step is measured" : "not known while no priced node is held";
+  }
+  return Money(cost.forecast(), cost) + " when it is done (" + Money(cost.forecast_low(), cost) + " to " +
+         Money(cost.forecast_high(), cost) + ")" +
+         (cost.budget() > 0 && cost.forecast() > cost.budget() ? ": more than the budget" : "");
+}
+
+std::string DescribeBudget(const v1::Cost& cost) {
+  if (cost.budget() <= 0) return "none: spec.goals.budget sets one";
+  return Money(cost.budget(), cost) + ", " + Fixed(100 * cost.spent() / cost.budget(), 1) + " % of it spent";
+}
+
+std::string DescribeOnDemand(const v1::Cost& cost) {
+  double compared = 0;  // What those node-hours cost whose on-demand price is known.
+  double unknown = 0;
+  for (const v1::PoolCost& line : cost.pools()) {
+    if (line.on_demand_known()) {
+      compared += line.spent();
+    } else if (line.capacity() != "unpriced") {
+      unknown += line.node_hours();
+    }
+  }
+  std::string text = Money(cost.on_demand(), cost) + " for the same node-hours";
+  if (cost.on_demand() > 0) text += ": " + Fixed(100 * (1 - compared / cost.on_demand()), 1) + " % saved";
+  if (unknown > 0) text += " (without " + Fixed(unknown, 3) + " node-hours whose on-demand price is not known)";
+  return text;
+}
+
+void AddUp(const v1::Cost& cost, v1::Cost* total) {
+  if (!cost.currency().empty()) total->set_currency(cost.currency());
+  total->set_spent(total->spent() + cost.spent());
+  total->set_on_demand(total->on_demand() + cost.on_demand());
+  total->set_rate(total->rate() + cost.rate());
+  total->set_node_hours(total->node_hours() + cost.node_hours());
+  total->set_unpriced_node_hours(total->unpriced_node_hours() + cost.unpriced_node_hours());
+  total->set_until(std::max(total->until(), cost.until()));
+  total->set_budget(total->budget() + cost.budget());
+}
+
+std::vector<Saving> SavingsOf(const v1::Job& job) {
+  return {BySpot(job.status().cost()), ByRecovery(job.status()), ByLevers(job.status())};
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,104 @@
+#include "cli/money.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::cli {
+namespace {
+
+using testing::HasSubstr;
+
+// Two hours of two spot nodes at 1 instead of 3, and one on demand.
+v1::Job Job() {
+  v1::Job job;
+  job.mutable_status()->set_state(v1::RUNNING);
+  job.mutable_status()->set_step(100);
+  v1::Cost& cost = *job.mutable_status()->mutable_cost();
+  cost.set_currency("USD");
+  cost.set_hours(2);
+  cost.set_spent(10);
+  cost.set_on_demand(18);
+  v1::PoolCost& spot = *cost.add_pools();
+  spot.set_capacity("spot");
+  spot.set_node_hours(4);
+  spot.set_spent(4);
+  spot.set_on_demand(12);
+  spot.set_on_demand_known(true);
+  v1::PoolCost& on_demand = *cost.add_pools();
+  on_demand.set_capacity("on_demand");
+  on_demand.set_node_hours(2);
+  on_demand.set_spent(6);
+  on_demand.set_on_demand(6);
+  on_demand.set_on_demand_known(true);
+  return job;
+}
+
+Saving By(const v1::Job& job, const std::string& by) {
+  for (const Saving& saving : SavingsOf(job)) {
+    if (saving.by == by) return saving;
+  }
+  ADD_FAILURE() << "no line " << by;
+  return {};
+}
+
+TEST(Money, SpotIsComparedWithTheSameNodeHours) {
+  v1::Job job = Job();
+  EXPECT_DOUBLE_EQ(By(job, "spot").amount, 8);
+  EXPECT_EQ(By(job, "spot").how, "4.000 node-hours on spot for 4.00 USD; on demand they cost 12.00 USD");
+  EXPECT_EQ(DescribeOnDemand(job.status().cost()), "18.00 USD for the same node-hours: 44.4 % saved");
+  job.mutable_status()->mutable_cost()->mutable_pools(0)->set_on_demand_known(false);
+  EXPECT_EQ(By(job, "spot").amount, 0);
+  EXPECT_THAT(By(job, "spot").how, HasSubstr("the on-demand price of 4.000 node-hours is not in the fleet file"));
+  job.mutable_status()->mutable_cost()->mutable_pools()->DeleteSubrange(0, 1);
+  EXPECT_EQ(By(job, "spot").how, "no node was of a spot pool");
+}
+
+TEST(Money, RecoveryCountsWhatARestartWouldHaveRedone) {
+  v1::Job job = Job();
+  EXPECT_THAT(By(job, "recovery").how, HasSubstr("no worker was lost"));
+  job.mutable_status()->set_interruptions(2);
+  EXPECT_THAT(By(job, "recovery").how, HasSubstr("2 interruptions, none beyond the newest checkpoint"));
+  job.mutable_status()->mutable_cost()->set_rework_steps_saved(30);
+  job.mutable_status()->mutable_cost()->set_rework_saved(0.5);
+  EXPECT_EQ(By(job, "recovery").amount, 0.5);
+  EXPECT_THAT(By(job, "recovery").how, HasSubstr("30 steps lay between"));
+}
+
+TEST(Money, LeversAreCountedAtTheMeanRate) {
+  v1::Job job = Job();
+  EXPECT_THAT(By(job, "levers").how, HasSubstr("no lever has ended"));
+  v1::LeverStatus& lever = *job.mutable_status()->add_levers();
+  lever.set_lever("early_stop");
+  lever.set_seconds_saved(1800);
+  EXPECT_DOUBLE_EQ(By(job, "levers").amount, 2.5);  // Half an hour of 10 in 2 h.
+  EXPECT_THAT(By(job, "levers").how, HasSubstr("early_stop saved 1800.0 s, at the job's mean rate of 5.00 USD"));
+}
+
+TEST(Money, ForecastsSayWhyThereIsNone) {
+  v1::Job job = Job();
+  EXPECT_THAT(DescribeForecast(job), HasSubstr("while no priced node is held"));
+  job.mutable_status()->set_step(0);
+  EXPECT_THAT(DescribeForecast(job), HasSubstr("before a step is measured"));
+  v1::Cost& cost = *job.mutable_status()->mutable_cost();
+  cost.set_forecast(20);
+  cost.set_forecast_low(19);
+  cost.set_forecast_high(21);
+  EXPECT_EQ(DescribeForecast(job), "20.00 USD when it is done (19.00 USD to 21.00 USD)");
+  cost.set_budget(15);
+  EXPECT_THAT(DescribeForecast(job), HasSubstr(": more than the budget"));
+  EXPECT_EQ(DescribeBudget(cost), "15.00 USD, 66.7 % of it spent");
+  job.mutable_status()->set_state(v1::SUCCEEDED);
+  EXPECT_THAT(DescribeForecast(job), HasSubstr("the job is over"));
+}
+
+TEST(Money, ATeamsCostsAddUp) {
+  v1::Cost total;
+  AddUp(Job().status().cost(), &total);
+  AddUp(Job().status().cost(), &total);
+  EXPECT_EQ(total.spent(), 20);
+  EXPECT_EQ(total.on_demand(), 36);
+  EXPECT_EQ(total.currency(), "USD");
+}
+
+}  // namespace
+}  // namespace rekindle::cli

@@ -1,0 +1,188 @@
+#include "coordinator/core/budget.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "coordinator/core/costs.h"
+#include "coordinator/core/deaths.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr std::array kLevels = {50, 80};  // Percent. The third is the pause.
+constexpr int kAllSpent = 100;
+constexpr int kEaseLevels = 5;       // A level is told again once the share was so far below it: after a raise.
+constexpr double kUnusual = 2;       // Times the usual rate.
+constexpr double kUsualAgain = 1.5;  // Below this, for so long, it may be told again.
+constexpr double kUsualAfterHours = 1.0 / 6;
+
+v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
+
+std::string Spent(const v1::Cost& cost) {
+  return absl::StrCat(Money(cost.spent(), cost.currency()), " of ", Money(cost.budget(), cost.currency()));
+}
+
+void TellLevels(Turn& turn, Job& job) {
+  v1::Cost* cost = CostOf(job);
+  const double percent = 100 * cost->spent() / cost->budget();
+  if (cost->alerted_percent() > 0 && percent < cost->alerted_percent() - kEaseLevels) {
+    cost->set_alerted_percent(0);  // Raised: levels below the present share are not news.
+    for (const int level : kLevels) {
+      if (percent >= level - kEaseLevels) cost->set_alerted_percent(level);
+    }
+    job.must_save = true;
+  }
+  int reached = 0;
+  for (const int level : kLevels) reached = percent >= level ? level : reached;
+  if (reached <= cost->alerted_percent()) return;
+  cost->set_alerted_percent(reached);
+  job.must_save = true;
+  std::string rest;
+  if (cost->rate() > 0) {
+    const double hours = std::max(0.0, cost->budget() - cost->spent()) / cost->rate();
+    rest = absl::StrCat("; at ", Money(cost->rate(), cost->currency()), " an hour the rest lasts ",
+                        hours < 1 ? Seconds(hours * kHour) : absl::StrFormat("%.1f h", hours));
+  }
+  turn.Emit(&job, "budget_alert", absl::StrCat(reached, " % of the budget is spent: ", Spent(*cost), rest));
+}
+
+void TellBurnRate(Turn& turn, Job& job) {
+  v1::Cost* cost = CostOf(job);
+  if (cost->burn_alerted()) {
+    if (cost->rate() >= kUsualAgain * cost->usual_rate()) {
+      job.usual_since = kNever;
+    } else if (job.usual_since == kNever) {
+      job.usual_since = turn.now;
+    } else if (turn.now >= job.usual_since + kUsualAfterHours * kHour) {
+      cost->set_burn_alerted(false);
+      job.must_save = true;
+    }
+    return;
+  }
+  if (cost->rated_hours() < kUsualAfterHours || cost->rate() <= kUnusual * cost->usual_rate()) return;
+  cost->set_burn_alerted(true);
+  job.usual_since = kNever;
+  job.must_save = true;
+  turn.Emit(&job, "burn_rate",
+            absl::StrFormat("the job costs %s an hour, %.1f times its usual %s", Money(cost->rate(), cost->currency()),
+                            cost->rate() / cost->usual_rate(), Money(cost->usual_rate(), cost->currency())));
+}
+
+// How long before the budget is spent the pause must begin: the step has to end, and a checkpoint to be written.
+double LeadSeconds(const Tunables& tunables, const Job& job) {
+  constexpr double kSteps = 2;
+  return tunables.evaluation_seconds + tunables.pause_seconds + kSteps * job.record.job().status().step_seconds();
+}
+
+void Stop(Turn& turn, Job& job) {
+  v1::Cost* cost = CostOf(job);
+  const std::string& name = job.record.job().name();
+  cost->set_alerted_percent(kAllSpent);
+  job.record.set_budget_stop(absl::StrCat("the budget must not be crossed: ", Spent(*cost),
+                                          " are spent; raise it with `rekindle resume ", name, " --budget AMOUNT`"));
+  job.record.set_want_paused(true);
+  job.must_save = true;
+  turn.Emit(&job, "budget_stop", absl::StrCat("pause at the next step boundary: ", job.record.budget_stop()));
+}
+
+bool IsSaved(const Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  return status.state() == v1::PAUSED && !job.active &&
+         (job.record.membership().members_size() == 0 || status.step() == 0 ||
+          status.checkpoint_step() >= status.step());
+}
+
+// A paused job still holds its nodes, and these cost. So when its state is safe, or the limit is reached anyhow, they
+// go.
+void TryRelease(Turn& turn, Job& job) {
+  const v1::Cost& cost = *CostOf(job);
+  const double over = cost.spent() - cost.budget();
+  const bool late = over > 0 && over >= cost.rate() * turn.state.tunables.evaluation_seconds / kHour;
+  const bool saved = IsSaved(job);
+  if (!saved && !late) return turn.Wake(job, turn.now + 1);
+  job.record.set_released(true);
+  job.must_save = true;
+  for (const v1::Member& member : job.record.membership().members()) {
+    RecordRelease(job, member.trainer(), absl::StrCat("node ", member.node(), " was given up for the budget"));
+  }
+  turn.Emit(&job, "nodes_released",
+            absl::StrCat("the job gave its nodes up for its budget; ",
+                         saved ? "its state is saved; " : "its state could not be saved in time; ", Spent(cost),
+                         " are spent"));
+}
+
+}  // namespace
+
+absl::Status CheckBudget(const State& state, const v1::JobSpec& spec, double unix_now) {
+  const double budget = spec.goals().budget();
+  if (budget <= 0) return absl::OkStatus();
+  if (state.prices.pools.empty()) {
+    return absl::InvalidArgumentError(
+        "spec.goals.budget: nobody knows what a node costs: start the coordinator with --fleet FILE (docs/costs.md), "
+        "or "
+        "remove it");
+  }
+  std::string pool;
+  const int workers = std::max(1, spec.workers().min());
+  const double least = LeastMinute(state, workers, unix_now, &pool);
+  if (budget >= least) return absl::OkStatus();
+  const std::string& currency = state.prices.currency;
+  return absl::InvalidArgumentError(absl::StrCat("spec.goals.budget: ", Money(budget, currency),
+                                                 " is too small: a minute of ", workers,
+                                                 workers == 1 ? " node" : " nodes", " in the cheapest pool ", pool,
+                                                 " costs ", Money(least, currency), ": allow at least that"));
+}
+
+absl::Status SetBudget(Turn& turn, Job& job, double budget) {
+  v1::JobSpec spec = SpecOf(job);
+  spec.mutable_goals()->set_budget(budget);
+  if (absl::Status status = CheckBudget(turn.state, spec, UnixNow(turn)); !status.ok()) return status;
+  v1::Cost* cost = CostOf(job);
+  if (budget <= cost->spent()) {
+    return absl::InvalidArgumentError(absl::StrCat("budget: ", Money(budget, cost->currency()), " is below the ",
+                                                   Money(cost->spent(), cost->currency()),
+                                                   " that are spent already: give more, or pause the job"));
+  }
+  turn.Emit(&job, "budget_set",
+            absl::StrCat("the budget is ", Money(budget, turn.state.prices.currency), " from now on; it was ",
+                         Money(cost->budget(), turn.state.prices.currency)));
+  cost->set_budget(budget);
+  job.must_save = true;
+  return absl::OkStatus();
+}
+
+absl::Status CheckResume(const Turn& turn, const Job& job) {
+  const v1::Cost& cost = job.record.job().status().cost();
+  if (job.record.budget_stop().empty()) return absl::OkStatus();
+  std::string pool;
+  const double least = cost.spent() + LeastMinute(turn.state, MinWorkers(job), UnixNow(turn), &pool);
+  if (cost.budget() > least) return absl::OkStatus();
+  const std::string& name = job.record.job().name();
+  return absl::FailedPreconditionError(absl::StrCat("the budget of job ", name, " has no room: ", Spent(cost),
+                                                    " are spent; raise it above ", Money(least, cost.currency()),
+                                                    ": rekindle resume ", name, " --budget AMOUNT"));
+}
+
+void KeepBudget(Turn& turn, Job& job) {
+  v1::Cost* cost = CostOf(job);
+  if (!job.shares.empty()) TellBurnRate(turn, job);
+  if (cost->budget() <= 0 || job.record.released()) return;
+  if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
+  TellLevels(turn, job);
+  if (cost->rate() <= 0 && cost->spent() < cost->budget()) return;
+  const double left = cost->rate() > 0 ? (cost->budget() - cost->spent()) / cost->rate() * kHour : 0;
+  const double lead = LeadSeconds(turn.state.tunables, job);
+  if (left > lead) return turn.Wake(job, turn.now + left - lead);
+  Stop(turn, job);
+}
+
+std::string PauseReason(const Job& job) {
+  return job.record.budget_stop().empty() ? "paused by the user" : job.record.budget_stop();
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,173 @@
+#include "coordinator/core/costs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr int kMaxPools = 1000;  // Lines of one job. Names of nodes' pools come over the network.
+
+v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string& capacity) {
+  for (v1::PoolCost& line : *cost->mutable_pools()) {
+    if (line.pool() == pool && line.capacity() == capacity) return &line;
+  }
+  if (cost->pools_size() >= kMaxPools) return cost->mutable_pools(cost->pools_size() - 1);
+  v1::PoolCost* line = cost->add_pools();
+  line->set_pool(pool);
+  line->set_capacity(capacity);
+  return line;
+}
+
+std::string CapacityOf(const PoolPrices* pool) { return pool == nullptr ? "unpriced" : pool->capacity; }
+
+// What each line shows of the present.
+void ShowRates(const PriceBook& book, const Shares& shares, double now, v1::Cost* cost) {
+  double rate = 0;
+  for (const auto& [name, nodes] : shares) LineOf(cost, name, CapacityOf(FindPool(book, name)));
+  for (v1::PoolCost& line : *cost->mutable_pools()) {
+    const PoolPrices* pool = FindPool(book, line.pool());
+    const auto held = shares.find(line.pool());
+    line.set_nodes(held == shares.end() || line.capacity() != CapacityOf(pool) ? 0 : held->second);
+    if (pool == nullptr || line.capacity() != pool->capacity) continue;
+    line.set_price(PriceAt(pool->price, now));
+    line.set_price_from(KnownSince(*pool, now));
+    line.set_stale(IsStale(book, *pool, now));
+    line.set_on_demand_known(!pool->on_demand.empty());
+    rate += line.nodes() * line.price();
+  }
+  cost->set_rate(rate);
+}
+
+// Mean of the rate, of the last hour in the long run.
+void TakeUsualRate(double hours, v1::Cost* cost) {
+  if (hours <= 0 || cost->rate() <= 0) return;
+  cost->set_rated_hours(cost->rated_hours() + hours);
+  const double weight = std::min(1.0, hours / std::min(1.0, cost->rated_hours()));
+  cost->set_usual_rate(cost->usual_rate() + weight * (cost->rate() - cost->usual_rate()));
+}
+
+void Forecast(const v1::JobStatus& status, v1::Cost* cost) {
+  const int left = std::max(0, status.resolved_spec().training().steps() - status.step());
+  const double at_present = cost->spent() + left * status.step_seconds() * cost->rate() / kHour;
+  const double as_so_far = status.step() > 0 ? cost->spent() + left * cost->spent() / status.step() : 0;
+  const bool known = status.step() > 0 && status.step_seconds() > 0 && cost->rate() > 0;
+  cost->set_forecast_low(known ? std::min(at_present, as_so_far) : 0);
+  cost->set_forecast_high(known ? std::max(at_present, as_so_far) : 0);
+  cost->set_forecast(known ? (at_present + as_so_far) / 2 : 0);
+}
+
+v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
+
+}  // namespace
+
+double UnixNow(const Turn& turn) { return turn.now + turn.state.wall_offset; }
+
+void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost) {
+  if (!(until > from)) return;
+  const double hours = (until - from) / kHour;
+  for (const auto& [name, nodes] : shares) {
+    const PoolPrices* pool = FindPool(book, name);
+    v1::PoolCost* line = LineOf(cost, name, CapacityOf(pool));
+    line->set_node_hours(line->node_hours() + nodes * hours);
+    cost->set_node_hours(cost->node_hours() + nodes * hours);
+    if (pool == nullptr) {
+      cost->set_unpriced_node_hours(cost->unpriced_node_hours() + nodes * hours);
+      continue;
+    }
+    const double spent = nodes * CostBetween(pool->price, from, until);
+    const double on_demand = nodes * CostBetween(pool->on_demand, from, until);
+    line->set_spent(line->spent() + spent);
+    line->set_on_demand(line->on_demand() + on_demand);
+    cost->set_spent(cost->spent() + spent);
+    cost->set_on_demand(cost->on_demand() + on_demand);
+  }
+}
+
+void CountCosts(Turn& turn, Job& job) {
+  const double now = UnixNow(turn);
+  const double from = job.counted_until;
+  if (now <= from) return;
+  job.counted_until = now;
+  if (job.shares.empty()) return;
+  v1::Cost* cost = CostOf(job);
+  const double hours = (now - from) / kHour;
+  AddCost(turn.state.prices, job.shares, from, now, cost);
+  cost->set_hours(cost->hours() + hours);
+  cost->set_until(now);
+  cost->set_currency(turn.state.prices.currency);
+  TakeUsualRate(hours, cost);
+  ShowRates(turn.state.prices, job.shares, now, cost);
+  Forecast(job.record.job().status(), cost);
+  if (turn.now < job.cost_told_at + turn.state.tunables.evaluation_seconds) return;
+  job.cost_told_at = turn.now;
+  Touch(job);
+}
+
+void ShareNodes(Turn& turn) {
+  std::map<std::string, Shares> held;
+  for (const auto& [name, node] : turn.state.nodes) {
+    for (const auto& [slot, uid] : node.slots) held[uid][node.record.pool()] += 1.0 / std::max(1, node.record.slots());
+  }
+  for (auto& [uid, job] : turn.state.jobs) {
+    if (job.shares == held[uid]) continue;
+    CountCosts(turn, job);
+    job.shares = held[uid];
+    v1::Cost* cost = CostOf(job);
+    cost->set_currency(turn.state.prices.currency);
+    ShowRates(turn.state.prices, job.shares, UnixNow(turn), cost);
+    Forecast(job.record.job().status(), cost);
+    Touch(job);
+  }
+}
+
+void OpenAbsence(Turn& turn, Job& job) {
+  const v1::Cost& cost = job.record.job().status().cost();
+  job.counted_until = UnixNow(turn);
+  job.absent_since = cost.until();
+  job.absent_until = UnixNow(turn);
+  const bool held = std::any_of(cost.pools().begin(), cost.pools().end(), [](const auto& l) { return l.nodes() > 0; });
+  if (!held || job.absent_since >= job.absent_until) return;  // Or the machine's clock went back meanwhile.
+  job.absent_hours = (job.absent_until - job.absent_since) / kHour;
+  for (const v1::Member& member : job.record.membership().members()) job.absent.insert(member.trainer());
+}
+
+void CountAbsence(Turn& turn, Job& job, const std::string& trainer) {
+  if (job.absent.erase(trainer) == 0) return;
+  const auto node = turn.state.nodes.find(NodeOf(trainer));
+  if (node == turn.state.nodes.end()) return;
+  const v1::NodeRecord& record = node->second.record;
+  if (job.absent_hours > 0) {
+    CostOf(job)->set_hours(CostOf(job)->hours() + std::exchange(job.absent_hours, 0));
+  }
+  AddCost(turn.state.prices, {{record.pool(), 1.0 / std::max(1, record.slots())}}, job.absent_since, job.absent_until,
+          CostOf(job));
+  job.must_save = true;
+}
+
+void CountRework(Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  v1::Cost* cost = CostOf(job);
+  // What it would have redone after the fault before is lost only once.
+  const int steps = status.step() - std::max({0, status.checkpoint_step(), cost->rework_step()});
+  cost->set_rework_step(std::max(cost->rework_step(), status.step()));
+  if (steps <= 0) return;
+  cost->set_rework_steps_saved(cost->rework_steps_saved() + steps);
+  cost->set_rework_saved(cost->rework_saved() + steps * status.step_seconds() * cost->rate() / kHour);
+}
+
+double LeastMinute(const State& state, int workers, double unix_now, std::string* pool) {
+  double least = kNever;
+  for (const auto& [name, prices] : state.prices.pools) {
+    const double price = PriceAt(prices.price, unix_now) / std::max(1, prices.devices);
+    if (price >= least) continue;
+    least = price;
+    *pool = name;
+  }
+  return least == kNever ? 0 : workers * least / 60;
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,35 @@
+// What a job costs: the nodes it holds, node-second by node-second, from when a slot is given to it until it is taken
+// away. Counted in Unix time, which is the core's clock and an offset: within one process it never goes back.
+#ifndef REKINDLE_COORDINATOR_CORE_COSTS_H_
+#define REKINDLE_COORDINATOR_CORE_COSTS_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+double UnixNow(const Turn& turn);
+
+// Adds what these nodes cost between two times.
+void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost);
+
+// Brings the job's costs up to now, with its rate and forecast.
+void CountCosts(Turn& turn, Job& job);
+// After slots were given or taken: what each job holds from now on.
+void ShareNodes(Turn& turn);
+
+// After a coordinator start: remembers since when the job's costs are not counted.
+void OpenAbsence(Turn& turn, Job& job);
+// That process of a member lives: so its node was held all the time that the coordinator was away.
+void CountAbsence(Turn& turn, Job& job, const std::string& trainer);
+
+// After a loss of members: what a restart from the newest checkpoint would have redone.
+void CountRework(Job& job);
+
+// The least that `workers` cost for a minute on the cheapest pool.
+double LeastMinute(const State& state, int workers, double unix_now, std::string* pool);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_COSTS_H_

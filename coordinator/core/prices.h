@@ -1,0 +1,48 @@
+// What nodes cost: the price book as the core sees it. Plain values; time is Unix seconds, prices are an hour's.
+#ifndef REKINDLE_COORDINATOR_CORE_PRICES_H_
+#define REKINDLE_COORDINATOR_CORE_PRICES_H_
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rekindle::core {
+
+// Prices by the time since when they hold, the oldest first; the first holds before, too. Empty: not known.
+struct PriceSince {
+  double from = 0;
+  double price = 0;
+};
+using PriceHistory = std::vector<PriceSince>;
+
+double PriceAt(const PriceHistory& history, double at);
+// What one node costs between two times; 0 when the second is not after the first.
+double CostBetween(const PriceHistory& history, double from, double until);
+
+struct PoolPrices {
+  std::string capacity;  // "spot" or "on_demand".
+  int devices = 1;       // Of a node.
+  PriceHistory price;
+  PriceHistory on_demand;  // Of the same node.
+  double known_from = 0;   // When prices without a history were looked up; 0: not known.
+};
+
+struct PriceBook {
+  std::map<std::string, PoolPrices> pools;  // By name. Empty: there is no fleet file.
+  std::string currency;
+  double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
+};
+
+// Null when the book has no such pool.
+const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
+// Since when the price of that pool at that time is known; 0: not known.
+double KnownSince(const PoolPrices& pool, double at);
+bool IsStale(const PriceBook& book, const PoolPrices& pool, double at);
+
+// "12.34 USD"; of less than 1 also what follows the cents.
+std::string Money(double amount, const std::string& currency);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_PRICES_H_

@@ -1,0 +1,67 @@
+#include "coordinator/fleet/price_book.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/spec/yaml.h"
+#include "coordinator/fleet/fleet_file.h"
+
+namespace rekindle::fleet {
+namespace {
+
+using Pool = v1::Fleet::Pool;
+
+// REQUIRES: checked by ResolveFleet.
+double UnixTime(const std::string& text) {
+  absl::Time time;
+  std::string error;
+  absl::ParseTime(absl::RFC3339_full, text, &time, &error);
+  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
+}
+
+core::PriceHistory HistoryOf(const Pool& pool) {
+  core::PriceHistory history;
+  for (const auto& since : pool.prices()) history.push_back({UnixTime(since.from()), since.price()});
+  if (history.empty()) history.push_back({0, pool.price()});
+  return history;
+}
+
+// The on-demand pool of the same instance type: that of its zone, else of its region. Null: there is none.
+const Pool* OnDemandOf(const v1::Fleet& fleet, const Pool& spot) {
+  const Pool* found = nullptr;
+  for (const Pool& pool : fleet.pools()) {
+    if (pool.capacity() != "on_demand" || pool.provider() != spot.provider() || pool.region() != spot.region() ||
+        pool.instance_type() != spot.instance_type()) {
+      continue;
+    }
+    if (found == nullptr || pool.zone() == spot.zone()) found = &pool;
+  }
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::string& source, double written) {
+  v1::Fleet file;
+  if (absl::Status status = common::ParseYaml(text, source, &file); !status.ok()) return status;
+  const absl::StatusOr<v1::Fleet> fleet = ResolveFleet(file);
+  if (!fleet.ok()) return absl::InvalidArgumentError(absl::StrCat(source, ": ", fleet.status().message()));
+  core::PriceBook book;
+  book.currency = fleet->currency();
+  if (fleet->stale_after_hours() > 0) book.stale_after = fleet->stale_after_hours() * 3600;
+  for (const Pool& pool : fleet->pools()) {
+    core::PoolPrices& prices = book.pools[pool.name()];
+    prices.capacity = pool.capacity();
+    prices.devices = pool.devices();
+    prices.price = HistoryOf(pool);
+    if (pool.prices().empty()) prices.known_from = fleet->as_of().empty() ? written : UnixTime(fleet->as_of());
+    const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(*fleet, pool);
+    if (pool.on_demand_price() > 0) {
+      prices.on_demand = {{0, pool.on_demand_price()}};
+    } else if (on_demand != nullptr) {
+      prices.on_demand = HistoryOf(*on_demand);
+    }
+  }
+  return book;
+}
+
+}  // namespace rekindle::fleet

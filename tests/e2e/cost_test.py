@@ -1,0 +1,164 @@
+"""What jobs cost, with real processes: two pools of different prices, a coordinator that is away, a budget that stops."""
+import http.server
+import json
+import pathlib
+import signal
+import subprocess
+import threading
+import time
+import unittest
+
+from base import ClusterTest, small_job, steps_done, wait_until
+from cluster import program
+
+SECOND = 3600   # A price of so much an hour is 1 a second.
+
+
+def fleet(cheap, dear):
+    line = "  - {{name: {0}, provider: local, zone: {0}, instance_type: box, capacity: {1}, price: {2}{3}}}\n"
+    return "pools:\n" + line.format("cheap", "spot", cheap, f", on_demand_price: {dear}") + line.format(
+        "dear", "on_demand", dear, "")
+
+
+class Hook:
+    """An HTTP server that keeps what is posted to it."""
+
+    def __enter__(self):
+        got = self.got = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/hooks/secret-word"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class CostTest(ClusterTest):
+    def fleet_file(self, text):
+        path = pathlib.Path(self.folder) / "fleet.yaml"
+        path.write_text(text)
+        return path
+
+    def priced(self, flags=(), prices=(SECOND, 2 * SECOND)):
+        """n1 is cheap, n2 dear, n3 of no pool."""
+        file = self.fleet_file(fleet(*prices))
+        return self.cluster(coordinator_flags=["--fleet", str(file), *flags],
+                            worker_flags={"n1": ["--pool", "cheap"], "n2": ["--pool", "dear"]})
+
+    def cost(self, cluster, job="job"):
+        return cluster.cli("cost", job)["cost"]
+
+    def kinds(self, cluster, kind):
+        return [e["text"] for e in cluster.cli("events")["events"] if e["kind"] == kind]
+
+    def pool(self, cost, name):
+        return next(line for line in cost["pools"] if line.get("pool", "") == name)
+
+    def test_each_second_is_counted_also_while_the_coordinator_is_away(self):
+        cluster = self.priced()
+        spec = small_job("job", self.text, steps=100_000)
+        spec["spec"]["team"] = "vision"
+        cluster.submit(spec)
+        wait_until(lambda: steps_done(cluster) >= 5 and len(cluster.status("job").get("members", [])) == 3, 60,
+                   "the job to run on all nodes")
+        [unpriced] = self.kinds(cluster, "node_unpriced")
+        self.assertIn("what node n3 costs is not known: it names no pool", unpriced)
+
+        first, at = self.cost(cluster), time.monotonic()
+        self.assertAlmostEqual(first["rate"], 3 * SECOND)
+        cluster.kill_coordinator()
+        away = time.monotonic()
+        before = steps_done(cluster)
+        wait_until(lambda: steps_done(cluster) > before + 50, 60, "the trainers to go on without a coordinator")
+        cluster.start_coordinator()
+        self.assertGreater(time.monotonic() - away, 0.5)
+        wait_until(lambda: self.cost(cluster)["until"] > first["until"] + 5, 30, "more costs")
+        wait_until(lambda: self.cost(cluster)["rate"] == 3 * SECOND, 30, "the nodes to be priced again")
+        second, then = self.cost(cluster), time.monotonic()
+        passed = second["until"] - first["until"]
+        self.assertAlmostEqual(passed, then - at, delta=2.5)   # Costs are told once a second.
+        self.assertAlmostEqual(second["spent"] - first["spent"], 3 * passed, delta=3 * 0.1 * passed)
+        cheap, dear = self.pool(second, "cheap"), self.pool(second, "dear")
+        self.assertAlmostEqual(dear["spent"], 2 * SECOND * dear["node_hours"], delta=0.01)
+        self.assertAlmostEqual(cheap["on_demand"], 2 * cheap["spent"], delta=0.01)
+        self.assertGreater(second["unpriced_node_hours"], 0)
+
+        steps, left = cluster.status("job")["step"], 100_000
+        self.assertGreater(second["forecast"], second["spent"] * left / steps / 10)
+        self.assertLessEqual(second["forecast_low"], second["forecast"])
+        team = cluster.cli("cost", "--team", "vision")
+        self.assertEqual([job["job"] for job in team["jobs"]], ["job"])
+        self.assertIsNone(cluster.cli("cost", "--team", "nobody", check=False))
+        saved = {line["by"]: line for line in cluster.cli("savings", "job")["savings"]}
+        self.assertGreater(saved["spot"]["amount"], 0)
+        self.assertIn("on demand they cost", saved["spot"]["how"])
+        self.assertEqual(saved["levers"]["amount"], 0)
+        self.assertIn("no lever", saved["levers"]["how"])
+
+        # Other prices from now on; then a file that is wrong.
+        self.fleet_file(fleet(2 * SECOND, 4 * SECOND))
+        cluster.coordinator.send_signal(signal.SIGHUP)
+        wait_until(lambda: self.cost(cluster)["rate"] == 6 * SECOND, 20, "the new prices")
+        self.fleet_file(fleet(-1, 4))
+        cluster.coordinator.send_signal(signal.SIGHUP)
+        log = cluster.logs / "coordinator.log"
+        wait_until(lambda: "pools[0].price: -1 is out of range" in log.read_text(), 20, "the refusal")
+        self.assertEqual(self.cost(cluster)["rate"], 6 * SECOND)
+        cluster.cli("cancel", "job")
+        wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 20, "the nodes to be free")
+
+    def test_a_wrong_fleet_file_is_refused_at_the_start(self):
+        done = subprocess.run([program("rekindle-coordinator"), "--data", self.folder + "/data", "--listen", "127.0.0.1:0",
+                               "--fleet", str(self.fleet_file(fleet(-1, 4)))], capture_output=True, text=True, timeout=30)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("fleet.yaml: pools[0].price: -1 is out of range: use 0 to", done.stderr)
+
+    def test_a_budget_alerts_stops_and_is_raised(self):
+        with Hook() as hook:
+            cluster = self.priced(["--alert-webhook", hook.url])
+            spec = small_job("job", self.text, steps=100_000)
+            spec["spec"]["goals"] = {"budget": 10}
+            with self.assertRaisesRegex(RuntimeError, r"a minute of 1 node in the cheapest pool cheap costs 60.00 USD"):
+                cluster.submit(spec)
+            spec["spec"]["goals"] = {"budget": 220}
+            cluster.submit(spec)
+            wait_until(lambda: self.kinds(cluster, "nodes_released"), 120, "the budget to stop the job", poll=0.2)
+            status = cluster.status("job")
+            self.assertEqual(status["state"], "PAUSED")
+            self.assertIn("the budget must not be crossed", status["reason"])
+            self.assertEqual(status["checkpoint_step"], status["step"])
+            spent = self.cost(cluster)["spent"]
+            self.assertLess(spent, 220 + 10 * 3)
+            [half] = self.kinds(cluster, "budget_alert")
+            self.assertIn("50 % of the budget is spent", half)
+            wait_until(lambda: len(hook.got) >= 2, 20, "both alerts to be posted")
+            self.assertEqual([body["kind"] for _, body in hook.got], ["budget_alert", "budget_stop"])
+            self.assertEqual(hook.got[0][0], "/hooks/secret-word")
+            self.assertNotIn("secret-word", (cluster.logs / "coordinator.log").read_text())
+            wait_until(lambda: not any(n.pids("trainer") for n in cluster.nodes.values()), 30, "the trainers to end")
+
+            cluster.kill_coordinator()
+            cluster.start_coordinator()
+            with self.assertRaisesRegex(RuntimeError, "the budget of job job has no room"):
+                cluster.cli("resume", "job")
+            self.assertAlmostEqual(self.cost(cluster)["spent"], spent, delta=0.01)   # Nothing is held, nothing costs.
+            cluster.cli("resume", "job", "--budget", "5000")
+            step = status["step"]
+            wait_until(lambda: cluster.status("job")["step"] > step + 5, 60, "the job to go on from its checkpoint")
+            self.assertEqual(self.cost(cluster)["budget"], 5000)
+            self.assertEqual(len(self.kinds(cluster, "budget_alert")), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
