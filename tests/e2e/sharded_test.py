@@ -55,7 +55,8 @@ class ShardedTest(ClusterTest):
         for node in pair:
             cluster.nodes.pop(node).kill()
         wait_until(lambda: "goes back to checkpoint" in cluster.status("job")["last_event"], 30, "the way back")
-        self.assertIn("both holders of optimizer shard 1", cluster.status("job")["last_event"])
+        # A generation may have been formed between the two kills, whose shards had not moved yet.
+        self.assertRegex(cluster.status("job")["last_event"], "both holders of optimizer shard 1|all of the optimizer's shards")
         inject.await_steps(3)
         self.assert_whole(cluster, spec)
 
