@@ -160,7 +160,9 @@ absl::Status CheckResume(const Turn& turn, const Job& job) {
   const v1::Cost& cost = job.record.job().status().cost();
   if (job.record.budget_stop().empty()) return absl::OkStatus();
   std::string pool;
-  const double least = cost.spent() + LeastMinute(turn.state, MinWorkers(job), UnixNow(turn), &pool);
+  // With less it would be paused again as soon as its nodes are back.
+  const double pausing = cost.usual_rate() * LeadSeconds(turn.state.tunables, job) / kHour;
+  const double least = cost.spent() + pausing + LeastMinute(turn.state, MinWorkers(job), UnixNow(turn), &pool);
   if (cost.budget() > least) return absl::OkStatus();
   const std::string& name = job.record.job().name();
   return absl::FailedPreconditionError(absl::StrCat("the budget of job ", name, " has no room: ", Spent(cost),
