@@ -132,7 +132,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_global_batch(ToInt(Get(options, "micro_batches", "6")));
   spec->mutable_training()->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));  // "auto" is 0.
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
-  spec->mutable_training()->set_reduce("exact");
+  spec->mutable_training()->set_reduce(Get(options, "reduce", "exact"));
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
@@ -166,6 +166,7 @@ void Scenario::Node(const Words& words, const Options& options) {
     process->set_job_uid(uid_);
     process->set_slot(SlotOf(trainer.trainer()));
     process->set_exit_code(ToInt(words[4]));
+    process->set_out_of_memory(options.count("out_of_memory") > 0);
     trainers_.erase(words[3]);
   } else if (what == "replaced" || what == "restarted") {
     if (what == "replaced") report.set_incarnation(report.incarnation() + "+");
@@ -263,6 +264,8 @@ void Scenario::Set(const std::string& name, const Options& options) {
       report.set_protocol_version(ToInt(value));
     else if (key == "micro_batch")
       report.set_micro_batch(ToInt(value));
+    else if (key == "out_of_memory")
+      report.set_out_of_memory(value);
     else if (key == "because")
       report.set_micro_batch_reason(value);
     else if (key == "digest")
@@ -323,6 +326,8 @@ void Scenario::Follow(const std::string& name) {
     report.set_step(membership.step());
     report.set_attempt(membership.attempt());
     report.clear_accusations();
+    report.clear_out_of_memory();
+    if (report.micro_batch() > 0) report.set_micro_batch(membership.micro_batch());
     AssignRange(membership, report, false);
   } else if (directive.action() == v1::TrainerDirective::YIELD && report.phase() == v1::TRAINER_RUNNING) {
     report.set_phase(v1::TRAINER_QUIESCED);
