@@ -3,6 +3,7 @@
 #include <ATen/ops/add.h>
 #include <ATen/ops/embedding.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/linear.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <algorithm>
@@ -10,21 +11,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "worker/models/fused.h"
+#include "worker/models/recompute.h"
 
 namespace rekindle::models {
+namespace {
 
-absl::Status CheckTokens(const train::MicroBatch& batch, int context, int vocabulary) {
-  if (batch.sequences < 1 || batch.context < 1 || batch.context > context ||
-      batch.tokens.size() != static_cast<size_t>(batch.sequences) * (static_cast<size_t>(batch.context) + 1)) {
-    return absl::InvalidArgumentError(absl::StrCat("micro-batch ", batch.index, " is malformed: ", batch.sequences,
-                                                   " sequences of context ", batch.context, ", ", batch.tokens.size(),
-                                                   " tokens; the model's context is ", context));
-  }
-  const int highest = *std::max_element(batch.tokens.begin(), batch.tokens.end());
-  if (highest < vocabulary) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("micro-batch ", batch.index, ": token ", highest, " is not below model.vocabulary ", vocabulary));
-}
+constexpr double kEpsilon = 1e-5;
+constexpr int kTokens = 0, kPositions = 1, kFirstBlock = 2;  // Parameters.
+
+// Each token and the one after it: {sequences x context} of int64.
+struct TokenRows {
+  at::Tensor inputs, targets;
+};
 
 TokenRows RowsOf(const train::MicroBatch& batch) {
   const int64_t rows = int64_t{batch.sequences} * batch.context;
@@ -39,22 +38,48 @@ TokenRows RowsOf(const train::MicroBatch& batch) {
   return out;
 }
 
-at::Tensor Embed(const at::Tensor& tokens, const at::Tensor& positions, const at::Tensor& inputs,
-                 const train::MicroBatch& batch) {
-  const int64_t width = tokens.size(1);
-  const at::Tensor h = at::embedding(tokens, inputs).view({batch.sequences, batch.context, width});
-  return at::add(h, positions.narrow(0, 0, batch.context)).view({inputs.size(0), width});
+}  // namespace
+
+absl::Status Decoder::CheckBatch(const train::MicroBatch& batch) const {
+  if (batch.sequences < 1 || batch.context < 1 || batch.context > spec_.context ||
+      batch.tokens.size() != static_cast<size_t>(batch.sequences) * (static_cast<size_t>(batch.context) + 1)) {
+    return absl::InvalidArgumentError(absl::StrCat("micro-batch ", batch.index, " is malformed: ", batch.sequences,
+                                                   " sequences of context ", batch.context, ", ", batch.tokens.size(),
+                                                   " tokens; the model's context is ", spec_.context));
+  }
+  const int highest = *std::max_element(batch.tokens.begin(), batch.tokens.end());
+  if (highest < vocabulary_) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("micro-batch ", batch.index, ": token ", highest, " is not below model.vocabulary ", vocabulary_));
 }
 
-at::Tensor CausalAttention(const at::Tensor& qkv, const train::MicroBatch& batch, int heads) {
-  const int64_t width = qkv.size(1) / 3;
-  std::vector<at::Tensor> parts = qkv.split(width, 1);
+at::Tensor Decoder::Loss(const train::MicroBatch& batch, const train::RandomKey* key) {
+  const TokenRows rows = RowsOf(batch);
+  at::Tensor h = at::embedding(parameter(kTokens), rows.inputs).view({batch.sequences, batch.context, spec_.width});
+  h = at::add(h, parameter(kPositions).narrow(0, 0, batch.context)).view({rows.inputs.size(0), spec_.width});
+  h = DropAt(h, batch, key, 0, kEmbedding);
+  int first = kFirstBlock;
+  for (int layer = 0; layer < spec_.layers; ++layer, first += block_parameters_) {
+    const auto block = [this, layer, first, &batch, key](const at::Tensor& x) {
+      return RunBlock(layer, first, x, batch, key);
+    };
+    h = spec_.recompute ? Recomputed(h, block) : block(h);
+  }
+  return SummedCrossEntropy(at::linear(Norm(h, first), parameter(kTokens)), rows.targets);
+}
+
+at::Tensor Decoder::Norm(const at::Tensor& h, int first) const {
+  return LayerNorm(h, parameter(first), parameter(first + 1), kEpsilon);
+}
+
+at::Tensor Decoder::Attend(const at::Tensor& qkv, const train::MicroBatch& batch) const {
+  std::vector<at::Tensor> parts = qkv.split(spec_.width, 1);
   for (at::Tensor& part : parts) {
-    part = part.view({batch.sequences, batch.context, heads, width / heads}).transpose(1, 2);
+    part = part.view({batch.sequences, batch.context, spec_.heads, spec_.width / spec_.heads}).transpose(1, 2);
   }
   const at::Tensor mixed =
       at::scaled_dot_product_attention(parts[0], parts[1], parts[2], std::nullopt, 0.0, /*is_causal=*/true);
-  return mixed.transpose(1, 2).reshape({qkv.size(0), width});
+  return mixed.transpose(1, 2).reshape({qkv.size(0), spec_.width});
 }
 
 }  // namespace rekindle::models
