@@ -13,15 +13,12 @@
 namespace rekindle::core {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr std::array kLevels = {50, 80};  // Percent. The third is the pause.
 constexpr int kAllSpent = 100;
 constexpr int kEaseLevels = 5;       // A level is told again once the share was so far below it: after a raise.
 constexpr double kUnusual = 2;       // Times the usual rate.
 constexpr double kUsualAgain = 1.5;  // Below this, for so long, it may be told again.
 constexpr double kUsualAfterHours = 1.0 / 6;
-
-v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
 
 std::string Spent(const v1::Cost& cost) {
   return absl::StrCat(Money(cost.spent(), cost.currency()), " of ", Money(cost.budget(), cost.currency()));

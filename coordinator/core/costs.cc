@@ -8,7 +8,6 @@
 namespace rekindle::core {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr int kMaxPools = 1000;  // Lines of one job. Names of nodes' pools come over the network.
 
 v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string& capacity) {
@@ -21,8 +20,6 @@ v1::PoolCost* LineOf(v1::Cost* cost, const std::string& pool, const std::string&
   line->set_capacity(capacity);
   return line;
 }
-
-std::string CapacityOf(const PoolPrices* pool) { return pool == nullptr ? "unpriced" : pool->capacity; }
 
 // What each line shows of the present.
 void ShowRates(const PriceBook& book, const Shares& shares, double now, v1::Cost* cost) {
@@ -60,11 +57,11 @@ void Forecast(const v1::JobStatus& status, v1::Cost* cost) {
   cost->set_forecast(known ? (at_present + as_so_far) / 2 : 0);
 }
 
-v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
-
 }  // namespace
 
 double UnixNow(const Turn& turn) { return turn.now + turn.state.wall_offset; }
+
+v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
 
 void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost) {
   if (!(until > from)) return;

@@ -11,6 +11,9 @@ namespace rekindle::core {
 
 double UnixNow(const Turn& turn);
 
+// In the job's status.
+v1::Cost* CostOf(Job& job);
+
 // Adds what these nodes cost between two times.
 void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost);
 

@@ -24,9 +24,8 @@ std::vector<v1::Node> ListNodes(const State& state, double now) {
     shown.set_last_seen_seconds(node.reported ? std::max(0.0, now - node.heard) : -1);
     shown.set_version(node.report.version());
     shown.set_zone(node.report.zone());
-    const PoolPrices* pool = FindPool(state.prices, node.record.pool());
     shown.set_pool(node.record.pool());
-    shown.set_capacity(pool == nullptr ? "unpriced" : pool->capacity);
+    shown.set_capacity(CapacityOf(FindPool(state.prices, node.record.pool())));
   }
   return nodes;
 }

@@ -5,11 +5,6 @@
 #include "absl/strings/str_format.h"
 
 namespace rekindle::core {
-namespace {
-
-constexpr double kHour = 3600;
-
-}  // namespace
 
 double PriceAt(const PriceHistory& history, double at) {
   if (history.empty()) return 0;
@@ -34,6 +29,8 @@ const PoolPrices* FindPool(const PriceBook& book, const std::string& name) {
   const auto found = book.pools.find(name);
   return found == book.pools.end() ? nullptr : &found->second;
 }
+
+std::string CapacityOf(const PoolPrices* pool) { return pool == nullptr ? "unpriced" : pool->capacity; }
 
 double KnownSince(const PoolPrices& pool, double at) {
   double since = pool.known_from;

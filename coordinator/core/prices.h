@@ -9,6 +9,8 @@
 
 namespace rekindle::core {
 
+inline constexpr double kHour = 3600;  // Seconds.
+
 // Prices by the time since when they hold, the oldest first; the first holds before, too. Empty: not known.
 struct PriceSince {
   double from = 0;
@@ -36,6 +38,8 @@ struct PriceBook {
 
 // Null when the book has no such pool.
 const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
+// "unpriced" of a null pool.
+std::string CapacityOf(const PoolPrices* pool);
 // Since when the price of that pool at that time is known; 0: not known.
 double KnownSince(const PoolPrices& pool, double at);
 bool IsStale(const PriceBook& book, const PoolPrices& pool, double at);

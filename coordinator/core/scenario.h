@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/scenario_text.h"
 
 namespace rekindle::core {
 
@@ -21,14 +22,12 @@ class Scenario {
 
  private:
   using Words = std::vector<std::string>;
-  using Options = std::map<std::string, std::string>;
+  using Options = ScenarioOptions;
 
   void Feed(const Event& event);
   void Submit(const std::string& name, const Options& options);
   void Node(const Words& words, const Options& options);
   void Trainer(const std::string& name, const Words& words, const Options& options);
-  void Set(const std::string& name, const Options& options);
-  void Follow(const std::string& name);
   void Interrupt(const std::string& name);
   void Steps(const std::string& name, int count);
   void Report(const std::string& name);

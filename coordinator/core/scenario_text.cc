@@ -10,11 +10,6 @@
 namespace rekindle::core {
 namespace {
 
-double ToDouble(const std::string& text) {
-  double value = 0;
-  return absl::SimpleAtod(text, &value) ? value : 0;
-}
-
 PriceHistory ToHistory(const std::string& text) {
   PriceHistory history;
   for (const std::string& part : std::vector<std::string>(absl::StrSplit(text, '/'))) {
@@ -25,6 +20,21 @@ PriceHistory ToHistory(const std::string& text) {
 }
 
 }  // namespace
+
+std::string Get(const ScenarioOptions& options, const std::string& key, const std::string& other) {
+  const auto it = options.find(key);
+  return it == options.end() ? other : it->second;
+}
+
+int ToInt(const std::string& text) {
+  int value = 0;
+  return absl::SimpleAtoi(text, &value) ? value : 0;
+}
+
+double ToDouble(const std::string& text) {
+  double value = 0;
+  return absl::SimpleAtod(text, &value) ? value : 0;
+}
 
 std::vector<std::string> DescribeMembership(const v1::Membership& m) {
   std::string source = "the initial state";
@@ -77,7 +87,7 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
   return line;
 }
 
-PriceBook ToPrices(const std::map<std::string, std::string>& options) {
+PriceBook ToPrices(const ScenarioOptions& options) {
   PriceBook book;
   book.currency = "USD";
   for (const auto& [name, value] : options) {

@@ -1,4 +1,4 @@
-// Test-only: how scenarios write down memberships, directives and money.
+// Test-only: how scenarios are read, and how they write down memberships, directives and money.
 #ifndef REKINDLE_COORDINATOR_CORE_SCENARIO_TEXT_H_
 #define REKINDLE_COORDINATOR_CORE_SCENARIO_TEXT_H_
 
@@ -14,12 +14,19 @@
 
 namespace rekindle::core {
 
+// KEY=VALUE of a command.
+using ScenarioOptions = std::map<std::string, std::string>;
+std::string Get(const ScenarioOptions& options, const std::string& key, const std::string& other);
+// 0 where it is no number.
+int ToInt(const std::string& text);
+double ToDouble(const std::string& text);
+
 std::vector<std::string> DescribeMembership(const v1::Membership& membership);
 std::string DescribeDirective(const v1::TrainerDirective& directive);
 std::string DescribeDirective(const v1::NodeDirective& directive);
 
 // POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND], stale_after=SECONDS.
-PriceBook ToPrices(const std::map<std::string, std::string>& options);
+PriceBook ToPrices(const ScenarioOptions& options);
 std::vector<std::string> DescribeCost(const v1::Cost& cost);
 
 }  // namespace rekindle::core
