@@ -19,4 +19,10 @@ size_t SizeOf(DataType type) {
 absl::Status Work::Wait() const { return state_ ? state_->Wait() : absl::OkStatus(); }
 bool Work::Done() const { return !state_ || state_->Done(); }
 
+absl::Status Barrier(Communicator& communicator) {
+  const uint8_t here = 1;
+  std::vector<uint8_t> all(static_cast<size_t>(communicator.world_size()));
+  return communicator.AllGather(&here, all.data(), 1).Wait();
+}
+
 }  // namespace rekindle::comm

@@ -103,6 +103,9 @@ class Communicator {
   virtual std::vector<Accusation> accusations() const = 0;
 };
 
+// Collective: returns when every rank has come here.
+absl::Status Barrier(Communicator& communicator);
+
 }  // namespace rekindle::comm
 
 #endif  // REKINDLE_WORKER_COMM_COMMUNICATOR_H_

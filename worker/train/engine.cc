@@ -147,7 +147,7 @@ absl::Status Engine::StepsOf(Generation& generation) {
   if (status.ok()) status = TakeState(generation);
   if (status.ok()) status = placement_->Settle(generation.communicator, state_);
   if (status.ok() && reads) {  // One may read memory while another reads a bucket: nobody steps before all can.
-    status = AwaitAll(generation);
+    status = comm::Barrier(generation.communicator);
   }
   if (!status.ok()) return status;
   JoinSchedule(generation);
@@ -163,13 +163,6 @@ absl::Status Engine::StepsOf(Generation& generation) {
     if (stopping_) return absl::AbortedError("this trainer was told to stop");
   }
   return Finish(generation);
-}
-
-// Collective: returns when every rank has come here.
-absl::Status Engine::AwaitAll(Generation& generation) {
-  const uint8_t here = 1;
-  std::vector<uint8_t> all(static_cast<size_t>(generation.communicator.world_size()));
-  return generation.communicator.AllGather(&here, all.data(), 1).Wait();
 }
 
 absl::Status Engine::TakeState(Generation& generation) {
@@ -234,7 +227,7 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const bool was_interrupted = generation.membership.interrupted && before == generation.membership.step;
   schedule_.StepDone(seconds, !was_interrupted && outcome.evaluation.micro_batches == 0);
   TellStep(outcome, seconds);
-  TellSaved(generation);
+  TellMemorySaved(generation);
   if (was_interrupted) {
     parts_.metrics.Update([&](TrainerMetrics& m) { m.micro_batches_redone += steps_.computed(); });
   }
@@ -326,7 +319,7 @@ absl::Status Engine::Finish(Generation& generation) {
       steps_.Evaluate(state_.scalars, generation.ranges.of(generation.rank), generation.communicator, &evaluation);
   if (!status.ok()) return status;
   TellEvaluation(evaluation);
-  TellSaved();
+  TellTimeSaved();
   if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
     generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
     if (status = CheckpointNow(generation); !status.ok()) return status;

@@ -107,7 +107,7 @@ class Engine {
   std::set<int> AssignedIn(const Generation& generation) const;
   void FollowSpeeds(Generation& generation, const StepOutcome& outcome);
   void TellRecut(const Generation& generation, const StepRanges::Recut& recut);
-  void TellSaved();
+  void TellTimeSaved();
   void TellStraggling(const Generation& generation, const Straggling& straggling);
   void JoinSchedule(const Generation& generation);
   absl::Status OneStep(Generation& generation, bool* yielded);
@@ -126,7 +126,6 @@ class Engine {
   absl::Status CheckpointNow(Generation& generation);
   absl::Status GatherNow(Generation& generation);
   double FinalSeconds() const;
-  absl::Status AwaitAll(Generation& generation);
 
   PlannedUpdate PlanStep(const StepOutcome& outcome, const LeverState& levers);
   absl::Status Prepare(Generation& generation, const StepOutcome& outcome, std::optional<PlannedUpdate> update);
@@ -137,7 +136,7 @@ class Engine {
   std::string DescribeNotFinite(const StepRecord& record) const;
   void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
-  void TellSaved(const Generation& generation);
+  void TellMemorySaved(const Generation& generation);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
   void TellCheckpoints();

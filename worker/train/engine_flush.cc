@@ -74,7 +74,7 @@ absl::Status Engine::CheckpointNow(Generation& generation) {
   checkpointer_->WaitCopied(kFinalCopySeconds);
   if (absl::Status status = GatherNow(generation); !status.ok()) return status;
   checkpointer_->Drain(FinalSeconds());
-  return AwaitAll(generation);  // Nobody leaves before the committer has written, or given up.
+  return comm::Barrier(generation.communicator);  // Nobody leaves before the committer has written, or given up.
 }
 
 // Collective: the shards of the present step, from all ranks to the committer.

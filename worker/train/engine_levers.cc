@@ -77,7 +77,7 @@ void Engine::TellLever(LeverNote note) {
 }
 
 // Once a generation, after its first step: then the memory that it needs is in use.
-void Engine::TellSaved(const Generation& generation) {
+void Engine::TellMemorySaved(const Generation& generation) {
   if (generation.rank != 0 || std::exchange(told_saved_, true)) return;
   if (std::optional<LeverNote> note = placement_->Saved(state_)) TellLever(*std::move(note));
 }

@@ -98,7 +98,7 @@ void Engine::TellRecut(const Generation& generation, const StepRanges::Recut& re
 }
 
 // At the end, what it was worth beside equal shares.
-void Engine::TellSaved() {
+void Engine::TellTimeSaved() {
   if (ranges_note_.text.empty()) return;
   LeverNote note = ranges_note_;
   note.step = state_.scalars.step;

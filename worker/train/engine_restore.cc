@@ -55,8 +55,10 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
   }
   if (status.ok()) target.DropUnused();
   const bool applies = status.ok() && reporter_.BeginApply();
-  if (applies || !has_state_) state_ = std::move(target);  // What is not applied is no state, and never taken for one.
-  if (applies || !has_state_) placement_->Replaced(applies);
+  if (applies || !has_state_) {  // What is not applied is no state, and never taken for one.
+    state_ = std::move(target);
+    placement_->Replaced(applies);
+  }
   if (!status.ok()) {
     // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
     log::Warning("could not restore",

@@ -60,9 +60,7 @@ void ShardedPlacement::Replaced(bool whole) {
 // What is given back must not be needed any more: the barrier shows that every rank has what it wants, and the report
 // must not promise it.
 absl::Status ShardedPlacement::Settle(comm::Communicator& communicator, TrainState& state) {
-  const uint8_t here = 1;
-  std::vector<uint8_t> all(static_cast<size_t>(communicator.world_size()));
-  if (absl::Status status = communicator.AllGather(&here, all.data(), 1).Wait(); !status.ok()) return status;
+  if (absl::Status status = comm::Barrier(communicator); !status.ok()) return status;
   if (!reporter_.Hold(ToBlocks(wanted_), BlocksOf(layout_.total))) {
     return absl::AbortedError("interrupted before the optimizer's shards were settled");
   }
