@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <atomic>
 #include <optional>
-#include <random>
 
-#include "common/log.h"
-#include "worker/train/testing/local_cluster.h"
+#include "worker/train/testing/engine_test_fixture.h"
 
 namespace rekindle::train {
 namespace {
@@ -20,90 +18,17 @@ using testing::HasSubstr;
 constexpr int64_t kBallast = 5 * checkpoint::kBlockElements - 1000;  // Five shards and no more.
 
 TrainSpec ShardedSpec(int steps) {
-  TrainSpec spec;
-  spec.seed = 5;
-  spec.steps = steps;
-  spec.global_batch = 18;
-  spec.micro_batch = 3;
-  spec.context = 12;
-  spec.clip_norm = 1;
-  spec.evaluate_every = 10;
-  spec.optimizer.learning_rate = 0.05;
-  spec.schedule = {"cosine", 5, 0.1};
+  TrainSpec spec = SmallSpec(steps);
   spec.sharded_state = true;
   return spec;
 }
 
-bool Ended(const v1::JobStatus& status) { return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED; }
-
-class EngineShardedTest : public testing::Test {
+class EngineShardedTest : public EngineTest {
  protected:
-  static void SetUpTestSuite() {
-    setenv("REKINDLE_LOG_LEVEL", "error", 0);
-    log::Init("engine_sharded_test");
-  }
-  void TearDown() override { Clear(); }
-  void Clear() {
-    trainers_.clear();
-    coordinator_.reset();
-  }
-  // Returns when all of them step together.
-  void Start(const TrainSpec& spec, int trainers) {
-    spec_ = spec;
-    trainers_.reserve(100);  // A hook reads it while others are added.
-    coordinator_.emplace(spec_, 1);
-    for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
-    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
-        << coordinator_->Status().DebugString();
-  }
-  LocalTrainer& Add(const std::string& node) {
-    LocalTrainerOptions options;
-    options.ballast = kBallast;
-    options.poison = poison_;
-    if (spec_.checkpoint.kind != CheckpointSpec::Kind::kNever) options.checkpoints = &store_;
-    options.before_backward = [this, index = trainers_.size()](int64_t step, int) {
-      if (before_backward_) before_backward_(index, step);
-    };
-    options.before_collective = [this, index = trainers_.size()] {
-      if (before_collective_) before_collective_(index);
-    };
-    trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
-    return *trainers_.back();
-  }
-  void AwaitStep(int step) {
-    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.step() >= step || Ended(s); }))
-        << coordinator_->Status().DebugString();
-  }
+  EngineShardedTest() { ballast_ = kBallast; }
   void AwaitMembers(int members) {
     ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == members || Ended(s); }));
   }
-  std::string UndisturbedDigest() {
-    TrainSpec spec = spec_;
-    spec.sharded_state = false;
-    spec.checkpoint = {};
-    LocalCoordinator alone(spec, 1);
-    LocalTrainerOptions options;
-    options.ballast = kBallast;
-    options.poison = poison_;
-    LocalTrainer only(alone, spec, "alone", 1, options);
-    EXPECT_TRUE(alone.Await(Ended)) << alone.Status().DebugString();
-    return alone.Status().state_digest();
-  }
-  void ExpectUndisturbedResult() {
-    ASSERT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
-    const v1::JobStatus status = coordinator_->Status();
-    ASSERT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
-    EXPECT_EQ(status.state_digest(), UndisturbedDigest());
-  }
-
-  TrainSpec spec_;
-  std::function<BigramModel::Poison(int64_t step, int index)> poison_;
-  std::function<void(size_t trainer, int64_t step)> before_backward_;  // On the trainers' threads.
-  std::function<void(size_t trainer)> before_collective_;
-  int incarnations_ = 0;
-  MemoryCheckpoints store_;
-  std::optional<LocalCoordinator> coordinator_;
-  std::vector<std::unique_ptr<LocalTrainer>> trainers_;
 };
 
 TEST_F(EngineShardedTest, TheResultIsThatOfTheWholeState) {
@@ -261,33 +186,8 @@ TEST_F(EngineShardedTest, FloatModeRunsAndSaysWhatItSaves) {
   EXPECT_LT(told->bytes_saved(), 6.0 * checkpoint::kBlockElements * 4) << told->text();
 }
 
-// Random faults, one after the other, never two at once. REKINDLE_SEED repeats a run.
 TEST_F(EngineShardedTest, AnySeriesOfSingleFaultsGivesTheSameWeightsAndLosesNoStep) {
-  const char* given = std::getenv("REKINDLE_SEED");
-  const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
-  SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
-  std::mt19937 random(seed);
-  Start(ShardedSpec(300), 4);
-  for (int round = 0; round < 8 && !Ended(coordinator_->Status()); ++round) {
-    AwaitStep(std::min(299, coordinator_->Status().step() + 5 + static_cast<int>(random() % 20)));
-    const size_t victim = random() % trainers_.size();
-    switch (random() % 4) {
-      case 0:
-        trainers_[victim]->Kill(random() % 2 == 0);
-        Add("r" + std::to_string(round));
-        break;
-      case 1:
-        trainers_[victim]->BreakConnections();
-        break;
-      case 2:
-        coordinator_->Restart();
-        break;
-      case 3:
-        Add("a" + std::to_string(round));
-        break;
-    }
-  }
-  ExpectUndisturbedResult();
+  ExpectUndisturbedByRandomFaults(ShardedSpec(300), 4);
   EXPECT_EQ(coordinator_->Status().steps_redone(), 0);
 }
 

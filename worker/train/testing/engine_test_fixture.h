@@ -1,0 +1,155 @@
+// What tests of engines as threads share: a coordinator, trainers that come and go, and the result of an undisturbed
+// run on one worker to compare with.
+#ifndef REKINDLE_WORKER_TRAIN_TESTING_ENGINE_TEST_FIXTURE_H_
+#define REKINDLE_WORKER_TRAIN_TESTING_ENGINE_TEST_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "common/log.h"
+#include "worker/train/testing/local_cluster.h"
+
+namespace rekindle::train {
+
+inline TrainSpec SmallSpec(int steps = 40) {
+  TrainSpec spec;
+  spec.seed = 5;
+  spec.steps = steps;
+  spec.global_batch = 18;
+  spec.micro_batch = 3;
+  spec.context = 12;
+  spec.exact = true;
+  spec.clip_norm = 1;
+  spec.evaluate_every = 10;
+  spec.optimizer.learning_rate = 0.05;
+  spec.schedule = {"cosine", 5, 0.1};
+  return spec;
+}
+
+inline bool Ended(const v1::JobStatus& status) {
+  return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED;
+}
+
+class EngineTest : public testing::Test {
+ protected:
+  // Called on the thread of a trainer, by its number, before each of its backwards.
+  using BeforeBackward = std::function<void(size_t trainer, int64_t step)>;
+
+  static void SetUpTestSuite() {
+    setenv("REKINDLE_LOG_LEVEL", "error", 0);
+    log::Init("engine_test");
+  }
+  void TearDown() override { Clear(); }
+  void Clear() {
+    trainers_.clear();
+    coordinator_.reset();
+  }
+
+  // Returns when all of them step together.
+  void Start(const TrainSpec& spec, int trainers, BeforeBackward before_backward = {}) {
+    spec_ = spec;
+    if (before_backward) before_backward_ = std::move(before_backward);
+    trainers_.reserve(100);  // A hook reads it while others are added.
+    coordinator_.emplace(spec_, min_workers_);
+    for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
+    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
+        << coordinator_->Status().DebugString();
+  }
+  LocalTrainer& Add(const std::string& node) {
+    LocalTrainerOptions options = ModelOptions();
+    options.largest_gradient = largest_gradient_;
+    if (spec_.checkpoint.kind != CheckpointSpec::Kind::kNever) options.checkpoints = &store_;
+    if (before_backward_) {
+      options.before_backward = [this, index = trainers_.size()](int64_t step, int) { before_backward_(index, step); };
+    }
+    if (before_collective_) options.before_collective = [this, index = trainers_.size()] { before_collective_(index); };
+    trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
+    return *trainers_.back();
+  }
+  void AwaitStep(int step) {
+    ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.step() >= step || Ended(s); }))
+        << coordinator_->Status().DebugString();
+    ASSERT_GE(coordinator_->Status().step(), step) << coordinator_->Status().DebugString();
+  }
+  v1::JobStatus AwaitEnd() {
+    EXPECT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
+    return coordinator_->Status();
+  }
+  // With the whole state on the one worker, and without checkpoints.
+  std::string UndisturbedDigest() {
+    TrainSpec spec = spec_;
+    spec.sharded_state = false;
+    spec.checkpoint = {};
+    LocalCoordinator alone(spec, 1);
+    LocalTrainer only(alone, spec, "alone", 1, ModelOptions());
+    EXPECT_TRUE(alone.Await(Ended)) << alone.Status().DebugString();
+    return alone.Status().state_digest();
+  }
+  void ExpectUndisturbedResult() {
+    const v1::JobStatus status = AwaitEnd();
+    EXPECT_EQ(status.state(), v1::SUCCEEDED) << status.reason();
+    EXPECT_EQ(status.state_digest(), UndisturbedDigest());
+    EXPECT_FALSE(status.state_digest().empty());
+  }
+  // Random faults on random trainers, one after the other, never two at once. REKINDLE_SEED repeats a run.
+  void ExpectUndisturbedByRandomFaults(const TrainSpec& spec, int trainers) {
+    const char* given = std::getenv("REKINDLE_SEED");
+    const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
+    SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
+    std::mt19937 random(seed);
+    Start(spec, trainers);
+    for (int round = 0; round < 8 && !Ended(coordinator_->Status()); ++round) {
+      AwaitStep(std::min(spec.steps - 1, coordinator_->Status().step() + 5 + static_cast<int>(random() % 20)));
+      const size_t victim = random() % trainers_.size();
+      switch (random() % 4) {
+        case 0:
+          trainers_[victim]->Kill(random() % 2 == 0);
+          Add("r" + std::to_string(round));
+          break;
+        case 1:
+          trainers_[victim]->BreakConnections();
+          break;
+        case 2:
+          coordinator_->Restart();
+          break;
+        case 3:
+          Add("a" + std::to_string(round));
+          break;
+      }
+    }
+    ExpectUndisturbedResult();
+  }
+
+  TrainSpec spec_;
+  int64_t ballast_ = 0;
+  BeforeBackward before_backward_;
+  std::function<void(size_t trainer)> before_collective_;  // On the trainers' threads, too.
+  std::function<BigramModel::Poison(int64_t step, int index)> poison_;
+  int min_workers_ = 1;
+  float largest_gradient_ = 0;
+  int incarnations_ = 0;
+  MemoryCheckpoints store_;
+  std::optional<LocalCoordinator> coordinator_;
+  std::vector<std::unique_ptr<LocalTrainer>> trainers_;
+
+ private:
+  // What the result depends on.
+  LocalTrainerOptions ModelOptions() const {
+    LocalTrainerOptions options;
+    options.poison = poison_;
+    options.ballast = ballast_;
+    return options;
+  }
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_TESTING_ENGINE_TEST_FIXTURE_H_
