@@ -7,6 +7,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/members.h"
+#include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -100,6 +101,9 @@ std::string Explain(const Job& job, const v1::Membership& next, const Origin& or
     causes.push_back(absl::StrCat(JoinWords(change.joined), change.joined.size() == 1 ? " joins" : " join"));
   }
   if (causes.empty()) causes.push_back(job.forming.reason);
+  if (SizeHasChanged(job)) {
+    causes.push_back(absl::StrCat("from here on in micro-batches of ", SpecOf(job).training().micro_batch()));
+  }
   const std::string back =
       origin.lost.empty() ? "" : absl::StrCat("; goes back to ", DescribeOrigin(next, origin), ": ", origin.lost);
   return absl::StrCat(DescribeResize(before, next.members_size()), ": ", Bounded(JoinWords(causes), 1000), back);
@@ -189,6 +193,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   const int steps_redone = std::max(0, status->step() - next.step());
   const double completed_at = std::max(job.forming.completed_at, job.completed_at);
 
+  next.set_micro_batch(SpecOf(job).training().micro_batch());
   *job.record.mutable_membership() = next;
   job.record.clear_deaths();
   job.active = true;

@@ -12,6 +12,7 @@
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/shard_holders.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
@@ -188,14 +189,15 @@ void TryForm(Turn& turn, Job& job) {
   if (!Settle(turn, job, views)) return;
   views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;
-  if (job.forming.failure && !job.forming.pairs_counted) {
+  const bool other_size = SizeHasChanged(job);
+  if (job.forming.failure && !job.forming.pairs_counted && !other_size) {
     CountAccusations(turn, job, views);
     views = SurveyMembers(turn.state, job);
   }
   std::vector<Candidate> pool;
   bool boundary = true;
   for (const MemberView& view : views) {
-    if (view.standing != Standing::kStopped) continue;
+    if (view.standing != Standing::kStopped || !StaleMicroBatch(job, view.trainer->report).empty()) continue;
     Candidate candidate = ToCandidate(*view.trainer, view.member->rank());
     candidate.live = HoldsNewest(*view.trainer) && candidate.step >= job.record.job().status().step();
     boundary = boundary && view.trainer->report.phase() != v1::TRAINER_INTERRUPTED;
@@ -206,6 +208,7 @@ void TryForm(Turn& turn, Job& job) {
     boundary = boundary && (best == nullptr || !candidate.live ||
                             std::tie(candidate.step, candidate.attempt) == std::tie(best->step, best->attempt));
   }
+  boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
   if (boundary && best != nullptr) ReleaseDraining(turn, job, pool, !job.record.want_paused() && !joiners.empty());
   if (job.record.want_paused()) {

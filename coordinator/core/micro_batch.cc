@@ -11,7 +11,6 @@
 namespace rekindle::core {
 namespace {
 
-constexpr char kLever[] = "micro_batch";
 constexpr int kLeastParts = 4;  // Of a batch: so that ranges can follow speed, and a job can grow.
 constexpr int kMaxWorkers = 4096;
 
@@ -65,7 +64,7 @@ void Resolve(Turn& turn, Job& job, const v1::MicroBatchSearch& found, v1::LeverS
   spec->mutable_training()->set_micro_batch(found.micro_batch());
   if (spec->workers().max() == 0) spec->mutable_workers()->set_max(std::min(MicroBatches(job), kMaxWorkers));
   SetState(job, v1::PENDING, "waits for workers");
-  lever.set_lever(kLever);
+  lever.set_lever(kMicroBatchLever);
   RememberLever(turn, job, lever, node);
   Touch(job);
 }
@@ -115,6 +114,8 @@ void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report) {
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report) {
   const int wanted = SpecOf(job).training().micro_batch();
   if (wanted <= 0 || report.micro_batch() == 0 || report.micro_batch() == wanted) return "";
+  const bool exact = SpecOf(job).training().reduce() == "exact";  // Its probe was computed with that size, too.
+  if (!exact && FindMember(job, report.trainer()) != nullptr) return "";
   if (report.micro_batch() == kSearching) return absl::StrCat("the job's micro-batch is known: ", wanted);
   return absl::StrCat("the job's micro-batch is ", wanted, ", this trainer computes with ", report.micro_batch());
 }

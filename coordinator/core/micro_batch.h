@@ -8,6 +8,7 @@
 
 namespace rekindle::core {
 
+inline constexpr char kMicroBatchLever[] = "micro_batch";
 inline constexpr int kSearching = -1;  // TrainerReport.micro_batch of a trainer that is still looking for it.
 
 // The resolved spec has no size yet: no step can be taken, and one trainer is all that runs.
@@ -20,7 +21,8 @@ void SettleMicroBatch(Turn& turn, Job& job);
 // What the first trainer has found is the job's from then on: resolved, told and remembered.
 void TakeMicroBatch(Turn& turn, Job& job, const v1::TrainerReport& report);
 
-// Why a trainer has to start again, because it computes with another size than the job's; empty: it does not.
+// Why a trainer has to start again, because it computes with another size than the job's; empty: it does not. A member
+// takes the size over with the next generation, unless the job is exact.
 std::string StaleMicroBatch(const Job& job, const v1::TrainerReport& report);
 
 }  // namespace rekindle::core

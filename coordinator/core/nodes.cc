@@ -11,6 +11,7 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -136,6 +137,7 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     RecordDeath(
         turn, it->second, process.trainer(), "trainer_killed",
         absl::StrCat(DescribeExit(process.exit_code(), process.exit_reason()), " (agent of ", report.node(), ")"));
+    if (process.out_of_memory()) HalveMicroBatch(turn, it->second, process.trainer(), "the kernel killed it");
   }
 }
 

@@ -13,6 +13,7 @@
 #include "coordinator/core/levers.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -261,6 +262,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   }
   if (IsCurrent(job, report)) {
     TakeProgress(turn, job, report);
+    TakeOutOfMemory(turn, job, report);
+    if (IsOver(job)) return true;
     TakeInterval(turn, job, report);
     TakeLevers(turn, job, report);
     TakeSmokeTest(turn, job, report);

@@ -99,7 +99,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_global_batch(ToInt(Get(options, "micro_batches", "6")));
   spec->mutable_training()->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));  // "auto" is 0.
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
-  spec->mutable_training()->set_reduce("exact");
+  spec->mutable_training()->set_reduce(Get(options, "reduce", "exact"));
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
   spec->mutable_training()->set_optimizer_state(Get(options, "optimizer_state", "whole"));
@@ -137,6 +137,7 @@ void Scenario::Node(const Words& words, const Options& options) {
     process->set_job_uid(uid_);
     process->set_slot(SlotOf(trainer.trainer()));
     process->set_exit_code(ToInt(words[4]));
+    process->set_out_of_memory(options.count("out_of_memory") > 0);
     trainers_.erase(words[3]);
   } else if (what == "replaced" || what == "restarted") {
     if (what == "replaced") report.set_incarnation(report.incarnation() + "+");

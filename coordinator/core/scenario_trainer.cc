@@ -92,6 +92,8 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
       report.set_protocol_version(ToInt(value));
     else if (key == "micro_batch")
       report.set_micro_batch(ToInt(value));
+    else if (key == "out_of_memory")
+      report.set_out_of_memory(value);
     else if (key == "because")
       report.set_micro_batch_reason(value);
     else if (key == "digest")
@@ -151,6 +153,8 @@ void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& r
     report.set_completed_step(std::min(report.completed_step(), membership.step()));
     report.set_attempt(membership.attempt());
     report.clear_accusations();
+    report.clear_out_of_memory();
+    if (report.micro_batch() > 0) report.set_micro_batch(membership.micro_batch());
     HoldShards(membership, report);
     AssignRange(membership, false, report);
   } else if (directive.action() == v1::TrainerDirective::YIELD && report.phase() == v1::TRAINER_RUNNING) {

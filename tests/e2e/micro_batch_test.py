@@ -1,5 +1,6 @@
 """`micro_batch: auto` with real processes: found by trying, kept within memory, remembered, and as good as named."""
 import os
+import resource
 import shutil
 import unittest
 
@@ -15,6 +16,12 @@ def trials(cluster):
     """Pids of the processes that try a size now."""
     return [pid for node in cluster.nodes.values() for pid, argv in processes(str(node.dir))
             if "--try-micro-batch" in argv]
+
+
+def data_bytes(pid):
+    """What the kernel holds against RLIMIT_DATA."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
 
 
 class MicroBatchTest(ClusterTest):
@@ -84,6 +91,33 @@ class MicroBatchTest(ClusterTest):
         cluster.add_node("n1")
         status = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("data.text", status["reason"])
+
+    def test_a_step_that_runs_out_of_memory_goes_on_with_half_the_micro_batch(self):
+        cluster = self.cluster(("n1", "n2"))
+        job = small_job("job", self.text, steps=100_000, workers=2, global_batch=32, micro_batch=16, reduce="fp32")
+        job["spec"]["model"].update(width=128, heads=8, layers=2, context=256)
+        cluster.submit(job)
+        wait_until(lambda: cluster.status("job")["step"] >= 3, 120, "the first steps")
+        [pid] = cluster.nodes["n2"].pids("trainer")
+        seen = []
+        wait_until(lambda: seen.append(data_bytes(pid)) or len(seen) >= 400, 60, "a look at its memory")
+        least, most = min(seen), max(seen)
+        self.assertGreater(most - least, 50e6)   # What a micro-batch of 16 takes for a while.
+        limit = int(least + 0.7 * (most - least))
+        resource.prlimit(pid, resource.RLIMIT_DATA, (limit, limit))
+
+        def halved():
+            return cluster.status("job")["resolved_spec"]["training"]["micro_batch"] < 16
+        wait_until(halved, 60, "a smaller micro-batch")
+        step = cluster.status("job")["step"]
+        wait_until(lambda: cluster.status("job")["step"] > step + 3, 120, "steps with it")
+        status = cluster.status("job")
+        self.assertEqual(cluster.nodes["n2"].pids("trainer"), [pid])
+        self.assertEqual(status["steps_redone"], 0)
+        self.assertEqual(status["resolved_spec"]["training"]["global_batch"], 32)
+        told = [e["text"] for e in cluster.events("job")["events"] if e["kind"] == "micro_batch"]
+        self.assertRegex(told[0], "micro_batch goes from 16 to 8 after step .* trainer n2/0 ran out of memory")
+        cluster.cli("cancel", "job")
 
 
 if __name__ == "__main__":

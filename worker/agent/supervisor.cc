@@ -84,7 +84,14 @@ void Supervisor::CollectExits(double now) {
       wake_for_exit_ = now + kExitPollSeconds;
     }
   }
-  for (const auto& [slot, status] : exits) NoteExit(slot, status, now);
+  // The kernel counts whom it kills for want of memory, and says no names.
+  const std::optional<int64_t> kills = common::OutOfMemoryKills();
+  for (const auto& [slot, status] : exits) {
+    Trainer& trainer = trainers_.at(slot);
+    trainer.record.out_of_memory = status.code == -SIGKILL && trainer.stop_reason.empty() && kills > memory_kills_;
+    NoteExit(slot, status, now);
+  }
+  memory_kills_ = kills;
 }
 
 std::optional<common::ExitStatus> Supervisor::ExitOf(Trainer& trainer, double now) {
@@ -102,6 +109,7 @@ void Supervisor::NoteExit(int slot, common::ExitStatus status, double now) {
   auto found = trainers_.find(slot);
   Trainer& trainer = found->second;
   std::string reason = status.ToString();
+  if (trainer.record.out_of_memory) absl::StrAppend(&reason, ", the kernel was out of memory");
   if (!trainer.stop_reason.empty()) absl::StrAppend(&reason, ", told to stop: ", trainer.stop_reason);
   log::Info("trainer ended", {{"trainer", trainer.record.trainer}, {"job", trainer.record.job_name}, {"why", reason}});
   Slot& state = node_.slots[slot];
@@ -214,6 +222,7 @@ void Supervisor::Report(v1::NodeReport* report) const {
     v1::TrainerProcess process = ToProto(record);
     process.set_exit_code(record.exit_code);
     process.set_exit_reason(record.exit_reason);
+    process.set_out_of_memory(record.out_of_memory);
     *report->add_trainers() = std::move(process);
   }
 }

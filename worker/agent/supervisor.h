@@ -6,6 +6,7 @@
 #ifndef REKINDLE_WORKER_AGENT_SUPERVISOR_H_
 #define REKINDLE_WORKER_AGENT_SUPERVISOR_H_
 
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -13,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "common/memory.h"
 #include "common/process.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/node_local.pb.h"
@@ -105,10 +107,11 @@ class Supervisor {
   Node node_;  // What the pure part sees.
   std::map<int, v1::DesiredTrainer> desired_;
   std::map<int, Trainer> trainers_;
-  std::map<int, std::string> last_trainer_;  // That ended last in a slot.
-  std::deque<TrainerRecord> ended_;          // Not acknowledged; bounded.
-  std::deque<EndedLog> ended_logs_;          // Bounded.
-  double wake_for_exit_ = 0;                 // 0: no exit is being waited for.
+  std::map<int, std::string> last_trainer_;                           // That ended last in a slot.
+  std::deque<TrainerRecord> ended_;                                   // Not acknowledged; bounded.
+  std::deque<EndedLog> ended_logs_;                                   // Bounded.
+  std::optional<int64_t> memory_kills_ = common::OutOfMemoryKills();  // As last seen.
+  double wake_for_exit_ = 0;                                          // 0: no exit is being waited for.
 };
 
 }  // namespace rekindle::agent

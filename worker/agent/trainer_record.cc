@@ -19,7 +19,8 @@ std::string ToJson(const TrainerRecord& record) {
                                        {"log", record.log},
                                        {"log_offset", record.log_offset},
                                        {"exit_code", record.exit_code},
-                                       {"exit_reason", record.exit_reason}};
+                                       {"exit_reason", record.exit_reason},
+                                       {"out_of_memory", record.out_of_memory}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -39,6 +40,7 @@ absl::StatusOr<TrainerRecord> FromJson(const std::string& text) {
     json.at("log_offset").get_to(record.log_offset);
     json.at("exit_code").get_to(record.exit_code);
     json.at("exit_reason").get_to(record.exit_reason);
+    record.out_of_memory = json.value("out_of_memory", false);
   } catch (const nlohmann::json::exception& error) {
     return absl::DataLossError(absl::StrCat("not a trainer record: ", error.what()));
   }

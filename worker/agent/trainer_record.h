@@ -24,6 +24,7 @@ struct TrainerRecord {
   // Of ended trainers only.
   int exit_code = 0;
   std::string exit_reason;
+  bool out_of_memory = false;  // The kernel killed it for want of memory.
 
   bool operator==(const TrainerRecord&) const = default;
 };

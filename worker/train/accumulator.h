@@ -31,6 +31,8 @@ class GradientAccumulator {
 
   // `layout` must outlive it. `micro_batches` is M, of the whole step on all ranks.
   GradientAccumulator(const ParameterLayout* layout, Mode mode, int micro_batches);
+  // Before the next Begin.
+  void SetMicroBatches(int micro_batches) { micro_batches_ = micro_batches; }
 
   // Forgets what it holds. `exponents`: one a parameter in exact mode (StateScalars::exponents), else ignored.
   // Gradients come times 2^loss_scale_log2; sums and maxima are without it, without a rounding of their own.
@@ -59,7 +61,7 @@ class GradientAccumulator {
  private:
   const ParameterLayout* const layout_;
   const Mode mode_;
-  const int micro_batches_;
+  int micro_batches_;
   GradientBuffer sums_;
   std::vector<int32_t> exponents_;
   int loss_scale_log2_ = 0;

@@ -43,6 +43,7 @@ struct Membership {
   int interruptions = 0;  // Of the job until this generation, in so many hours of its nodes.
   double node_hours = 0;
   std::vector<ShardHolders> shards;  // Of the optimizer's moments; empty: whole on every member.
+  int micro_batch = 0;               // Samples; 0: as before.
 
   // The rank of `trainer`, or -1.
   int RankOf(const std::string& trainer) const;
@@ -116,6 +117,7 @@ struct Report {
   int micro_batch = 0;             // 0: not said yet; kSearching.
   std::string micro_batch_reason;  // Not empty: this trainer has found it.
   double micro_batch_search_seconds = 0;
+  std::string out_of_memory;                // Interrupted by that: how it was seen.
   std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;

@@ -70,6 +70,7 @@ Membership FromProto(const v1::Membership& message) {
   membership.interruptions = message.interruptions();
   membership.node_hours = message.node_hours();
   for (const v1::ShardHolders& shard : message.shards()) membership.shards.push_back({shard.first(), shard.second()});
+  membership.micro_batch = message.micro_batch();
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;
@@ -148,6 +149,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_micro_batch(report.micro_batch);
   message->set_micro_batch_reason(report.micro_batch_reason);
   message->set_micro_batch_search_seconds(report.micro_batch_search_seconds);
+  message->set_out_of_memory(report.out_of_memory);
   message->set_tokens_per_second(report.tokens_per_second);
   message->set_learning_rate(report.learning_rate);
   for (const auto& [name, note] : report.levers) {

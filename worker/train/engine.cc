@@ -106,6 +106,7 @@ void Engine::RunGeneration(const Membership& membership) {
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   if (checkpointer_) checkpointer_->Enter(generation_);
   flush_until_ = 0;
+  if (const absl::Status status = TakeMicroBatch(membership.micro_batch); !status.ok()) return Fail(status);
   reporter_.Enter(membership);
   std::vector<comm::Accusation> accused;
   auto communicator = parts_.connect(
@@ -131,7 +132,9 @@ void Engine::RunGeneration(const Membership& membership) {
   if (status.ok()) return;
   const bool communicator_failed = !(*communicator)->status().ok();
   (*communicator)->Abort(status);
-  if (communicator_failed || absl::IsAborted(status)) {
+  if (out_of_memory_ && options_.spec.micro_batch > 1) {
+    InterruptForMemory(membership, status);
+  } else if (communicator_failed || absl::IsAborted(status)) {
     reporter_.Interrupt(membership.generation, membership, (*communicator)->accusations());
   } else {
     Fail(status);
@@ -211,8 +214,9 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const double start = parts_.clock();
   generation.communicator.SetDeadlines({.progress_seconds = StepDeadline()});
   StepOutcome outcome;
-  absl::Status status =
-      steps_.Run(state_.scalars, AssignedIn(generation), ExtrasFor(generation), generation.communicator, &outcome);
+  absl::Status status = Computed([&] {
+    return steps_.Run(state_.scalars, AssignedIn(generation), ExtrasFor(generation), generation.communicator, &outcome);
+  });
   if (!status.ok()) return status;
   if (checkpointer_ && generation.rank == 0) {
     for (const StepMessage& message : outcome.messages) {
@@ -315,8 +319,9 @@ absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
 
 absl::Status Engine::Finish(Generation& generation) {
   StepRecord evaluation;
-  absl::Status status =
-      steps_.Evaluate(state_.scalars, generation.ranges.of(generation.rank), generation.communicator, &evaluation);
+  absl::Status status = Computed([&] {
+    return steps_.Evaluate(state_.scalars, generation.ranges.of(generation.rank), generation.communicator, &evaluation);
+  });
   if (!status.ok()) return status;
   TellEvaluation(evaluation);
   TellTimeSaved();

@@ -69,6 +69,8 @@ struct EngineParts {
   checkpoint::CheckpointClient* checkpoints = nullptr;
   // Optional: replaces the initial weights of a job that starts. INVALID_ARGUMENT: nobody ever can.
   std::function<absl::Status(std::span<float>)> load_weights = nullptr;
+  // Optional: makes `batches` deliver micro-batches of another size. Null: the size never changes.
+  std::function<absl::Status(int micro_batch)> resize_batches = nullptr;
   MetricsBoard& metrics;
   Timeline& timeline;
   // Seconds; what steps and checkpoints take, and when a checkpoint is due. No number that is trained depends on it.
@@ -99,6 +101,9 @@ class Engine {
   void FindRestorable(const checkpoint::Newest& newest);
 
   void RunGeneration(const Membership& membership);
+  absl::Status TakeMicroBatch(int micro_batch);
+  absl::Status Computed(const std::function<absl::Status()>& compute);
+  void InterruptForMemory(const Membership& membership, const absl::Status& status);
   absl::Status StepsOf(Generation& generation);
   absl::Status TakeState(Generation& generation);
   absl::Status StartAfresh();
@@ -144,7 +149,7 @@ class Engine {
   bool Superseded(int generation) const;
   double StepDeadline() const;  // Seconds without progress of a step.
 
-  const EngineOptions options_;
+  EngineOptions options_;
   EngineParts parts_;
   Reporter reporter_;
   const std::unique_ptr<Placement> placement_;
@@ -166,6 +171,7 @@ class Engine {
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
   int generation_ = 0;                            // The newest this engine has been in.
   bool told_saved_ = false;                       // What the placement saves, in this generation.
+  bool out_of_memory_ = false;                    // What ended this generation.
   absl::Status failure_;
   std::atomic<bool> stopping_{false};
 };

@@ -110,7 +110,8 @@ data::DataSpec ToDataSpec(const v1::JobSpec::Data& data) {
 }
 
 // Of the spec without what may differ between equal results: the number of workers, where checkpoints go, where
-// weights came from (the digest of these counts), what backward keeps and who keeps the moments.
+// weights came from (the digest of these counts), what backward keeps, who keeps the moments, and how the batch is cut
+// where that may change.
 absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_min();
   spec.mutable_workers()->clear_max();
@@ -118,6 +119,10 @@ absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_model()->clear_weights();
   spec.mutable_training()->clear_activations();
   spec.mutable_training()->clear_optimizer_state();
+  if (spec.training().reduce() != "exact") {
+    spec.mutable_training()->clear_micro_batch();
+    spec.mutable_training()->clear_evaluate_micro_batches();
+  }
   std::string json;
   if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
     return absl::InternalError("the job's spec cannot be printed");

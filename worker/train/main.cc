@@ -206,15 +206,17 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
+  ResizableBatches batches(job, flags.dir, std::move(data->batches));
   MetricsBoard metrics;
   Timeline timeline(TimelinePath(flags.trainer), flags.trainer);
   timeline.Mark("start", 0, 0, 0);
   Engine engine(std::move(options), {.model = **model,
-                                     .batches = *data->batches,
+                                     .batches = batches,
                                      .control = control,
                                      .connect = ConnectOver(listener),
                                      .checkpoints = checkpoints.get(),
                                      .load_weights = LoaderOf(job, (*model)->layout()),
+                                     .resize_batches = [&](int size) { return batches.Resize(size); },
                                      .metrics = metrics,
                                      .timeline = timeline});
   auto node = AttachToNode({.socket = flags.dir + "/agent.sock",

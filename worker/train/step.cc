@@ -56,6 +56,12 @@ void StepRunner::Forget() {
   evaluated_step_ = -1;
 }
 
+void StepRunner::Resize() {
+  Forget();
+  held_.clear();
+  accumulator_.SetMicroBatches(spec_.micro_batches());
+}
+
 absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
                              comm::Communicator& communicator, StepOutcome* outcome) {
   works_.clear();

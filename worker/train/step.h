@@ -69,6 +69,8 @@ class StepRunner {
 
   // The state has been replaced: nothing held is of use.
   void Forget();
+  // The spec's micro-batch size has changed. REQUIRES: no communicator uses what was reduced.
+  void Resize();
 
   // Micro-batches computed by the last Run.
   int computed() const { return cost_.micro_batches; }

@@ -35,6 +35,20 @@ absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::s
   return opened;
 }
 
+absl::Status ResizableBatches::Resize(int micro_batch) {
+  TrainSpec& spec = job_.spec;
+  if (spec.micro_batch % micro_batch != 0) {
+    return absl::InternalError("micro-batches of " + std::to_string(spec.micro_batch) + " cannot be cut into " +
+                               std::to_string(micro_batch));
+  }
+  spec.evaluate_micro_batches *= spec.micro_batch / micro_batch;
+  spec.micro_batch = micro_batch;
+  auto opened = OpenJobData(job_, dir_);
+  if (!opened.ok()) return opened.status();
+  batches_ = std::move(opened->batches);
+  return absl::OkStatus();
+}
+
 Connect ConnectOver(comm::Listener& listener) {
   return [&listener](const Membership& membership, int rank, const comm::Deadlines& deadlines,
                      OnCommunicatorError on_error, const std::function<bool()>& cancelled,

@@ -281,14 +281,16 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
     if (!inner.ok()) return inner.status();
     return std::make_unique<Tracked>(*this, *std::move(inner));
   };
-  engine_ = std::make_unique<Engine>(std::move(options), EngineParts{.model = model_,
-                                                                     .batches = batches_,
-                                                                     .control = *control_,
-                                                                     .connect = std::move(connect),
-                                                                     .checkpoints = checkpoints_.get(),
-                                                                     .metrics = metrics_,
-                                                                     .timeline = timeline_,
-                                                                     .clock = std::move(local.clock)});
+  engine_ =
+      std::make_unique<Engine>(std::move(options), EngineParts{.model = model_,
+                                                               .batches = batches_,
+                                                               .control = *control_,
+                                                               .connect = std::move(connect),
+                                                               .checkpoints = checkpoints_.get(),
+                                                               .resize_batches = [](int) { return absl::OkStatus(); },
+                                                               .metrics = metrics_,
+                                                               .timeline = timeline_,
+                                                               .clock = std::move(local.clock)});
   thread_ = std::thread([this] { (void)engine_->Run(); });
 }
 

@@ -1,0 +1,70 @@
+#include "coordinator/core/out_of_memory.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/levers.h"
+#include "coordinator/core/micro_batch.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr int kMaxEvaluated = 65536;
+
+int SmallestFactor(int size) {
+  for (int64_t factor = 2; factor * factor <= size; ++factor) {
+    if (size % factor == 0) return static_cast<int>(factor);
+  }
+  return size;
+}
+
+}  // namespace
+
+bool SizeHasChanged(const Job& job) {
+  const int of_members = job.record.membership().micro_batch();
+  return of_members > 0 && of_members != SpecOf(job).training().micro_batch();
+}
+
+void TakeOutOfMemory(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  if (!report.out_of_memory().empty()) HalveMicroBatch(turn, job, report.trainer(), Bounded(report.out_of_memory()));
+}
+
+void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::string& how) {
+  const Trainer* trainer = FindTrainer(job, id);
+  const int before = SpecOf(job).training().micro_batch();
+  if (IsOver(job) || trainer == nullptr || before <= 1 || trainer->report.micro_batch() != before) return;
+  const int factor = SmallestFactor(before);
+  const int now = before / factor;
+  const int step = job.record.job().status().step();
+  const std::string what = absl::StrCat("trainer ", ShortName(id), " ran out of memory (", how, ")");
+  if (SpecOf(job).training().reduce() == "exact" && step > 0) {
+    return EndJob(turn, job, v1::FAILED, "failed",
+                  absl::StrCat(what, " with micro_batch ", before, " after step ", step,
+                               "; with reduce exact it is part of the result and is not changed: submit the job again "
+                               "with training.micro_batch ",
+                               now, " or auto, or with training.activations recompute"));
+  }
+  v1::JobSpec::Training* training =
+      job.record.mutable_job()->mutable_status()->mutable_resolved_spec()->mutable_training();
+  training->set_micro_batch(now);
+  // An evaluation reads the same samples as before.
+  training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));
+  job.record.clear_probe_digest();
+  v1::MicroBatchSearch* search = job.record.mutable_micro_batch_search();
+  if (search->micro_batch() > 0) {  // The next job should not run into it, too.
+    search->set_micro_batch(now);
+    search->set_reason(absl::StrCat(before, " ran out of memory at step ", step));
+  }
+  v1::LeverStatus lever;
+  lever.set_lever(kMicroBatchLever);
+  lever.set_step(step);
+  lever.set_text(absl::StrCat("micro_batch goes from ", before, " to ", now, " after step ", step,
+                              ", global_batch stays ", training->global_batch(), ": ", what));
+  RememberLever(turn, job, lever, NodeOf(id));
+  Touch(job);
+}
+
+}  // namespace rekindle::core
