@@ -1,0 +1,38 @@
+// What the coordinator asks of pools of nodes, and what it hears of them. Plain values.
+#ifndef REKINDLE_COORDINATOR_CORE_POOL_ORDERS_H_
+#define REKINDLE_COORDINATOR_CORE_POOL_ORDERS_H_
+
+#include <string>
+#include <vector>
+
+namespace rekindle::core {
+
+// The whole desired state of one pool: it holds until another order of that pool. Only pools with a provider have one.
+struct PoolOrder {
+  std::string pool;
+  int nodes = 0;                     // Desired capacity.
+  std::vector<std::string> release;  // Nodes, by name, that are to go first where fewer are wanted. They are drained.
+  std::string reason;
+  bool operator==(const PoolOrder&) const = default;
+};
+
+enum class PoolTrouble {
+  kNone,
+  kNoCapacity,  // The provider has no machines of that kind now, or a quota is used up.
+  kThrottled,   // It asked to come back later.
+  kFailed,      // Anything else: no answer, no right, a group that is not there.
+};
+
+// What a provider says of a pool, whenever that changes and after each order.
+struct PoolReported {
+  std::string pool;
+  int running = 0;                 // Machines that exist or are being made.
+  std::vector<std::string> nodes;  // The names as which they register, where the provider knows them.
+  PoolTrouble trouble = PoolTrouble::kNone;
+  std::string error;       // Why the newest order is not fulfilled yet; bounded, without secrets.
+  double retry_after = 0;  // Seconds until it will be tried again.
+};
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_POOL_ORDERS_H_
