@@ -1,12 +1,16 @@
-"""The CUDA plugin on this machine's GPU: kernels beside the CPU's and the device's copy limit, NCCL; scripts/gpu-check bundles it."""
+"""This machine's GPU: kernels beside the CPU's and the device's copy limit, NCCL, training in each precision beside the CPU's, GPT-2
+beside PyTorch; scripts/gpu-check bundles it."""
 import argparse
 import json
+import os
+import pathlib
 import subprocess
 import sys
 
 from _bench_json import Report, program
 
-PROGRAM = "rekindle-bench-gpu"
+PROGRAM, TRAIN = "rekindle-bench-gpu", "rekindle-bench-gpu-train"
+HERE = pathlib.Path(__file__).resolve().parent
 NO_GPU = 3
 
 
@@ -31,6 +35,55 @@ def fill(report, rows):
         report.fail("the program printed no check")
 
 
+def machines_torch():
+    """(folder of its libraries, version) of this machine's PyTorch; None where there is none."""
+    done = subprocess.run([sys.executable, "-c", "import torch; print(torch.__path__[0]); print(torch.__version__)"],
+                          capture_output=True, text=True)
+    if done.returncode != 0:
+        return None
+    folder, version = done.stdout.split()
+    return str(pathlib.Path(folder, "lib")), version.split("+")[0]
+
+
+def train(report):
+    """Training needs LibTorch with CUDA, of the version that the program was built with."""
+    skipped = report.result.setdefault("skipped", {})
+    wanted = HERE.parent / "TORCH"
+    torch = machines_torch()
+    if torch is None:
+        skipped["training"] = "this machine's python3 has no PyTorch"
+        return
+    if wanted.exists() and torch[1] != wanted.read_text().strip():
+        skipped["training"] = f"this machine has PyTorch {torch[1]}, the program was built with {wanted.read_text().strip()}"
+        return
+    libraries = os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))
+    done = subprocess.run([program(TRAIN)], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "LD_LIBRARY_PATH": libraries})
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    if done.returncode != 0:
+        report.fail(f"{TRAIN} exited with {done.returncode}: {rows[-1:]}")
+    for row in rows:
+        if "check" in row:
+            report.result["checks"][row["check"]] = row["ok"]
+            if not row["ok"]:
+                report.fail(f"{row['check']}: {row['detail']}")
+        elif "train" in row:
+            add_speed(report, row)
+
+
+def add_speed(report, row):
+    done = subprocess.run([sys.executable, str(HERE / "gpu_torch.py")], stdout=subprocess.PIPE, text=True)
+    peer = json.loads(done.stdout) if done.returncode == 0 else {}
+    limit = peer["matmul_flops"] / (6 * row["parameters"]) if peer else None    # Six products a parameter and token.
+    report.add("gpt2_tokens_per_second", row["tokens_per_s"], "tokens/s", peer=peer.get("compile", peer.get("eager")),
+               target_ratio=1.0, limit=limit)
+    report.add("gpt2_compute_share_of_step", row["compute_seconds"] / row["step_seconds"], "share")
+    if peer:
+        report.add("gpt2_pytorch_eager", peer["eager"], "tokens/s")
+    else:
+        report.fail(f"the peer ended with {done.returncode}")
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--report", metavar="FILE", help="write the JSON to a file too")
@@ -46,6 +99,10 @@ def main():
     fill(report, rows)
     if done.returncode != 0:
         report.fail(f"{path} exited with {done.returncode}")
+    elif pathlib.Path(path).with_name(TRAIN).exists():
+        train(report)
+    else:
+        report.result.setdefault("skipped", {})["training"] = f"{TRAIN} is not beside {PROGRAM}"
     return report.finish(args.report)
 
 

@@ -1,2 +1,2 @@
-rk_library(rk_common_process SRCS process.cc DEPS absl::status absl::statusor absl::strings)
-rk_test(process_test SRCS process_test.cc DEPS rk_common_process)
+rk_library(rk_common_process SRCS command.cc process.cc DEPS rk_common absl::status absl::statusor absl::strings)
+rk_test(process_test SRCS command_test.cc process_test.cc DEPS rk_common_process)

@@ -12,8 +12,10 @@ import sys
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
+TRAIN = "bin/rekindle-bench-gpu-train"    # Loads the machine's own LibTorch: half a gigabyte without CUDA, three with it.
 # Of the C library and the driver, which belong to the machine.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
+TORCH = re.compile(r"^lib(torch|c10|gomp|shm)")
 RUN = """#!/bin/sh
 # Checks and measures the CUDA plugin on this machine's GPU; prints JSON. Needs the NVIDIA driver and python3.
 here=$(cd "$(dirname "$0")" && pwd -P)
@@ -34,7 +36,7 @@ def libraries(program):
     missing = re.findall(r"^\s*(\S+) => not found", shown, re.MULTILINE)
     if missing:
         sys.exit(f"error: {program} needs {', '.join(missing)}, which this machine lacks; build again by scripts/bootstrap")
-    return {name: path for name, path in found.items() if not SYSTEM.match(name)}
+    return {name: path for name, path in found.items() if not SYSTEM.match(name) and not TORCH.match(name)}
 
 
 def make(build, wheels, folder, commit, with_nccl=True):
@@ -44,7 +46,12 @@ def make(build, wheels, folder, commit, with_nccl=True):
     shutil.rmtree(folder, ignore_errors=True)
     for part in ("bin", "lib", "bench"):
         (folder / part).mkdir(parents=True)
-    for name in FILES:
+    version = pathlib.Path(wheels, "torch", "version.py")
+    files = FILES
+    if (build / TRAIN).exists() and version.exists():
+        files += (TRAIN,)
+        (folder / "TORCH").write_text(re.search(r"__version__ = '([\d.]+)", version.read_text())[1] + "\n")
+    for name in files:
         if not (build / name).exists():
             sys.exit(f"error: {build / name} is missing: this build has no CUDA; run scripts/bootstrap")
         shutil.copy2(build / name, folder / name)
@@ -53,7 +60,7 @@ def make(build, wheels, folder, commit, with_nccl=True):
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
     for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:
         shutil.copy2(path, folder / "lib")
-    for name in ("gpu.py", "_bench_json.py"):
+    for name in ("gpu.py", "gpu_torch.py", "_bench_json.py"):
         shutil.copy2(REPO / "bench" / name, folder / "bench")
     (folder / "COMMIT").write_text(commit + "\n")
     (folder / "run").write_text(RUN)

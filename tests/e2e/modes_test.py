@@ -1,28 +1,56 @@
 """The demo's faults, all of them in one job, in each mode of training that has another path through a step: the final weights
 are those of an undisturbed run in the same mode."""
+import copy
 import unittest
 
-from base import ClusterTest, Injector, small_job
+from base import ClusterTest, Injector, small_job, wait_until
+from throttle import throttled
 
 KINDS = ["trainer_killed", "coordinator_killed", "trainer_frozen", "agent_killed", "checkpoint_killed", "node_killed", "drained",
          "node_added", "node_added", "all_killed"]
 
 
 class ModesTest(ClusterTest):
-    def disturb(self, **training):
-        spec = small_job("job", self.text, steps=1500, workers=4, **training)
+    def started(self, spec):
         cluster = self.cluster()
         cluster.submit(spec)
-        inject = Injector(cluster, "job")
+        return cluster, Injector(cluster, "job")
+
+    def assert_every_fault_is_survived(self, cluster, inject, spec):
         inject.every_fault()
         self.assertEqual([row["kind"] for row in inject.rows], KINDS)
         for row in inject.rows[:-1]:
             self.assertEqual(row["steps_redone"], 0, row)
         self.assertLessEqual(inject.rows[-1]["steps_redone"], spec["spec"]["checkpoint"]["every_steps"] + 5)
-        self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 
     def test_bf16(self):
-        self.disturb(precision="bf16")
+        spec = small_job("job", self.text, steps=1500, workers=4, precision="bf16")
+        cluster, inject = self.started(spec)
+        self.assert_every_fault_is_survived(cluster, inject, spec)
+        self.assert_undisturbed(self.await_end(cluster, "job"), spec)
+
+    def test_sharded_optimizer_state(self):
+        spec = small_job("job", self.text, steps=700, workers=4, optimizer_state="sharded")
+        # A state of several shards: 64 Ki elements are the least.
+        spec["spec"]["model"] = {"kind": "gpt", "layers": 2, "heads": 2, "width": 128, "context": 64}
+        cluster, inject = self.started(spec)
+        self.assert_every_fault_is_survived(cluster, inject, spec)
+        whole = copy.deepcopy(spec)
+        whole["spec"]["training"]["optimizer_state"] = "whole"
+        self.assert_undisturbed(self.await_end(cluster, "job"), whole)
+
+    def test_unequal_nodes(self):
+        spec = small_job("job", self.text, steps=1500, workers=4)
+        cluster, inject = self.started(spec)
+
+        def share_of_n1():
+            return next((m["micro_batch_end"] - m["micro_batch_begin"]
+                         for m in cluster.status("job")["members"] if m["node"] == "n1"), None)
+        with throttled(cluster.nodes["n1"], 0.2):
+            inject.await_members(3)
+            wait_until(lambda: share_of_n1() in (1, 2), 60, "n1 to get less than a third", poll=0.1)
+            self.assert_every_fault_is_survived(cluster, inject, spec)
+        self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 
 
 if __name__ == "__main__":

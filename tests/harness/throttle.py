@@ -79,8 +79,8 @@ class DutyCycle:
 def throttled(node, share):
     """Within it all trainers of a node together get `share` of a core."""
     found = quota_folder()
-    # Trainers that are started again are slowed, too, where their agent is in the group.
-    slowed = Quota(node.pids("agent") + node.pids("trainer"), share, *found) if found else DutyCycle(
+    # What is started again is slowed, too, where its parent is in the group.
+    slowed = Quota(node.pids("init") + node.pids("agent") + node.pids("trainer"), share, *found) if found else DutyCycle(
         node.pids("trainer"), share)
     try:
         yield "quota" if found else "duty cycle"

@@ -39,6 +39,20 @@ constexpr int kMaxLocalMessageBytes = 1 << 20;
 // What each of its trainers may use.
 double ShareOf(const AgentOptions& options) { return static_cast<double>(options.memory_bytes) / options.slots; }
 
+v1::Device DeviceOf(const AgentOptions& options) {
+  v1::Device device;
+  if (options.gpus.count > 0) {
+    device.set_kind("cuda");
+    device.set_compute_capability(options.gpus.compute_capability);
+    device.set_memory_bytes(options.gpus.memory_bytes);
+    return device;
+  }
+  device.set_kind("cpu");
+  device.set_memory_bytes(ShareOf(options));
+  for (const std::string& unit : models::CpuUnits()) device.add_units(unit);
+  return device;
+}
+
 class Agent {
  public:
   Agent(const AgentOptions& options, NodeFolder folder, common::UniqueFd signals)
@@ -49,7 +63,8 @@ class Agent {
                                 .coordinator = options.coordinator,
                                 .node = options.node,
                                 .advertise = options.advertise,
-                                .memory_bytes = ShareOf(options)},
+                                .memory_bytes = ShareOf(options),
+                                .gpus = options.gpus.count},
                      .slots = options.slots,
                      .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
                     &folder_, &metrics_),
@@ -176,9 +191,7 @@ class Agent {
     report.set_checkpoint_address(CheckpointAddress());
     report.set_zone(options_.zone);
     report.set_pool(options_.pool);
-    report.mutable_device()->set_kind("cpu");
-    report.mutable_device()->set_memory_bytes(ShareOf(options_));
-    for (const std::string& unit : cpu_units_) report.mutable_device()->add_units(unit);
+    *report.mutable_device() = device_;
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
     report.set_hint(drain_.hint());
@@ -234,7 +247,7 @@ class Agent {
   Supervisor supervisor_;
   LocalService local_service_;
   const std::string incarnation_;
-  const std::vector<std::string> cpu_units_ = models::CpuUnits();
+  const v1::Device device_ = DeviceOf(options_);
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;

@@ -15,6 +15,7 @@
 
 #include "absl/strings/match.h"
 #include "common/clock.h"
+#include "common/command.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "worker/agent/exits.h"
@@ -32,12 +33,6 @@ std::optional<std::string> FindDir(const std::vector<std::string>& arguments) {
     if (arguments[i] == "--dir" && i + 1 < arguments.size()) return arguments[i + 1];
   }
   return std::nullopt;
-}
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  return environment;
 }
 
 class Init {
@@ -68,7 +63,7 @@ class Init {
   void StartAgent() {
     common::SpawnOptions options;
     options.argv = agent_argv_;
-    options.environment = OwnEnvironment();
+    options.environment = common::OwnEnvironment();
     options.new_group = true;  // Ctrl-C comes to us only; we forward it once.
     // An agent without init would hold the folder's lock against the next one.
     options.parent_death_signal = SIGKILL;

@@ -9,6 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/command.h"
 #include "worker/agent/small_file.h"
 #include "worker/models/pinned_environment.h"
 
@@ -28,12 +29,6 @@ bool PassesOn(const std::string& name) {
          std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
                      [&](const char* prefix) { return absl::StartsWith(name, prefix); }) ||
          absl::EndsWith(name, "SAN_OPTIONS");
-}
-
-std::vector<std::string> OwnEnvironment() {
-  std::vector<std::string> environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) environment.push_back(*entry);
-  return environment;
 }
 
 absl::StatusOr<common::UniqueFd> OpenLog(const std::string& path, int64_t* size) {
@@ -62,7 +57,7 @@ absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots) {
   return absl::OkStatus();
 }
 
-std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own) {
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu) {
   std::map<std::string, std::string> environment;
   for (const std::string& entry : own) {
     const size_t equals = entry.find('=');
@@ -72,6 +67,7 @@ std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::
   const int threads = std::clamp(spec.workers().threads_per_rank(), 1, kMaxThreads);
   const bool sixteen_bit = spec.training().precision() == "bf16" || spec.training().precision() == "fp16";
   for (const auto& [name, value] : models::PinnedEnvironment(threads, sixteen_bit)) environment[name] = value;
+  environment["CUDA_VISIBLE_DEVICES"] = gpu >= 0 ? absl::StrCat(gpu) : "";
   std::vector<std::string> entries;
   for (const auto& [name, value] : environment) entries.push_back(absl::StrCat(name, "=", value));
   return entries;
@@ -109,7 +105,8 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                 options.advertise,
                 "--memory",
                 absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
-  spawn.environment = TrainerEnvironment(desired.spec(), OwnEnvironment());
+  spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(),
+                                         options.gpus > 0 ? desired.slot() % options.gpus : -1);
   spawn.output_fd = log->get();
   spawn.new_session = true;
   spawn.session_nice = kStartNice;

@@ -20,6 +20,7 @@ struct LaunchOptions {
   std::string node;
   std::string advertise;    // The trainer's data plane listens there.
   double memory_bytes = 0;  // Each trainer's share of the node's; 0: not known.
+  int gpus = 0;             // That slots use in turn.
 };
 
 // Why a desired trainer cannot be taken from the coordinator; OK when it can. `slots`: of this node.
@@ -27,7 +28,8 @@ absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
 
 // All of a trainer's environment: what pins its arithmetic, the threads of the spec, and of `own` ("NAME=value") only
 // what locates things or is meant for trainers (REKINDLE_*, CUDA_*, ...), so that results do not depend on the shell.
-std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own);
+// `gpu`: the one it may use, by the driver's number; below 0: none.
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu);
 
 struct Launched {
   TrainerRecord record;

@@ -82,9 +82,12 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
   app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
   app.add_option("--node", options.node, "Name of the node")->capture_default_str()->check(CheckNodeName);
-  app.add_option("--slots", options.slots, "Trainers it can run, one a device")
+  std::string device = "auto";
+  app.add_option("--device", device, "What trainers compute on: auto (GPUs where nvidia-smi tells of any) or cpu")
       ->capture_default_str()
-      ->check(CLI::Range(1, kMaxSlots));
+      ->check(CLI::IsMember({"auto", "cpu"}));
+  const CLI::Option* slots = app.add_option("--slots", options.slots, "Trainers it can run; default: one a GPU, or one")
+                                 ->check(CLI::Range(1, kMaxSlots));
   app.add_option(
          "--memory", options.memory_bytes,
          "Bytes that its trainers may use together, as 8GiB; default: all that the machine or its control group has")
@@ -113,6 +116,8 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
     *exit_code = app.exit(error) == 0 ? kExitOk : kExitWrongUse;
     return std::nullopt;
   }
+  if (device == "auto") options.gpus = FindGpus();
+  if (slots->empty()) options.slots = std::clamp(options.gpus.count, 1, kMaxSlots);
   return options;
 }
 

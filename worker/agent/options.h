@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "worker/agent/gpus.h"
 #include "worker/agent/notices/registry.h"
 
 namespace rekindle::agent {
@@ -14,8 +15,9 @@ namespace rekindle::agent {
 struct AgentOptions {
   std::string dir;
   std::string coordinator;
-  std::string node;  // Default: the host's name.
-  int slots = 1;
+  std::string node;            // Default: the host's name.
+  Gpus gpus;                   // Those that its trainers compute on; none: on the CPU.
+  int slots = 1;               // Default: one a GPU.
   std::string trainer_binary;  // Default: rekindle-trainer beside this program.
   std::string advertise = "127.0.0.1";
   uint64_t memory_bytes = 0;  // For its trainers together; 0: all that the machine, or its control group, has.

@@ -19,10 +19,15 @@
 namespace rekindle::models {
 
 void AtenModel::BindWeights(float* weights) {
+  weights_ = weights;
   parameters_.clear();
+  copy_.reset();
+  if (device_ != ComputeDevice::kCpu) {
+    copy_ = std::make_unique<DeviceCopy>(layout_, device_ == ComputeDevice::kCuda ? at::kCUDA : at::kCPU);
+  }
   for (int i = 0; i < static_cast<int>(layout_.parameters.size()); ++i) {
     const train::ParameterInfo& info = layout_.parameters[i];
-    at::Tensor leaf = at::from_blob(weights + info.offset, info.shape, at::kFloat);
+    at::Tensor leaf = copy_ ? copy_->Leaf(i) : at::from_blob(weights + info.offset, info.shape, at::kFloat);
     if (!info.is_buffer()) {
       leaf.set_requires_grad(true);
       // On a leaf a hook sees the total of one backward, also where the parameter is used twice.
@@ -30,9 +35,19 @@ void AtenModel::BindWeights(float* weights) {
     }
     parameters_.push_back(std::move(leaf));
   }
+  TakeWeights();
+}
+
+void AtenModel::TakeWeights() {
+  if (copy_) copy_->TakeWeights(weights_);
+}
+
+at::Tensor AtenModel::OnDevice(const at::Tensor& host) const {
+  return device_ == ComputeDevice::kCuda ? host.to(at::kCUDA) : host;
 }
 
 void AtenModel::Deliver(int parameter, const at::Tensor& values) const {
+  if (copy_) return copy_->Fetch(parameter, values);
   const at::Tensor dense = values.contiguous();
   (*sink_)(parameter, {dense.const_data_ptr<float>(), static_cast<size_t>(dense.numel())});
 }
@@ -44,11 +59,11 @@ at::Tensor AtenModel::Drop(const at::Tensor& h, double drop, const train::MicroB
   FillDropoutMask(RandomKeyOf({key->seed, static_cast<uint64_t>(key->step), static_cast<uint64_t>(batch.index),
                                static_cast<uint64_t>(layer), static_cast<uint64_t>(site)}),
                   drop, {mask.mutable_data_ptr<float>(), static_cast<size_t>(mask.numel())});
-  return at::mul(h, mask);
+  return at::mul(h, OnDevice(mask));
 }
 
 at::Tensor AtenModel::Forward(const train::MicroBatch& batch, const train::RandomKey* key) {
-  const Autocast autocast(compute_);
+  const Autocast autocast = MixedPrecision();
   return Loss(batch, key);
 }
 
@@ -64,19 +79,36 @@ absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batc
   if (absl::Status status = CheckBatch(batch); !status.ok()) return status;
   absl::StatusOr<train::LossSum> result;
   try {
-    at::Tensor loss = Forward(batch, &key);
-    result = LossOf(loss, batch);
-    if (result.ok()) {
-      sink_ = &sink;
-      for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
-      loss.backward(at::scalar_tensor(loss_scale));
+    const at::Tensor loss = Forward(batch, &key);
+    if (copy_) {
+      result = BackwardByCopies(loss, batch, loss_scale, sink);
+    } else {
+      result = LossOf(loss, batch);
+      if (result.ok()) BackwardInPlace(loss, loss_scale, sink);
     }
   } catch (const std::exception& error) {
     result = absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
   }
   sink_ = nullptr;
+  if (copy_) copy_->Forget();
   statistics_.clear();
   for (at::Tensor& parameter : parameters_) parameter.mutable_grad().reset();  // The sink has had it.
+  return result;
+}
+
+void AtenModel::BackwardInPlace(const at::Tensor& loss, float loss_scale, const train::GradientSink& sink) {
+  sink_ = &sink;
+  for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
+  loss.backward(at::scalar_tensor(loss_scale));
+}
+
+// The device is waited for once, at the end: gradients are on the host then, and the loss tells whether they count.
+absl::StatusOr<train::LossSum> AtenModel::BackwardByCopies(const at::Tensor& loss, const train::MicroBatch& batch,
+                                                           float loss_scale, const train::GradientSink& sink) {
+  for (const auto& [buffer, statistic] : statistics_) Deliver(buffer, at::mul(statistic, loss_scale));
+  loss.backward(at::scalar_tensor(loss_scale, loss.options()));
+  absl::StatusOr<train::LossSum> result = LossOf(loss, batch);  // Reads it: after all that was asked for before.
+  if (result.ok()) copy_->Deliver(sink);
   return result;
 }
 
@@ -98,7 +130,8 @@ at::Tensor FeaturesOf(const train::MicroBatch& batch, const std::vector<int64_t>
 }
 
 at::Tensor TargetLoss(const at::Tensor& outputs, const train::MicroBatch& batch, int classes) {
-  const at::Tensor targets = at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat);
+  const at::Tensor targets =
+      at::from_blob(const_cast<float*>(batch.targets.data()), {batch.sequences}, at::kFloat).to(outputs.device());
   const at::Tensor exact = outputs.to(at::kFloat);
   if (classes == 0) return at::mse_loss(exact.view({batch.sequences}), targets, at::Reduction::Sum);
   return SummedCrossEntropy(exact, targets.to(at::kLong));

@@ -4,6 +4,7 @@
 #ifndef REKINDLE_WORKER_MODELS_AUTOCAST_H_
 #define REKINDLE_WORKER_MODELS_AUTOCAST_H_
 
+#include "worker/models/device.h"
 #include "worker/train/spec.h"
 
 namespace rekindle::models {
@@ -11,13 +12,14 @@ namespace rekindle::models {
 // For the calling thread, while it lives; kFloat32: nothing. Scopes nest.
 class Autocast {
  public:
-  explicit Autocast(train::ComputeType compute);
+  Autocast(train::ComputeType compute, ComputeDevice device);
   ~Autocast();
   Autocast(const Autocast&) = delete;
   Autocast& operator=(const Autocast&) = delete;
 
  private:
   const bool active_;
+  const bool cuda_;
   bool was_enabled_ = false;
 };
 

@@ -54,7 +54,9 @@ absl::Status Decoder::CheckBatch(const train::MicroBatch& batch) const {
 }
 
 at::Tensor Decoder::Loss(const train::MicroBatch& batch, const train::RandomKey* key) {
-  const TokenRows rows = RowsOf(batch);
+  TokenRows rows = RowsOf(batch);
+  rows.inputs = OnDevice(rows.inputs);
+  rows.targets = OnDevice(rows.targets);
   at::Tensor h = at::embedding(parameter(kTokens), rows.inputs).view({batch.sequences, batch.context, spec_.width});
   h = at::add(h, parameter(kPositions).narrow(0, 0, batch.context)).view({rows.inputs.size(0), spec_.width});
   h = DropAt(h, batch, key, 0, kEmbedding);

@@ -19,10 +19,7 @@ namespace rekindle::models {
 class Decoder : public AtenModel {
  public:
   Decoder(train::ParameterLayout layout, const ModelSpec& spec, int vocabulary, int block_parameters)
-      : AtenModel(std::move(layout), spec.compute),
-        spec_(spec),
-        vocabulary_(vocabulary),
-        block_parameters_(block_parameters) {}
+      : AtenModel(std::move(layout), spec), spec_(spec), vocabulary_(vocabulary), block_parameters_(block_parameters) {}
 
  protected:
   static constexpr double kDeviation = 0.02;  // Of initial values.

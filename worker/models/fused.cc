@@ -2,8 +2,11 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/layer_norm.h>
 #include <ATen/ops/scalar_tensor.h>
 #include <torch/csrc/autograd/custom_function.h>
 
@@ -136,13 +139,15 @@ class CrossEntropyFunction : public torch::autograd::Function<CrossEntropyFuncti
 
 }  // namespace
 
-at::Tensor Gelu(const at::Tensor& x) { return GeluFunction::apply(x); }
+at::Tensor Gelu(const at::Tensor& x) { return x.is_cpu() ? GeluFunction::apply(x) : at::gelu(x, "tanh"); }
 
 at::Tensor LayerNorm(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias, double epsilon) {
+  if (!x.is_cpu()) return at::layer_norm(x, {x.size(1)}, weight, bias, epsilon);
   return LayerNormFunction::apply(x, weight, bias, epsilon);
 }
 
 at::Tensor SummedCrossEntropy(const at::Tensor& logits, const at::Tensor& targets) {
+  if (!logits.is_cpu()) return at::cross_entropy_loss(logits.to(at::kFloat), targets, {}, at::Reduction::Sum);
   if (at::GradMode::is_enabled()) return CrossEntropyFunction::apply(logits, targets);
   return at::scalar_tensor(LossOf(AsFloats(logits), targets, nullptr), at::kFloat);
 }

@@ -37,7 +37,7 @@ class Gpt : public Decoder {
  protected:
   at::Tensor RunBlock(int layer, int first, const at::Tensor& input, const train::MicroBatch& batch,
                       const train::RandomKey* key) const override {
-    const Autocast autocast(compute());
+    const Autocast autocast = MixedPrecision();
     const at::Tensor qkv = at::linear(Norm(input, first + kLn1), parameter(first + kQkv));
     const at::Tensor mixed = at::linear(Attend(qkv, batch), parameter(first + kProj));
     const at::Tensor h = at::add(input, DropAt(mixed, batch, key, layer, kAttention));

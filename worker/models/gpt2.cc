@@ -39,7 +39,7 @@ class Gpt2 : public Decoder {
  protected:
   at::Tensor RunBlock(int layer, int first, const at::Tensor& input, const train::MicroBatch& batch,
                       const train::RandomKey* key) const override {
-    const Autocast autocast(compute());
+    const Autocast autocast = MixedPrecision();
     const at::Tensor qkv = Project(Norm(input, first + kLn1), first + kAttn);
     const at::Tensor mixed = Project(Attend(qkv, batch), first + kAttnProj);
     const at::Tensor h = at::add(input, DropAt(mixed, batch, key, layer, kAttention));

@@ -15,7 +15,7 @@ namespace {
 
 class Mlp : public AtenModel {
  public:
-  explicit Mlp(const ModelSpec& spec) : AtenModel(MlpLayout(spec), spec.compute), spec_(spec) {}
+  explicit Mlp(const ModelSpec& spec) : AtenModel(MlpLayout(spec), spec), spec_(spec) {}
 
   void Initialize(uint64_t seed, std::span<float> weights) const override {
     for (const train::ParameterInfo& info : layout().parameters) {
@@ -35,7 +35,7 @@ class Mlp : public AtenModel {
   }
 
   at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) override {
-    at::Tensor h = FeaturesOf(batch, {batch.sequences, spec_.inputs});
+    at::Tensor h = OnDevice(FeaturesOf(batch, {batch.sequences, spec_.inputs}));
     for (int layer = 0; layer < spec_.layers; ++layer) {
       h = at::relu(at::linear(h, parameter(2 * layer), parameter(2 * layer + 1)));
       h = Drop(h, spec_.dropout, batch, key, layer, 0);

@@ -45,6 +45,24 @@ TEST(ModelsTest, AMicroBatchGivesTheSameBitsAgainAndDeliversEachParameterOnce) {
   }
 }
 
+TEST(ModelsTest, ADeviceWithMemoryOfItsOwnGivesTheSameBitsAndFollowsTheWeights) {
+  for (const Case& c : kCases) {
+    ModelSpec spec = c.spec;
+    spec.device = ComputeDevice::kCpuCopies;
+    TestModel test(c.spec), copies(spec);
+    const train::MicroBatch batch = BatchOf(c, test, 3);
+    const Gradients first = test.Backward(batch, {.seed = 7, .step = 2});
+    EXPECT_EQ(first, copies.Backward(batch, {.seed = 7, .step = 2})) << c.spec.kind;
+    for (TestModel* model : {&test, &copies}) model->weights()[1] += 0.5f;
+    EXPECT_EQ(first, copies.Backward(batch, {.seed = 7, .step = 2})) << c.spec.kind << ": before it took the weights";
+    copies.model().TakeWeights();
+    const Gradients second = test.Backward(batch, {.seed = 7, .step = 2});
+    EXPECT_NE(first, second) << c.spec.kind;
+    EXPECT_EQ(second, copies.Backward(batch, {.seed = 7, .step = 2})) << c.spec.kind;
+    EXPECT_EQ(test.model().Evaluate(batch)->sum, copies.model().Evaluate(batch)->sum) << c.spec.kind;
+  }
+}
+
 TEST(ModelsTest, AForwardWritesNeitherWeightsNorBuffers) {
   for (const Case& c : kCases) {
     TestModel test(c.spec);
@@ -99,13 +117,17 @@ TEST(ModelsTest, BatchesOfAnotherShapeAreRefusedByTheirNumber) {
 }
 
 TEST(ModelsTest, ALossThatIsNotFiniteIsAnErrorBeforeAnythingIsDelivered) {
-  TestModel test({.kind = "mlp", .layers = 1, .width = 4, .inputs = 2});
-  train::MicroBatch batch = TestModel::Samples(1, 3, 2, 0);
-  batch.features[0] = INFINITY;
-  bool delivered = false;
-  const auto loss = test.model().Backward(batch, {}, 1, [&](int, std::span<const float>) { delivered = true; });
-  EXPECT_EQ(loss.status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_FALSE(delivered);
+  for (ComputeDevice device : {ComputeDevice::kCpu, ComputeDevice::kCpuCopies}) {
+    TestModel test({.kind = "mlp", .layers = 1, .width = 4, .inputs = 2, .device = device});
+    train::MicroBatch batch = TestModel::Samples(1, 3, 2, 0);
+    batch.features[0] = INFINITY;
+    int delivered = 0;
+    const auto count = [&](int, std::span<const float>) { ++delivered; };
+    EXPECT_EQ(test.model().Backward(batch, {}, 1, count).status().code(), absl::StatusCode::kOutOfRange);
+    EXPECT_EQ(delivered, 0);
+    ASSERT_TRUE(test.model().Backward(TestModel::Samples(2, 3, 2, 0), {}, 1, count).ok());
+    EXPECT_EQ(delivered, 4) << "what was left over is not delivered later";
+  }
 }
 
 TEST(ModelsTest, SixteenBitsAreNearToFloat32ButNotIt) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/models/device.h"
 #include "worker/train/model.h"
 #include "worker/train/spec.h"
 
@@ -24,6 +25,7 @@ struct ModelSpec {
   int classes = 0;     // mlp, resnet18, resnet50. mlp with 0: one number.
   int vocabulary = 0;  // gpt2.
   train::ComputeType compute = train::ComputeType::kFloat32;
+  ComputeDevice device = ComputeDevice::kCpu;
   bool recompute = false;  // gpt, gpt2: blocks run again in backward rather than keep their activations (recompute.h).
 };
 

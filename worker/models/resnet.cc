@@ -30,7 +30,7 @@ struct Walk {
 class Resnet : public AtenModel {
  public:
   explicit Resnet(const ModelSpec& spec)
-      : AtenModel(ResnetLayout(spec), spec.compute), shape_(ResnetShapeOf(spec)), classes_(spec.classes) {
+      : AtenModel(ResnetLayout(spec), spec), shape_(ResnetShapeOf(spec)), classes_(spec.classes) {
     const auto& all = layout().parameters;
     first_buffer_ = static_cast<int>(
         std::find_if(all.begin(), all.end(), [](const auto& info) { return info.is_buffer(); }) - all.begin());
@@ -57,7 +57,7 @@ class Resnet : public AtenModel {
 
   at::Tensor Loss(const train::MicroBatch& batch, const train::RandomKey* key) override {
     Walk walk{.parameter = 0, .buffer = first_buffer_, .training = key != nullptr};
-    at::Tensor h = FeaturesOf(batch, {batch.sequences, 3, kSide, kSide});
+    at::Tensor h = OnDevice(FeaturesOf(batch, {batch.sequences, 3, kSide, kSide}));
     h = at::relu(Convolve(walk, h, 1));
     for (int stage = 0; stage < kResnetStages; ++stage) {
       for (int block = 0; block < shape_.blocks[stage]; ++block) h = Block(walk, h, stage, block);

@@ -17,6 +17,7 @@
 #include "common/process.h"
 #include "common/version.h"
 #include "worker/comm/host_communicator.h"
+#include "worker/models/device.h"
 #include "worker/models/layout.h"
 #include "worker/models/registry.h"
 #include "worker/models/runtime.h"
@@ -133,14 +134,23 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
   return found;
 }
 
+// The model computes on the GPU where there is one that passes the probe, else on the CPU.
+void ChooseDevice(TrainerJob* job) {
+  absl::Status gpu = LoadCudaPlugin(DefaultCudaPluginPath()).status();
+  if (gpu.ok()) gpu = models::LoadCuda();
+  if (gpu.ok()) job->model.device = models::ComputeDevice::kCuda;
+  log::Info(gpu.ok() ? "computes on the GPU" : "computes on the CPU", {{"reason", std::string(gpu.message())}});
+}
+
 absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
   if (!absl::IsResourceExhausted(status)) return status;
   return MicroBatchTrial{.refused = std::string(status.message())};
 }
 
 // The outcome of one size, in the process that ProbeMicroBatch started for it.
-absl::StatusOr<MicroBatchTrial> Trial(const TrainerJob& job, const std::string& dir) {
+absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
   models::PinThreads(job.threads);
+  ChooseDevice(&job);
   auto data = OpenJobData(job, dir);
   if (!data.ok()) return data.status();
   auto model = models::MakeModel(job.model);
@@ -172,9 +182,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   const auto found = FindMicroBatch(flags, control, &job);
   if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
   models::PinThreads(job.threads);
-  const auto gpu = LoadCudaPlugin(DefaultCudaPluginPath());
-  log::Info(gpu.ok() ? "CUDA plugin loaded" : "computes on the CPU",
-            {{"reason", std::string(gpu.ok() ? "a GPU is present" : gpu.status().message())}});
+  ChooseDevice(&job);
   auto data = OpenJobData(job, flags.dir);
   auto model = data.ok() ? models::MakeModel(job.model) : data.status();
   auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();

@@ -30,6 +30,7 @@ class TimedModel final : public Model {
   TimedModel(Model& model, std::function<void()> enough) : model_(model), enough_(std::move(enough)) {}
   const ParameterLayout& layout() const override { return model_.layout(); }
   void BindWeights(float* weights) override { model_.BindWeights(weights); }
+  void TakeWeights() override { model_.TakeWeights(); }
   void Initialize(uint64_t seed, std::span<float> weights) const override { model_.Initialize(seed, weights); }
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override {

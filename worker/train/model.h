@@ -68,8 +68,11 @@ class Model {
   virtual ~Model() = default;
   virtual const ParameterLayout& layout() const = 0;
   // Parameters become views of `weights` (layout().total floats, 64-byte aligned), which must outlive the model
-  // or the next call. Values are read at each forward, so an optimizer may write them between steps.
+  // or the next call.
   virtual void BindWeights(float* weights) = 0;
+  // They have been written since: what a model keeps of them elsewhere (on a GPU) is made anew. To be called before the
+  // first forward after a write.
+  virtual void TakeWeights() = 0;
   // Writes the initial values, a function of (seed, parameter name) only.
   virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
   // Forward and backward. The sink gets gradients, and a buffer's statistic, times `loss_scale`, a power of two; the

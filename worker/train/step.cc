@@ -65,6 +65,7 @@ void StepRunner::Resize() {
 absl::Status StepRunner::Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
                              comm::Communicator& communicator, StepOutcome* outcome) {
   works_.clear();
+  model_.TakeWeights();
   if (std::exchange(generation_, communicator.generation()) != communicator.generation()) cost_ = {};
   StepRecord share;
   if (absl::Status status = EvaluateShare(scalars, extras.range, &share); !status.ok()) return status;
@@ -231,6 +232,7 @@ absl::Status StepRunner::EvaluateShare(const StateScalars& scalars, const StepRa
 
 absl::Status StepRunner::Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
                                   StepRecord* combined) {
+  model_.TakeWeights();
   StepRecord share;
   absl::Status status = EvaluateShare(scalars, range, &share);
   if (!status.ok()) return status;

@@ -1,19 +1,15 @@
 #include "worker/agent/notices/operator.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cmath>
-#include <csignal>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
+#include "common/command.h"
 #include "common/duration.h"
 #include "common/process.h"
 
@@ -62,58 +58,13 @@ class CommandSource final : public Source {
 
  private:
   absl::StatusOr<std::string> Run() {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return common::ErrnoError("cannot make a pipe");
-    common::UniqueFd output(ends[0]), input(ends[1]);
-    common::SpawnOptions options;
-    options.argv = {"/bin/sh", "-c", absl::StrCat("exec 2>/dev/null\n", command_)};
-    for (char** entry = environ; *entry != nullptr; ++entry) options.environment.push_back(*entry);
-    options.output_fd = input.get();
-    options.new_group = true;
-    options.parent_death_signal = SIGKILL;
-    absl::StatusOr<common::PendingChild> child = common::PendingChild::Start(options);
-    if (!child.ok()) return child.status();
-    const absl::StatusOr<common::Process> process = common::Process::Open(child->identity());
-    child->Release();
-    if (!process.ok()) return process.status();
-    input.Reset();
-    const double until = common::SteadySeconds() + limit_;
-    std::string text = ReadUntil(output.get(), until);
-    output.Reset();  // One that prints on and on ends by it.
-    const bool ended = AwaitEnd(*process, until);
-    // All of its group: what it started may hold on.
-    if (!ended) kill(-process->identity().pid, SIGKILL);
-    if (!ended) AwaitEnd(*process, HUGE_VAL);
-    const absl::StatusOr<common::ExitStatus> status = process->Reap();
-    if (!ended) return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", limit_, " s"));
-    if (!status.ok()) return status.status();
-    if (status->code != 0) return absl::UnavailableError(absl::StrCat("the command ended with ", status->ToString()));
-    absl::StripTrailingAsciiWhitespace(&text);
+    absl::StatusOr<std::string> text =
+        common::RunCommand({.argv = {"/bin/sh", "-c", absl::StrCat("exec 2>/dev/null\n", command_)},
+                            .environment = common::OwnEnvironment(),
+                            .limit_seconds = limit_,
+                            .max_bytes = kMostBytes});
+    if (text.ok()) absl::StripTrailingAsciiWhitespace(&*text);
     return text;
-  }
-
-  static int Milliseconds(double until) {
-    if (std::isinf(until)) return -1;
-    return static_cast<int>(std::max(0.0, std::ceil((until - common::SteadySeconds()) * 1000)));
-  }
-
-  // What it wrote until its end, the limit of bytes or the time.
-  static std::string ReadUntil(int fd, double until) {
-    std::string text;
-    char part[1024];
-    while (text.size() < kMostBytes) {
-      pollfd p = {.fd = fd, .events = POLLIN, .revents = 0};
-      if (poll(&p, 1, Milliseconds(until)) != 1) break;
-      const ssize_t bytes = read(fd, part, sizeof part);
-      if (bytes <= 0) break;
-      text.append(part, static_cast<size_t>(bytes));
-    }
-    return text;
-  }
-
-  static bool AwaitEnd(const common::Process& process, double until) {
-    pollfd p = {.fd = process.fd(), .events = POLLIN, .revents = 0};
-    return poll(&p, 1, Milliseconds(until)) == 1;
   }
 
   const std::string command_;

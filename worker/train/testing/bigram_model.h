@@ -19,6 +19,7 @@ class BigramModel final : public Model {
   explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
+  void TakeWeights() override {}
   void Initialize(uint64_t seed, std::span<float> weights) const override;
   absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                    const GradientSink& sink) override;
