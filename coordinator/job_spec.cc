@@ -127,7 +127,8 @@ void CheckPrecision(Checker& check, const v1::JobSpec& spec, const Defaults& def
 void CheckGoals(Checker& check, const v1::JobSpec::Goals& goals) {
   const std::pair<const char*, bool> others[] = {{"objective", !goals.objective().empty()},
                                                  {"capacity", !goals.capacity().empty()},
-                                                 {"deadline_hours", goals.deadline_hours() != 0}};
+                                                 {"deadline_hours", goals.deadline_hours() != 0},
+                                                 {"off_peak", goals.off_peak_size() > 0}};
   for (const auto& [field, given] : others) {
     check.Require(
         !given, absl::StrCat("spec.goals.", field),
@@ -186,6 +187,7 @@ absl::StatusOr<v1::JobSpec> ResolveSpec(const v1::JobSpec& spec, const Defaults&
   CheckLevers(check, resolved);
   CheckCheckpoint(check, resolved);
   CheckGoals(check, spec.goals());
+  check.Range("spec.priority", spec.priority(), -1000, 1000);
   check.Require(spec.team().empty() || IsName(spec.team()), "spec.team",
                 absl::StrCat("'", spec.team().substr(0, 100), "' ", kNameRule));
   if (!check.status().ok()) return check.status();

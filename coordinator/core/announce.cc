@@ -47,12 +47,9 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     before.insert(trainer);
     any_stopped = any_stopped || view.standing == Standing::kStopped;
     if (now.count(trainer)) continue;
-    if (view.kind == "drained" || (view.kind.empty() && IsDraining(state, view.member->node()))) {
-      const auto node = state.nodes.find(view.member->node());
-      change.drained.push_back(
-          !view.cause.empty() || node == state.nodes.end()
-              ? view.cause
-              : absl::StrCat("node ", node->first, " drains: ", node->second.record.drain_reason()));
+    if (view.kind == "drained" || (view.kind.empty() && MustLeave(state, job, trainer))) {
+      const bool told = !view.cause.empty() || !MustLeave(state, job, trainer);
+      change.drained.push_back(told ? view.cause : WhyItLeaves(state, job, trainer));
       change.drained_node = view.member->node();
       continue;
     }

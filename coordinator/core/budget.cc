@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "coordinator/core/costs.h"
-#include "coordinator/core/deaths.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -87,13 +87,6 @@ void Stop(Turn& turn, Job& job) {
   turn.Emit(&job, "budget_stop", absl::StrCat("pause at the next step boundary: ", job.record.budget_stop()));
 }
 
-bool IsSaved(const Job& job) {
-  const v1::JobStatus& status = job.record.job().status();
-  return status.state() == v1::PAUSED && !job.active &&
-         (job.record.membership().members_size() == 0 || status.step() == 0 ||
-          status.checkpoint_step() >= status.step());
-}
-
 // A paused job still holds its nodes, and these cost. So when its state is safe, or the limit is reached anyhow, they
 // go.
 void TryRelease(Turn& turn, Job& job) {
@@ -102,11 +95,7 @@ void TryRelease(Turn& turn, Job& job) {
   const bool late = over > 0 && over >= cost.rate() * turn.state.tunables.evaluation_seconds / kHour;
   const bool saved = IsSaved(job);
   if (!saved && !late) return turn.Wake(job, turn.now + 1);
-  job.record.set_released(true);
-  job.must_save = true;
-  for (const v1::Member& member : job.record.membership().members()) {
-    RecordRelease(job, member.trainer(), absl::StrCat("node ", member.node(), " was given up for the budget"));
-  }
+  ReleaseNodes(job, "was given up for the budget");
   turn.Emit(&job, "nodes_released",
             absl::StrCat("the job gave its nodes up for its budget; ",
                          saved ? "its state is saved; " : "its state could not be saved in time; ", Spent(cost),
@@ -178,10 +167,6 @@ void KeepBudget(Turn& turn, Job& job) {
   const double lead = LeadSeconds(turn.state.tunables, job);
   if (left > lead) return turn.Wake(job, turn.now + left - lead);
   Stop(turn, job);
-}
-
-std::string PauseReason(const Job& job) {
-  return job.record.budget_stop().empty() ? "paused by the user" : job.record.budget_stop();
 }
 
 }  // namespace rekindle::core

@@ -18,9 +18,6 @@ absl::Status CheckResume(const Turn& turn, const Job& job);
 // REQUIRES: costs are counted up to now.
 void KeepBudget(Turn& turn, Job& job);
 
-// "paused by the user", or that and what its budget did.
-std::string PauseReason(const Job& job);
-
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_BUDGET_H_

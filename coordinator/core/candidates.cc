@@ -33,7 +33,7 @@ Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
 bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now) {
   if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
-  if (IsDraining(state, trainer.report.node())) return false;
+  if (MustLeave(state, job, trainer.report.trainer())) return false;
   if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
   constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
   return now - trainer.heard <= PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
@@ -58,8 +58,9 @@ void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, i
 
 void WaitForWorkers(Turn& turn, Job& job, size_t have) {
   const int missing = MinWorkers(job) - static_cast<int>(have);
-  const std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
-                                          " (has ", have, ", needs ", MinWorkers(job), ")");
+  std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
+                                    " (has ", have, ", needs ", MinWorkers(job), ")");
+  if (!job.waits_for.empty()) absl::StrAppend(&reason, ": ", job.waits_for);
   if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
     turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.forming.reason));
   }

@@ -8,6 +8,7 @@
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/nodes.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/state.h"
@@ -17,34 +18,73 @@ namespace rekindle::core {
 namespace {
 
 constexpr double kSaveProgressSeconds = 1;
+constexpr int kPlanRounds = 3;  // What a job gives up at once is there for others at once.
 
-// Routes one event; returns the only job it can concern, or null for all.
+void SettleJob(Turn& turn, Job& job) {
+  SettlePrecision(turn, job);
+  SettleMicroBatch(turn, job);
+}
+
+// Whom an event can concern.
+struct Concern {
+  Job* job = nullptr;  // It alone; null: all, or nobody.
+  bool all = false;
+  bool nodes = false;  // What is known of nodes has changed, or is to be looked at.
+};
+constexpr Concern kAll{.all = true, .nodes = true};
+
 struct Route {
   Turn& turn;
 
-  Job* operator()(const SubmitJob& e) const { return Submit(turn, e.record), nullptr; }
-  Job* operator()(const CancelJob& e) const { return Cancel(turn, e.uid), nullptr; }
-  Job* operator()(const PauseJob& e) const { return Pause(turn, e.uid), nullptr; }
-  Job* operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), nullptr; }
-  Job* operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), nullptr; }
-  Job* operator()(const NodeReported& e) const { return AcceptNodeReport(turn, e.report), nullptr; }
-  Job* operator()(const Tick&) const { return nullptr; }
-  Job* operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, nullptr; }
-  Job* operator()(const PricesSet& e) const {
+  Concern Of(const std::string& uid) const {
+    const auto it = turn.state.jobs.find(uid);
+    return {.job = it == turn.state.jobs.end() ? nullptr : &it->second};
+  }
+  Concern operator()(const SubmitJob& e) const {
+    Submit(turn, e.record);
+    Concern concern = Of(e.record.job().uid());
+    if (concern.job != nullptr) SettleJob(turn, *concern.job);
+    return concern;
+  }
+  Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid), Of(e.uid); }
+  Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
+  Concern operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), Of(e.uid); }
+  Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), kAll; }
+  Concern operator()(const NodeReported& e) const { return AcceptNodeReport(turn, e.report) ? kAll : Concern{}; }
+  Concern operator()(const Tick&) const {
+    for (auto& [uid, job] : turn.state.jobs) {
+      if (job.wake_at <= turn.now) Advance(turn, job);
+    }
+    return {};
+  }
+  Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, kAll; }
+  Concern operator()(const PricesSet& e) const {
     for (auto& [uid, job] : turn.state.jobs) {
       CountCosts(turn, job);  // So far at the old ones.
       job.shares.clear();
     }
     turn.state.prices = e.prices;
-    return nullptr;
+    turn.state.plan_due = true;
+    return kAll;
   }
-  Job* operator()(const TrainerReported& e) const {
-    const auto it = turn.state.jobs.find(e.report.job_uid());
-    if (it == turn.state.jobs.end()) return nullptr;
-    AcceptReport(turn, it->second, e.report);
-    return &it->second;
+  // Trainers report often, and seldom say anything that concerns nodes.
+  Concern operator()(const TrainerReported& e) const {
+    Concern concern = Of(e.report.job_uid());
+    if (concern.job == nullptr) return concern;
+    AcceptReport(turn, *concern.job, e.report);
+    concern.nodes = turn.state.any_lost && (IsLost(e.report.node()) || HasLostMember(*concern.job));
+    return concern;
   }
-  Job* operator()(const Restored& e) const {
+  bool IsLost(const std::string& name) const {
+    const auto node = turn.state.nodes.find(name);
+    return node != turn.state.nodes.end() && node->second.lost;
+  }
+  // A step completes on all of them.
+  bool HasLostMember(const Job& job) const {
+    const auto& members = job.record.membership().members();
+    return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) { return IsLost(member.node()); });
+  }
+  Concern operator()(const Restored& e) const {
     State& state = turn.state;
     state.started = turn.now;
     state.wall_offset = e.wall_offset;
@@ -61,7 +101,7 @@ struct Route {
         }
       }
     }
-    return nullptr;
+    return kAll;
   }
 };
 
@@ -75,6 +115,51 @@ void Collect(Turn& turn, Job& job) {
     job.status_changed = false;
   }
   if (job.status_changed) job.wake_at = std::min(job.wake_at, job.saved_at + kSaveProgressSeconds);
+}
+
+// The whole of it, or one.
+void CollectJobs(Turn& turn, Job* only, bool all) {
+  State& state = turn.state;
+  if (all) {
+    state.jobs_wake_at = kNever;
+    for (const std::string& uid : state.order) {
+      Job& job = state.jobs.at(uid);
+      Collect(turn, job);
+      state.jobs_wake_at = std::min(state.jobs_wake_at, job.wake_at);
+    }
+  } else if (only != nullptr) {
+    Collect(turn, *only);
+    state.jobs_wake_at = std::min(state.jobs_wake_at, only->wake_at);  // Of an earlier look at the latest.
+  }
+  turn.effects.wake_at = std::min({state.watch_nodes_at, state.jobs_wake_at, state.plan_at});
+}
+
+void CollectNode(Turn& turn, NodeState& node) {
+  if (node.must_save) turn.effects.save_nodes.push_back(node.record);
+  node.must_save = false;
+}
+
+void CollectNodes(Turn& turn, const Event& event, bool all) {
+  if (all) {
+    for (auto& [name, node] : turn.state.nodes) CollectNode(turn, node);
+  } else if (const auto* report = std::get_if<NodeReported>(&event)) {
+    const auto node = turn.state.nodes.find(report->report.node());
+    if (node != turn.state.nodes.end()) CollectNode(turn, node->second);
+  }
+}
+
+// Did a cycle run?
+bool Plan(Turn& turn) {
+  std::vector<Job*> again;
+  bool planned = false;
+  for (int i = 0; i < kPlanRounds && PlanJobs(turn, &again); ++i) {
+    planned = true;
+    for (Job* job : again) {
+      Advance(turn, *job);
+      CheckPlanned(turn.state, *job);
+    }
+  }
+  return planned;
 }
 
 }  // namespace
@@ -91,35 +176,29 @@ Cluster& Cluster::operator=(const Cluster& other) {
 
 Effects Cluster::Step(const Event& event, double now) {
   Effects effects;
-  Turn turn{*impl_, effects, now};
-  Job* only = std::visit(Route{turn}, event);
-  const bool report = std::holds_alternative<TrainerReported>(event);
-  if (only != nullptr) {
-    Advance(turn, *only);
-  } else if (!report) {
-    for (auto& [uid, job] : impl_->jobs) Advance(turn, job);
+  State& state = *impl_;
+  Turn turn{state, effects, now};
+  Concern concern = std::visit(Route{turn}, event);
+  if (concern.all) {
+    for (auto& [uid, job] : state.jobs) Advance(turn, job);
+  } else if (concern.job != nullptr) {
+    Advance(turn, *concern.job);
+    CheckPlanned(state, *concern.job);
+    concern.nodes = concern.nodes || concern.job->must_save;
   }
-  // Trainers report often, and seldom say anything that concerns nodes.
-  const bool nodes_concerned = !report || impl_->any_lost || (only != nullptr && only->must_save);
-  if (nodes_concerned || now >= impl_->watch_nodes_at) {
-    impl_->watch_nodes_at = WatchNodes(turn);
-    for (const std::string& uid : impl_->order) {
-      SettlePrecision(turn, impl_->jobs.at(uid));
-      SettleMicroBatch(turn, impl_->jobs.at(uid));
-    }
-    PlaceJobs(*impl_);
-    ShareNodes(turn);
+  const bool due = std::holds_alternative<Tick>(event) || concern.nodes || now >= state.watch_nodes_at;
+  if (due) {
+    state.watch_nodes_at = WatchNodes(turn);
+    for (const std::string& uid : state.order) SettleJob(turn, state.jobs.at(uid));
   }
-  effects.wake_at = impl_->watch_nodes_at;
-  for (const std::string& uid : impl_->order) {
-    Job& job = impl_->jobs.at(uid);
-    Collect(turn, job);
-    effects.wake_at = std::min(effects.wake_at, job.wake_at);
+  if (due || concern.all) {
+    for (auto& [uid, job] : state.jobs) CheckPlanned(state, job);
   }
-  for (auto& [name, node] : impl_->nodes) {
-    if (node.must_save) effects.save_nodes.push_back(node.record);
-    node.must_save = false;
-  }
+  const bool planned = Plan(turn);
+  if (due || planned) ShareNodes(turn);
+  const bool any = due || planned || concern.all;
+  CollectJobs(turn, any ? nullptr : concern.job, any);
+  CollectNodes(turn, event, any);
   return effects;
 }
 

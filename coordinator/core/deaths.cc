@@ -46,8 +46,8 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   if (!stale.empty()) trainer.death = absl::StrCat("trainer ", ShortName(id), " starts again: ", stale);
   RememberDeath(job, id);
   CorrectVerdict(job, id, death);
-  const bool asked_to_leave = IsOver(job) || job.record.released() || IsDraining(turn.state, NodeOf(id)) ||
-                              job.refused.count(id) || !stale.empty();
+  const bool asked_to_leave =
+      IsOver(job) || job.record.released() || MustLeave(turn.state, job, id) || job.refused.count(id) || !stale.empty();
   if (asked_to_leave || kind == "node_killed") return;
   const int failures = ++job.start_failures[ShortName(id)];
   if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));

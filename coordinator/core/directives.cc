@@ -25,7 +25,9 @@ v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string
 
 v1::TrainerDirective ForMember(const Job& job) {
   if (!job.active) {
-    return Told(v1::TrainerDirective::WAIT, job.record.want_paused() ? "the job is paused" : job.forming.reason);
+    return Told(v1::TrainerDirective::WAIT, job.record.want_paused() ? "the job is paused"
+                                            : MustStop(job)          ? job.record.halt()
+                                                                     : job.forming.reason);
   }
   v1::TrainerDirective directive = job.yielding ? Told(v1::TrainerDirective::YIELD, job.yield_reason)
                                                 : Told(v1::TrainerDirective::RUN, job.record.membership().reason());
@@ -40,6 +42,7 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   if (IsDraining(state, node)) {
     return Told(v1::TrainerDirective::EXIT, absl::StrCat("node ", node, " is draining"));
   }
+  if (MustLeave(state, job, id)) return Told(v1::TrainerDirective::EXIT, WhyItLeaves(state, job, id));
   const int generation = job.record.membership().generation();
   if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
     v1::TrainerDirective directive =
@@ -83,10 +86,10 @@ bool ListsRunning(const NodeState& node, const std::string& trainer) {
   return false;
 }
 
-// A draining node keeps what lives there and is still a member; everything else stops, nothing is started.
+// A node or slot to be left keeps what lives there and is still a member; everything else stops, nothing is started.
 bool IsDesired(const State& state, const Job& job, const std::string& node, int slot) {
   if (IsOver(job)) return false;
-  if (!IsDraining(state, node)) return true;
+  if (!IsDraining(state, node) && !job.giving.count(absl::StrCat(node, "/", slot))) return true;
   if (state.nodes.at(node).overdue) return false;  // Its agent stops it; that is evidence for the others.
   for (const v1::Member& member : job.record.membership().members()) {
     if (member.node() != node || SlotOf(member.trainer()) != slot) continue;

@@ -33,7 +33,7 @@ double RicherUntil(const State& state, const Job& job, const std::vector<Candida
     if (std::any_of(pool.begin(), pool.end(), [&](const Candidate& c) { return c.trainer == id; })) continue;
     if (!trainer.reported || !trainer.death.empty() || !trainer.report.has_state()) continue;
     if (trainer.report.step() <= step || trainer.report.phase() == v1::TRAINER_READY) continue;
-    if (!IsDraining(state, trainer.report.node())) until = std::max(until, GivenUpAt(state, job, &trainer));
+    if (!MustLeave(state, job, id)) until = std::max(until, GivenUpAt(state, job, &trainer));
   }
   return until > now ? until : 0;
 }
@@ -42,7 +42,9 @@ int DesiredWorkers(const State& state, const Job& job) {
   int desired = 0;
   for (const auto& [name, node] : state.nodes) {
     if (node.lost || node.record.draining()) continue;
-    for (const auto& [slot, uid] : node.slots) desired += uid == job.record.job().uid();
+    for (const auto& [slot, uid] : node.slots) {
+      desired += uid == job.record.job().uid() && !job.giving.count(absl::StrCat(name, "/", slot));
+    }
   }
   return std::min(desired, MaxWorkers(job));
 }

@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/announce.h"
-#include "coordinator/core/budget.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/formation.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/shard_holders.h"
@@ -94,7 +94,7 @@ bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
 void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, bool others_to_come) {
   std::vector<Candidate> staying;
   std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
-               [&](const Candidate& candidate) { return !IsDraining(turn.state, candidate.node); });
+               [&](const Candidate& candidate) { return !MustLeave(turn.state, job, candidate.trainer); });
   const bool others_live = FindBest(staying) != nullptr;
   const bool others = others_to_come || !staying.empty();
   if (others) job.save_tried = false;
@@ -102,10 +102,8 @@ void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, b
   if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return;
   job.save_tried = false;
   std::erase_if(pool, [&](const Candidate& candidate) {
-    if (!IsDraining(turn.state, candidate.node)) return false;
-    RecordRelease(
-        job, candidate.trainer,
-        absl::StrCat("node ", candidate.node, " drains: ", turn.state.nodes.at(candidate.node).record.drain_reason()));
+    if (!MustLeave(turn.state, job, candidate.trainer)) return false;
+    RecordRelease(job, candidate.trainer, WhyItLeaves(turn.state, job, candidate.trainer));
     return true;
   });
 }
@@ -210,11 +208,8 @@ void TryForm(Turn& turn, Job& job) {
   }
   boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
-  if (boundary && best != nullptr) ReleaseDraining(turn, job, pool, !job.record.want_paused() && !joiners.empty());
-  if (job.record.want_paused()) {
-    SetState(job, v1::PAUSED, PauseReason(job));
-    return;
-  }
+  if (boundary && best != nullptr) ReleaseDraining(turn, job, pool, !MustStop(job) && !joiners.empty());
+  if (MustStop(job)) return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);
   if (best == nullptr && !job.forming.removed.empty()) {  // Since then the others have lost the state: take it back.

@@ -7,6 +7,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/planned.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
@@ -91,7 +92,7 @@ std::string FindFailure(Turn& turn, Job& job, bool& unheard) {
 // Members that could not reach the coordinator, but each other, have gone on: nothing has to change.
 void TryReadopt(Turn& turn, Job& job) {
   const v1::Membership& membership = job.record.membership();
-  if (!job.forming.unheard || job.record.want_paused() || membership.members_size() == 0) return;
+  if (!job.forming.unheard || MustStop(job) || membership.members_size() == 0) return;
   for (const v1::Member& member : membership.members()) {
     const Trainer* trainer = FindTrainer(job, member.trainer());
     if (trainer == nullptr || !trainer->death.empty() || trainer->heard <= job.forming.since) return;
@@ -195,7 +196,7 @@ void Resume(Turn& turn, const std::string& uid, double budget) {
   if (!turn.effects.status.ok() || !job->record.want_paused()) return;
   job->record.set_want_paused(false);
   job->record.clear_budget_stop();
-  job->record.set_released(false);
+  if (job->record.halt().empty()) job->record.set_released(false);
   job->must_save = true;
   const std::string text = "resumed by the user";
   turn.Emit(job, "resumed", text);
@@ -240,6 +241,7 @@ void Advance(Turn& turn, Job& job) {
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
   KeepBudget(turn, job);
+  KeepHalt(turn, job);
   if (!job.active) TryReadopt(turn, job);
   if (job.active) Watch(turn, job);
   if (!job.active && !IsOver(job)) TryForm(turn, job);

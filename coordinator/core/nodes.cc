@@ -12,6 +12,7 @@
 #include "coordinator/core/faults.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/planning.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -32,7 +33,7 @@ void Remember(std::set<std::string>& past, const std::string& incarnation) {
 void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
   bool told = false;
   for (auto& [uid, job] : turn.state.jobs) {
-    if (IsOver(job) || (job.record.want_paused() && !job.active)) continue;
+    if (IsOver(job) || (MustStop(job) && !job.active)) continue;
     for (const v1::Member& member : job.record.membership().members()) {
       if (member.node() != node) continue;
       v1::Fault fault;
@@ -96,6 +97,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     node.overdue = false;
     node.reported = false;
     node.slots.clear();
+    turn.state.plan_due = true;
   }
   if (node.record.incarnation() != report.incarnation()) {
     if (node.record.incarnation().empty())
@@ -151,15 +153,18 @@ void ForgetLost(State& state) {
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
 
-// By name; a job that looks for its micro-batch does so where memory is scarcest, so that it fits the other nodes, too.
-std::vector<NodeState*> InOrderFor(const Job& job, State& state) {
-  std::vector<NodeState*> nodes;
-  for (auto& [name, node] : state.nodes) nodes.push_back(&node);
-  const auto memory = [](const NodeState* node) { return node->report.device().memory_bytes(); };
-  if (FindsMicroBatch(job)) {
-    std::stable_sort(nodes.begin(), nodes.end(), [&](const auto* a, const auto* b) { return memory(a) < memory(b); });
+// Says the report nothing but that the node lives, and waits nobody for that? Whoever forms a membership does.
+bool IsHeartbeat(const State& state, const NodeState& node, const v1::NodeReport& report) {
+  if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || Unanswered(node)) return false;
+  for (const auto& [slot, uid] : node.slots) {
+    const auto job = state.jobs.find(uid);
+    if (job != state.jobs.end() && !job->second.active) return false;
   }
-  return nodes;
+  v1::NodeReport before = node.report;
+  before.set_known_revision(report.known_revision());
+  before.set_wait_ms(report.wait_ms());
+  *before.mutable_logs() = report.logs();
+  return before.SerializeAsString() == report.SerializeAsString();
 }
 
 std::string FindRefusal(const v1::NodeReport& report) {
@@ -184,26 +189,41 @@ std::string FindRefusal(const v1::NodeReport& report) {
 
 }  // namespace
 
-void AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
-  if (report.node().empty() || report.node().size() > 200) return;
-  const bool is_new = !turn.state.nodes.count(report.node());
+bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
+  if (report.node().empty() || report.node().size() > 200) return false;
+  const auto known = turn.state.nodes.find(report.node());
+  const bool is_new = known == turn.state.nodes.end();
+  if (!is_new && IsHeartbeat(turn.state, known->second, report)) {
+    NodeState& node = known->second;
+    node.heard = turn.now;
+    node.report.set_known_revision(report.known_revision());
+    node.report.set_wait_ms(report.wait_ms());
+    turn.state.watch_nodes_at = std::min(
+        turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
+    return false;
+  }
   if (is_new && turn.state.nodes.size() >= kMaxNodes) ForgetLost(turn.state);
-  if (is_new && turn.state.nodes.size() >= kMaxNodes) return;
+  if (is_new && turn.state.nodes.size() >= kMaxNodes) return false;
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
   node.record.set_name(report.node());
-  if (node.past_incarnations.count(report.incarnation()) || node.past_agents.count(report.agent_incarnation())) return;
+  if (node.past_incarnations.count(report.incarnation()) || node.past_agents.count(report.agent_incarnation())) {
+    return false;
+  }
   node.error = FindRefusal(report);
-  if (!node.error.empty()) return;
-  TakeIncarnations(turn, node, report);
-  TakeDraining(turn, node, report);
-  TakeHint(turn, node, report);
-  TakePool(turn, node, report);
-  node.heard = turn.now;
-  node.reported = true;
-  node.report = report;
-  node.report.clear_logs();
-  TakeProcesses(turn, node, report);
+  if (node.error.empty()) {
+    TakeIncarnations(turn, node, report);
+    TakeDraining(turn, node, report);
+    TakeHint(turn, node, report);
+    TakePool(turn, node, report);
+    node.heard = turn.now;
+    node.reported = true;
+    node.report = report;
+    node.report.clear_logs();
+    TakeProcesses(turn, node, report);
+  }
+  CheckPlanned(turn.state, node);
+  return true;
 }
 
 void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
@@ -253,6 +273,7 @@ double WatchNodes(Turn& turn) {
     turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
+      turn.state.plan_due = true;
       turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
                 lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(patience))
                      : absl::StrCat("node ", name, " is heard of again"),
@@ -268,30 +289,6 @@ double WatchNodes(Turn& turn) {
     }
   }
   return wake_at;
-}
-
-void PlaceJobs(State& state) {
-  std::map<std::string, int> held;
-  for (auto& [name, node] : state.nodes) {
-    std::erase_if(node.slots, [&, &reported = node](const auto& slot) {
-      const auto it = state.jobs.find(slot.second);
-      return it == state.jobs.end() || IsOver(it->second) || it->second.record.released() || reported.lost ||
-             (reported.reported && slot.first >= reported.report.slots());
-    });
-    for (const auto& [slot, uid] : node.slots) ++held[uid];
-  }
-  for (const std::string& uid : state.order) {
-    const Job& job = state.jobs.at(uid);
-    if (IsOver(job) || job.record.released()) continue;
-    for (NodeState* node : InOrderFor(job, state)) {
-      if (!node->reported || node->lost || node->record.draining() || !node->error.empty()) continue;
-      for (int slot = 0; slot < node->report.slots() && held[uid] < MaxWorkers(job); ++slot) {
-        if (node->slots.count(slot)) continue;
-        node->slots[slot] = uid;
-        ++held[uid];
-      }
-    }
-  }
 }
 
 }  // namespace rekindle::core

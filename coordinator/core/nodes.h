@@ -9,14 +9,12 @@
 
 namespace rekindle::core {
 
-void AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
+// False: nothing that anybody acts on has changed.
+bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 
 // Marks nodes lost, or found again. Returns when to look next.
 double WatchNodes(Turn& turn);
-
-// Gives free slots to jobs, in order of submission; a slot keeps its job as long as both last.
-void PlaceJobs(State& state);
 
 std::vector<v1::Node> ListNodes(const State& state, double now);
 

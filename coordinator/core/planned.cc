@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/budget.h"
 #include "coordinator/core/candidates.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -24,20 +24,32 @@ bool AllRunning(const Job& job) {
   return true;
 }
 
-std::optional<std::string> WantDrain(const State& state, const Job& job, bool& nobody_stays) {
-  std::vector<std::string> nodes;
+std::optional<std::string> WantLeave(const State& state, const Job& job, bool& nobody_stays) {
+  std::vector<std::string> drain, give;
+  std::string why_drain, why_give;
   nobody_stays = true;
   for (const v1::Member& member : job.record.membership().members()) {
-    if (!IsDraining(state, member.node())) {
+    if (!MustLeave(state, job, member.trainer())) {
       nobody_stays = false;
-    } else if (std::find(nodes.begin(), nodes.end(), member.node()) == nodes.end()) {
-      nodes.push_back(member.node());
+      continue;
     }
+    const bool drains = IsDraining(state, member.node());
+    std::vector<std::string>& nodes = drains ? drain : give;
+    if (std::find(nodes.begin(), nodes.end(), member.node()) == nodes.end()) nodes.push_back(member.node());
+    (drains ? why_drain : why_give) =
+        drains ? state.nodes.at(drain.front()).record.drain_reason() : job.giving.at(ShortName(member.trainer()));
   }
-  if (nodes.empty()) return std::nullopt;
-  const std::string& why = state.nodes.at(nodes.front()).record.drain_reason();
-  return absl::StrCat(nodes.size() == 1 ? "node " : "nodes ", JoinWords(nodes),
-                      nodes.size() == 1 ? " drains: " : " drain: ", why);
+  std::vector<std::string> reasons;
+  const auto add = [&](const std::vector<std::string>& nodes, const char* one, const char* more,
+                       const std::string& why) {
+    const bool single = nodes.size() == 1;
+    if (nodes.empty()) return;
+    reasons.push_back(absl::StrCat(single ? "node " : "nodes ", JoinWords(nodes), single ? one : more, why));
+  };
+  add(drain, " drains: ", " drain: ", why_drain);
+  add(give, " is given up: ", " are given up: ", why_give);
+  if (reasons.empty()) return std::nullopt;
+  return JoinWords(reasons);
 }
 
 // Until the first of the members' nodes must be empty; 0: none must.
@@ -59,7 +71,8 @@ void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
 
 std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
   int room = MaxWorkers(job);
-  for (const v1::Member& member : job.record.membership().members()) room -= !IsDraining(turn.state, member.node());
+  for (const v1::Member& member : job.record.membership().members())
+    room -= !MustLeave(turn.state, job, member.trainer());
   std::vector<std::string> names;
   for (const auto& [id, trainer] : job.trainers) {
     if (static_cast<int>(names.size()) >= room) break;
@@ -75,8 +88,8 @@ std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
 void ConsiderChange(Turn& turn, Job& job) {
   std::vector<std::string> reasons;
   bool nobody_stays = false;
-  if (job.record.want_paused()) reasons.push_back(PauseReason(job));
-  const auto drain = WantDrain(turn.state, job, nobody_stays);
+  if (MustStop(job)) reasons.push_back(StopReason(job));
+  const auto drain = WantLeave(turn.state, job, nobody_stays);
   const auto join = WantJoin(turn, job);
   if (job.yielding) {
     if (drain && nobody_stays && !join) SaveAtYield(turn, job, true);
@@ -90,7 +103,7 @@ void ConsiderChange(Turn& turn, Job& job) {
   job.yielding = true;
   job.yield_reason = JoinWords(reasons);
   job.yield_checkpoint = false;
-  if (job.record.want_paused() || (drain && nobody_stays && !join)) SaveAtYield(turn, job, drain && nobody_stays);
+  if (MustStop(job) || (drain && nobody_stays && !join)) SaveAtYield(turn, job, drain && nobody_stays);
 }
 
 void EaseSuspicions(Turn& turn, Job& job) {

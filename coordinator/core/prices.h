@@ -30,8 +30,14 @@ struct PoolPrices {
   double known_from = 0;   // When prices without a history were looked up; 0: not known.
 };
 
+struct TeamShare {
+  double share = 1;   // Of what all teams have together, against that of others.
+  int max_nodes = 0;  // At once; 0: no limit.
+};
+
 struct PriceBook {
   std::map<std::string, PoolPrices> pools;  // By name. Empty: there is no fleet file.
+  std::map<std::string, TeamShare> teams;   // Others have a share of 1 and no limit.
   std::string currency;
   double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
 };

@@ -34,6 +34,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
   const std::string command = words[0], name = words.size() > 1 ? words[1] : "";
   if (command == "submit")
     Submit(name, options);
+  else if (command == "job")
+    uid_ = name + "-uid";
   else if (command == "node")
     Node(words, options);
   else if (command == "tick")
@@ -82,11 +84,29 @@ void Scenario::Feed(const Event& event) {
   for (const v1::JobRecord& job : effects.save_jobs) {
     v1::JobRecord& before = saved_jobs_[job.job().uid()];
     if (before.membership().generation() != job.membership().generation()) {
-      for (const std::string& line : DescribeMembership(job.membership())) Say(line);
+      for (const std::string& line : DescribeMembership(job.membership())) Say(Prefix(job.job().name()) + line);
     }
     before = job;
   }
-  for (const v1::Event& e : effects.events) Say(absl::StrCat(e.kind(), ": ", e.text()));
+  for (const v1::Event& e : effects.events) Say(absl::StrCat(Prefix(e.job()), e.kind(), ": ", e.text()));
+}
+
+std::string Scenario::Prefix(const std::string& job) const {
+  int going_on = 0;
+  for (const v1::JobRecord* record : cluster_->Jobs()) going_on += record->job().status().state() <= v1::PAUSED;
+  return going_on < 2 || job.empty() ? "" : absl::StrCat("[", job, "] ");
+}
+
+v1::TrainerDirective Scenario::DirectiveFor(const v1::TrainerReport& report) const {
+  return cluster_->DirectiveForTrainer(report.job_uid(), report.trainer());
+}
+
+std::string Scenario::JobAt(const std::string& slot) const {
+  const v1::NodeDirective directive = cluster_->DirectiveForNode(NodeOf(slot + "/1"));
+  for (const v1::DesiredTrainer& desired : directive.trainers()) {
+    if (desired.slot() == SlotOf(slot + "/1")) return desired.job_uid();
+  }
+  return uid_;
 }
 
 void Scenario::Submit(const std::string& name, const Options& options) {
@@ -106,7 +126,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
-  spec->mutable_goals()->set_budget(ToDouble(Get(options, "budget", "0")));
+  SetGoals(options, spec);
   uid_ = job->uid();
   Feed(submit);
 }
@@ -134,7 +154,7 @@ void Scenario::Node(const Words& words, const Options& options) {
     v1::TrainerReport& trainer = trainers_[words[3]];
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(trainer.trainer());
-    process->set_job_uid(uid_);
+    process->set_job_uid(trainer.job_uid());
     process->set_slot(SlotOf(trainer.trainer()));
     process->set_exit_code(ToInt(words[4]));
     process->set_out_of_memory(options.count("out_of_memory") > 0);
@@ -175,11 +195,11 @@ void Scenario::Trainer(const std::string& name, const Words& words, const Option
   const std::string& command = words[0];
   if (command == "trainer") {  // A new process.
     const int incarnation = ToInt(Get(options, "incarnation", "1"));
-    trainers_[name] = NewTrainer(name, incarnation, uid_, kSecret);
+    trainers_[name] = NewTrainer(name, incarnation, JobAt(name), kSecret);
   } else if (!trainers_.count(name)) {
     return Say(absl::StrCat("error: no trainer ", name));
   } else if (command == "follow") {
-    FollowDirective(cluster_->DirectiveForTrainer(uid_, trainers_[name].trainer()), trainers_[name]);
+    FollowDirective(DirectiveFor(trainers_[name]), trainers_[name]);
   } else if (command == "interrupt") {
     Interrupt(name);
   } else if (command == "steps") {
@@ -202,7 +222,7 @@ void Scenario::Steps(const std::string& name, int count) {
   report.set_completed_step(report.step());
   report.set_step_seconds(0.5);
   if (report.micro_batch_seconds() <= 0) report.set_micro_batch_seconds(0.1);
-  AssignRange(cluster_->DirectiveForTrainer(uid_, report.trainer()).membership(), true, report);
+  AssignRange(DirectiveFor(report).membership(), true, report);
 }
 
 void Scenario::Report(const std::string& name) {
@@ -269,7 +289,7 @@ void Scenario::ShowMembers() {
 
 void Scenario::ShowDirectives() {
   for (auto& [name, report] : trainers_) {
-    const v1::TrainerDirective directive = cluster_->DirectiveForTrainer(uid_, report.trainer());
+    const v1::TrainerDirective directive = DirectiveFor(report);
     report.set_known_revision(directive.revision());
     const std::string line = absl::StrCat(report.trainer(), " <- ", DescribeDirective(directive));
     if (shown_[name] != line) Say(line);

@@ -34,6 +34,9 @@ class Scenario {
   void Tick(double seconds);
   void Live(double seconds);
   void Restart(const Options& options);
+  v1::TrainerDirective DirectiveFor(const v1::TrainerReport& report) const;
+  std::string JobAt(const std::string& slot) const;  // Which job that slot is to serve.
+  std::string Prefix(const std::string& job) const;  // Of what is said of a job, where there are several.
   void ShowStatus();
   void ShowMembers();
   void ShowDirectives();

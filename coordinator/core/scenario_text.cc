@@ -1,5 +1,6 @@
 #include "coordinator/core/scenario_text.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -34,6 +35,26 @@ int ToInt(const std::string& text) {
 double ToDouble(const std::string& text) {
   double value = 0;
   return absl::SimpleAtod(text, &value) ? value : 0;
+}
+
+void SetGoals(const ScenarioOptions& options, v1::JobSpec* spec) {
+  spec->set_priority(ToInt(Get(options, "priority", "0")));
+  spec->set_team(Get(options, "team", ""));
+  v1::JobSpec::Goals* goals = spec->mutable_goals();
+  goals->set_budget(ToDouble(Get(options, "budget", "0")));
+  goals->set_deadline_hours(ToDouble(Get(options, "deadline", "0")));
+  goals->set_objective(Get(options, "objective", ""));
+  goals->set_capacity(Get(options, "capacity", ""));
+  for (const std::string& window :
+       std::vector<std::string>(absl::StrSplit(Get(options, "off_peak", ""), ',', absl::SkipEmpty()))) {
+    const std::vector<std::string> ends = absl::StrSplit(window, '-');
+    v1::JobSpec::Window* out = goals->add_off_peak();
+    out->set_from(ends[0]);
+    out->set_until(ends.back());
+  }
+  spec->mutable_estimate()->set_step_seconds(ToDouble(Get(options, "step_seconds", "0")));
+  if (options.count("start_seconds"))
+    spec->mutable_estimate()->set_start_seconds(ToDouble(options.at("start_seconds")));
 }
 
 std::vector<std::string> DescribeMembership(const v1::Membership& m) {
@@ -96,6 +117,10 @@ PriceBook ToPrices(const ScenarioOptions& options) {
       continue;
     }
     const std::vector<std::string> words = absl::StrSplit(value, ':');
+    if (absl::StartsWith(name, "team:")) {
+      book.teams[name.substr(5)] = {ToDouble(words[0]), words.size() > 1 ? ToInt(words[1]) : 0};
+      continue;
+    }
     PoolPrices& pool = book.pools[name];
     pool.capacity = words[0];
     if (words.size() > 1) pool.price = ToHistory(words[1]);

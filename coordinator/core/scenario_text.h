@@ -16,6 +16,9 @@ namespace rekindle::core {
 
 // KEY=VALUE of a command.
 using ScenarioOptions = std::map<std::string, std::string>;
+// What a job is to reach, and what is known of it.
+void SetGoals(const ScenarioOptions& options, v1::JobSpec* spec);
+
 std::string Get(const ScenarioOptions& options, const std::string& key, const std::string& other);
 // 0 where it is no number.
 int ToInt(const std::string& text);

@@ -50,8 +50,8 @@ void AssignShards(const State& state, const Job& job, v1::Membership* membership
   std::vector<Place> places;
   for (const v1::Member& member : membership->members()) {
     const auto node = state.nodes.find(member.node());
-    places.push_back(
-        {member.node(), node == state.nodes.end() ? "" : node->second.report.zone(), IsDraining(state, member.node())});
+    places.push_back({member.node(), node == state.nodes.end() ? "" : node->second.report.zone(),
+                      MustLeave(state, job, member.trainer())});
   }
   for (const auto& [first, second] : PairHolders(places)) {
     v1::ShardHolders* shard = membership->add_shards();

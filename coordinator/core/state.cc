@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/text.h"
+
 namespace rekindle::core {
 
 void Turn::Emit(const Job* job, const std::string& kind, const std::string& text, const std::string& node) {
@@ -51,6 +54,8 @@ bool IsOver(const Job& job) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
+bool MustStop(const Job& job) { return job.record.want_paused() || !job.record.halt().empty(); }
+
 double PollSeconds(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }
 
 const v1::Member* FindMember(const Job& job, const std::string& trainer) {
@@ -68,6 +73,17 @@ const Trainer* FindTrainer(const Job& job, const std::string& trainer) {
 bool IsDraining(const State& state, const std::string& node) {
   const auto it = state.nodes.find(node);
   return it != state.nodes.end() && it->second.record.draining();
+}
+
+bool MustLeave(const State& state, const Job& job, const std::string& trainer) {
+  return IsDraining(state, NodeOf(trainer)) || job.giving.count(ShortName(trainer)) > 0;
+}
+
+std::string WhyItLeaves(const State& state, const Job& job, const std::string& trainer) {
+  const std::string node = NodeOf(trainer);
+  if (IsDraining(state, node))
+    return absl::StrCat("node ", node, " drains: ", state.nodes.at(node).record.drain_reason());
+  return absl::StrCat("node ", node, " is given up: ", job.giving.at(ShortName(trainer)));
 }
 
 std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state) {

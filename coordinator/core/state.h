@@ -51,6 +51,27 @@ struct OpenFault {
 // Pool as nodes name it -> how many nodes of it, in parts by slots.
 using Shares = std::map<std::string, double>;
 
+// What the last planning cycle knew of a job, a node: another cycle is due when it is not true any more.
+struct JobFacts {
+  bool wants = false;
+  bool runs = false;
+  bool released = false;
+  bool paused = false;
+  bool halted = false;
+  int min = 0;
+  int max = 0;
+  int generation = 0;
+  int deaths = 0;
+  bool operator==(const JobFacts&) const = default;
+};
+struct NodeFacts {
+  bool usable = false;
+  bool hinted = false;
+  int slots = 0;
+  std::string pool;
+  bool operator==(const NodeFacts&) const = default;
+};
+
 struct Job {
   v1::JobRecord record;
   std::map<std::string, Trainer> trainers;
@@ -74,6 +95,11 @@ struct Job {
   std::vector<OpenFault> open_faults;
   std::map<std::string, int> start_failures;     // "<node>/<slot>" -> deaths in a row without a step.
   std::map<std::string, double> excluded_until;  // Node -> time. Mirrors record.suspicions.
+
+  // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
+  std::map<std::string, std::string> giving;
+  JobFacts planned_as;
+  std::string waits_for;  // What the planner says of a job that has no room; empty: no more than that.
 
   Shares shares;             // What it holds.
   double counted_until = 0;  // Unix time up to which its costs are in the status.
@@ -106,6 +132,7 @@ struct NodeState {
   std::set<std::string> past_agents;
   std::string error;
   bool must_save = false;
+  NodeFacts planned_as;
 };
 
 struct State {
@@ -118,7 +145,11 @@ struct State {
   std::vector<std::string> order;   // Uids in order of submission.
   std::map<std::string, NodeState> nodes;
   bool any_lost = false;
+  double jobs_wake_at = kNever;     // Not later than the first wake_at of all jobs.
   double watch_nodes_at = -kNever;  // When a node may count as lost, or its drain as overdue.
+  bool plan_due = true;
+  double plan_at = kNever;  // The next planning cycle, if nothing happens before.
+  double planned_at = -kNever;
 };
 
 // One Step in progress: where effects go.
@@ -140,10 +171,15 @@ bool IsSmokeTest(const Job& job);
 int MinWorkers(const Job& job);
 int MaxWorkers(const Job& job);  // At most one a micro-batch; one in the smoke test.
 bool IsOver(const Job& job);
+bool MustStop(const Job& job);    // Its user, its budget or the planner wants it to stop.
 double PollSeconds(int wait_ms);  // How long a long poll may keep quiet, whatever was asked for.
 const v1::Member* FindMember(const Job& job, const std::string& trainer);
 const Trainer* FindTrainer(const Job& job, const std::string& trainer);
 bool IsDraining(const State& state, const std::string& node);
+// Is that trainer to leave at the next boundary, with its node or alone?
+bool MustLeave(const State& state, const Job& job, const std::string& trainer);
+// "node n2 drains: asked by the user"; REQUIRES: it must leave.
+std::string WhyItLeaves(const State& state, const Job& job, const std::string& trainer);
 // Those that trainers may be placed on, by name, with what they compute on.
 std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state);
 void SetState(Job& job, v1::JobState state, const std::string& reason);

@@ -15,6 +15,9 @@ namespace {
 constexpr int kDefaultMax = 1000;
 constexpr int kMaxNodes = 100'000;
 constexpr int kMaxPools = 1000;
+constexpr int kMaxTeams = 1000;
+constexpr double kLeastShare = 0.001;
+constexpr double kMaxShare = 1e6;
 constexpr double kMaxPrice = 1e6;
 constexpr size_t kLongestCurrency = 16;
 constexpr size_t kLongestName = 256;
@@ -87,6 +90,24 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   return ResolvePrices(path, pool);
 }
 
+absl::Status ResolveTeams(v1::Fleet& fleet) {
+  if (fleet.teams_size() > kMaxTeams) return Wrong("teams", absl::StrCat("has more than ", kMaxTeams, " teams"));
+  std::set<std::string> names;
+  for (int i = 0; i < fleet.teams_size(); ++i) {
+    v1::Fleet::Team& team = *fleet.mutable_teams(i);
+    const std::string path = absl::StrCat("teams[", i, "]");
+    if (!team.has_share()) team.set_share(1);
+    for (const absl::Status& s : {Range(path + ".share", team.share(), kLeastShare, kMaxShare),
+                                  Range(path + ".max_nodes", team.max_nodes(), 0, kMaxNodes)}) {
+      if (!s.ok()) return s;
+    }
+    if (!names.insert(team.name()).second) {
+      return Wrong(path + ".name", absl::StrCat("'", team.name(), "' is there twice: keep one"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What the planner does not do yet.
 absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
   if (pool.min() > 0) return Wrong(path + ".min", "nodes that are always kept are not planned yet: leave it out");
@@ -124,6 +145,7 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
   if (!out.as_of().empty()) {
     if (const auto time = ToTime("as_of", out.as_of()); !time.ok()) return time.status();
   }
+  if (absl::Status s = ResolveTeams(out); !s.ok()) return s;
   std::map<std::string, std::string> names;
   std::map<std::string, std::string> capacities;
   for (int i = 0; i < out.pools_size(); ++i) {

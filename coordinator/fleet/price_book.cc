@@ -48,6 +48,7 @@ absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::
   core::PriceBook book;
   book.currency = fleet->currency();
   if (fleet->stale_after_hours() > 0) book.stale_after = fleet->stale_after_hours() * 3600;
+  for (const auto& team : fleet->teams()) book.teams[team.name()] = {team.share(), team.max_nodes()};
   for (const Pool& pool : fleet->pools()) {
     core::PoolPrices& prices = book.pools[pool.name()];
     prices.capacity = pool.capacity();

@@ -121,7 +121,11 @@ class Round {
   void Decide(const UnitView& unit) {
     const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
     const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand();
-    if (policy_.capacity == Allowed::kOnDemand) {
+    if (policy_.objective == Objective::kFastest) {
+      if (unit.pool == kNone && (spot != kNone || on_demand != kNone)) {
+        To(spot != kNone ? spot : on_demand, "as soon as can be: any capacity that the job allows");
+      }
+    } else if (policy_.capacity == Allowed::kOnDemand) {
       if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the job takes on-demand capacity only");
     } else if (!offers_.AnySpot()) {
       if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the fleet has no spot capacity");

@@ -48,7 +48,7 @@ struct JobView {
   SpotHistory history;  // How long spot capacity comes and stays.
 };
 
-enum class Objective { kCheapest, kGreenest };
+enum class Objective { kCheapest, kGreenest, kFastest };
 enum class Allowed { kMixed, kSpot, kOnDemand };
 
 struct Policy {

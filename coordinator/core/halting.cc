@@ -1,0 +1,60 @@
+#include "coordinator/core/halting.h"
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/deaths.h"
+
+namespace rekindle::core {
+
+std::string StopReason(const Job& job) {
+  if (!job.record.want_paused()) return job.record.halt();
+  return job.record.budget_stop().empty() ? "paused by the user" : job.record.budget_stop();
+}
+
+bool IsSaved(const Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  if (job.active || status.reason() != StopReason(job)) return false;
+  return job.record.membership().members_size() == 0 || status.step() == 0 || status.checkpoint_step() >= status.step();
+}
+
+void ReleaseNodes(Job& job, const std::string& why) {
+  job.record.set_released(true);
+  job.must_save = true;
+  for (const v1::Member& member : job.record.membership().members()) {
+    RecordRelease(job, member.trainer(), absl::StrCat("node ", member.node(), " ", why));
+  }
+}
+
+void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why) {
+  const bool news = job.record.halt().empty();
+  if (job.record.halt() == why) return;
+  job.record.set_halt(why);
+  job.must_save = true;
+  if (news) turn.Emit(&job, kind, absl::StrCat("pause with a checkpoint at the next step boundary: ", why));
+  turn.Wake(job, turn.now);
+}
+
+void Unhalt(Turn& turn, Job& job, const std::string& why) {
+  if (job.record.halt().empty()) return;
+  job.record.clear_halt();
+  if (job.record.budget_stop().empty()) job.record.set_released(false);
+  job.must_save = true;
+  turn.Emit(&job, "resumed", why);
+  if (!job.active && !job.record.want_paused()) {
+    job.forming.reason = why;
+    SetState(job, v1::PENDING, why);
+  }
+  turn.Wake(job, turn.now);
+}
+
+void KeepHalt(Turn& turn, Job& job) {
+  if (job.record.halt().empty() || job.record.released() || job.active) return;
+  const double patience = turn.state.tunables.pause_seconds;
+  const bool saved = IsSaved(job);
+  if (!saved && turn.now < job.forming.since + patience) return turn.Wake(job, job.forming.since + patience);
+  ReleaseNodes(job, "was given up: " + job.record.halt());
+  turn.Emit(&job, "nodes_released",
+            absl::StrCat("the job gave its nodes up; ",
+                         saved ? "its state is saved" : "its state could not be saved in time", ": ", job.record.halt()));
+}
+
+}  // namespace rekindle::core

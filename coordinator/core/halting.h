@@ -1,0 +1,29 @@
+// Jobs that stop whole: for their user, their budget, or because the planner has no room for them now. They save their
+// state at a step boundary, then give up their nodes, but for the user alone.
+#ifndef REKINDLE_COORDINATOR_CORE_HALTING_H_
+#define REKINDLE_COORDINATOR_CORE_HALTING_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+// Why it stops. REQUIRES: MustStop(job).
+std::string StopReason(const Job& job);
+
+// It has stopped, and its newest step is durable.
+bool IsSaved(const Job& job);
+
+// Its nodes are free for others; what is left of it there has to go.
+void ReleaseNodes(Job& job, const std::string& why);
+
+// The planner has no room for the job: it stops at the next boundary, until `Unhalt`. `why` becomes its status's reason.
+void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why);
+void Unhalt(Turn& turn, Job& job, const std::string& why);
+// Lets a halted job's nodes go as soon as its state is safe, or has been waited for long enough.
+void KeepHalt(Turn& turn, Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_HALTING_H_

@@ -1,0 +1,66 @@
+#include "coordinator/core/placement.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/micro_batch.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// By name; a job that looks for its micro-batch does so where memory is scarcest, so that it fits the other nodes, too.
+void Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
+  if (FindsMicroBatch(job)) {
+    std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(), [](const SlotAt& a, const SlotAt& b) {
+      return a.node->report.device().memory_bytes() < b.node->report.device().memory_bytes();
+    });
+  }
+  for (; count > 0 && next < free.size(); --count, ++next) {
+    free[next].node->slots[free[next].slot] = job.record.job().uid();
+  }
+}
+
+}  // namespace
+
+bool LivesAt(const Job& job, const std::string& slot) {
+  if (job.record.released()) return false;
+  for (const v1::Member& member : job.record.membership().members()) {
+    if (ShortName(member.trainer()) != slot) continue;
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    return trainer == nullptr || trainer->death.empty();
+  }
+  return false;
+}
+
+void FreeSlots(State& state) {
+  for (auto& [name, node] : state.nodes) {
+    std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
+      const auto it = state.jobs.find(slot.second);
+      if (it == state.jobs.end() || IsOver(it->second) || it->second.record.released() || reported.lost) return true;
+      if (reported.reported && slot.first >= reported.report.slots()) return true;
+      if (it->second.giving.empty()) return false;
+      const std::string at = absl::StrCat(node_name, "/", slot.first);
+      return it->second.giving.count(at) > 0 && !LivesAt(it->second, at);
+    });
+  }
+}
+
+void PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans) {
+  std::vector<size_t> order(plans.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return view.demands[a].demand.priority > view.demands[b].demand.priority;
+  });
+  std::vector<size_t> next(view.groups.size(), 0);
+  for (const size_t j : order) {
+    if (!view.jobs[j].job->record.halt().empty()) continue;  // It has room for less than its minimum.
+    for (const scheduler::Slots& s : plans[j].allotment.slots) {
+      const auto held = static_cast<int>(view.jobs[j].held[s.pool].size());
+      if (s.count > held) Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], s.count - held);
+    }
+  }
+}
+
+}  // namespace rekindle::core

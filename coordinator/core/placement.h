@@ -1,0 +1,23 @@
+// Which slot serves which job.
+#ifndef REKINDLE_COORDINATOR_CORE_PLACEMENT_H_
+#define REKINDLE_COORDINATOR_CORE_PLACEMENT_H_
+
+#include <string>
+#include <vector>
+
+#include "coordinator/core/plan_view.h"
+
+namespace rekindle::core {
+
+// Does a member of the job live on that "<node>/<slot>"?
+bool LivesAt(const Job& job, const std::string& slot);
+
+// Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
+void FreeSlots(State& state);
+
+// Gives free slots to jobs as far as their plans go; a slot keeps its job as long as both last.
+void PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_PLACEMENT_H_
