@@ -123,17 +123,13 @@ void CheckPrecision(Checker& check, const v1::JobSpec& spec, const Defaults& def
                              "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
-// Of the goals only the budget is kept so far.
+// What can be said without knowing the fleet; the core knows the rest.
 void CheckGoals(Checker& check, const v1::JobSpec::Goals& goals) {
-  const std::pair<const char*, bool> others[] = {{"objective", !goals.objective().empty()},
-                                                 {"capacity", !goals.capacity().empty()},
-                                                 {"deadline_hours", goals.deadline_hours() != 0},
-                                                 {"off_peak", goals.off_peak_size() > 0}};
-  for (const auto& [field, given] : others) {
-    check.Require(
-        !given, absl::StrCat("spec.goals.", field),
-        "is kept by `rekindle simulate` alone so far, and must not be thought kept here: remove it to submit");
+  if (!goals.objective().empty()) {
+    check.OneOf("spec.goals.objective", goals.objective(), {"cheapest", "fastest", "greenest"});
   }
+  if (!goals.capacity().empty()) check.OneOf("spec.goals.capacity", goals.capacity(), {"mixed", "spot", "on_demand"});
+  check.Range("spec.goals.deadline_hours", goals.deadline_hours(), 0, 1e5);
   check.Range("spec.goals.budget", goals.budget(), 0, 1e12);
 }
 

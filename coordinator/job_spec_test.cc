@@ -22,8 +22,8 @@ TEST(JobSpec, GoalsAreNotTakenInSilence) {
   EXPECT_EQ(Message(spec), "OK");
   spec.mutable_goals()->set_budget(10);
   EXPECT_EQ(Message(spec), "OK");
-  spec.mutable_goals()->set_deadline_hours(1);
-  EXPECT_THAT(Message(spec), HasSubstr("spec.goals.deadline_hours: is kept by `rekindle simulate` alone so far"));
+  spec.mutable_goals()->set_deadline_hours(-1);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.goals.deadline_hours: -1 is out of range"));
   spec.mutable_goals()->clear_deadline_hours();
   spec.mutable_goals()->set_budget(-1);
   EXPECT_THAT(Message(spec), HasSubstr("spec.goals.budget: -1 is out of range"));

@@ -9,6 +9,7 @@
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/nodes.h"
 #include "coordinator/core/planning.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/state.h"
@@ -50,7 +51,21 @@ struct Route {
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), Of(e.uid); }
   Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), kAll; }
-  Concern operator()(const NodeReported& e) const { return AcceptNodeReport(turn, e.report) ? kAll : Concern{}; }
+  // That a node lives concerns only jobs on it that do not train: whoever forms a membership waits for that.
+  Concern operator()(const NodeReported& e) const {
+    if (AcceptNodeReport(turn, e.report)) return kAll;
+    Concern concern;
+    const auto node = turn.state.nodes.find(e.report.node());
+    if (node == turn.state.nodes.end()) return concern;
+    for (const auto& [slot, uid] : node->second.slots) {
+      const auto job = turn.state.jobs.find(uid);
+      if (job == turn.state.jobs.end() || job->second.active || concern.job == &job->second) continue;
+      if (concern.job != nullptr) return {.all = true};
+      concern.job = &job->second;
+    }
+    return concern;
+  }
+  Concern operator()(const PoolReported& e) const { return TakePoolReport(turn, e), Concern{}; }
   Concern operator()(const Tick&) const {
     for (auto& [uid, job] : turn.state.jobs) {
       if (job.wake_at <= turn.now) Advance(turn, job);
@@ -186,17 +201,18 @@ Effects Cluster::Step(const Event& event, double now) {
     CheckPlanned(state, *concern.job);
     concern.nodes = concern.nodes || concern.job->must_save;
   }
-  const bool due = std::holds_alternative<Tick>(event) || concern.nodes || now >= state.watch_nodes_at;
+  const bool due = concern.nodes || now >= state.watch_nodes_at;
   if (due) {
     state.watch_nodes_at = WatchNodes(turn);
     for (const std::string& uid : state.order) SettleJob(turn, state.jobs.at(uid));
   }
-  if (due || concern.all) {
+  if (due || concern.all || std::holds_alternative<Tick>(event)) {
     for (auto& [uid, job] : state.jobs) CheckPlanned(state, job);
   }
   const bool planned = Plan(turn);
   if (due || planned) ShareNodes(turn);
-  const bool any = due || planned || concern.all;
+  const bool any = due || planned || concern.all || std::holds_alternative<Tick>(event);
+  effects.quiet = !any && concern.job == nullptr && std::holds_alternative<NodeReported>(event);
   CollectJobs(turn, any ? nullptr : concern.job, any);
   CollectNodes(turn, event, any);
   return effects;

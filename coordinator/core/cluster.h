@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/core/pool_orders.h"
 #include "coordinator/core/prices.h"
 #include "rekindle/v1/job.pb.h"
 #include "rekindle/v1/node.pb.h"
@@ -59,7 +60,7 @@ struct PricesSet {
 };
 struct Tick {};  // Time has come to Effects::wake_at.
 using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported,
-                           Restored, ClockSet, PricesSet, Tick>;
+                           PoolReported, Restored, ClockSet, PricesSet, Tick>;
 
 struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...
@@ -67,6 +68,8 @@ struct Effects {
   std::vector<v1::NodeRecord> save_nodes;
   std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
   std::vector<std::string> changed_jobs;  // Names whose status changed (wakes watchers); nothing to persist.
+  std::vector<PoolOrder> orders;          // Those that changed; all again after a restart. Not before save_jobs.
+  bool quiet = false;                     // No directive but that of the node that reported can have changed.
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
 };
 
@@ -82,6 +85,10 @@ struct Tunables {
   bool refuse_unfit_precision = false;  // End jobs whose precision the nodes are no good at, rather than warn.
   double evaluation_seconds = 10;       // Costs are told and budgets looked at so often, at least.
   double pause_seconds = 20;            // What a pause with a checkpoint may take: a budget stops a job so long before.
+  double idle_seconds = 120;            // An ordered node that serves nobody is kept so long.
+  double pool_start_seconds = 900;      // A pool whose nodes take longer gives nothing: it is avoided.
+  double pool_avoid_seconds = 60;       // Doubles each time, at most an hour.
+  double planning_seconds = 60;         // Goals in time are looked at so often.
   int max_start_failures = 5;           // A job fails when its trainers die so often in a row without a step.
 };
 

@@ -7,7 +7,6 @@
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
-namespace {
 
 void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
   const bool news = !node.record.draining();
@@ -22,6 +21,8 @@ void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std
   turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
             node.record.name());
 }
+
+namespace {
 
 void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
   node.record.clear_draining();

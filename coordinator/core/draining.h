@@ -9,6 +9,9 @@
 
 namespace rekindle::core {
 
+// For any reason; a shorter time than before counts. 0: no limit.
+void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason);
+
 // A user asks. within_seconds 0: no limit.
 void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
 

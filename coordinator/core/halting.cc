@@ -29,7 +29,9 @@ void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why)
   if (job.record.halt() == why) return;
   job.record.set_halt(why);
   job.must_save = true;
-  if (news) turn.Emit(&job, kind, absl::StrCat("pause with a checkpoint at the next step boundary: ", why));
+  if (news) {
+    turn.Emit(&job, kind, absl::StrCat(job.active ? "pause with a checkpoint at the next step boundary: " : "", why));
+  }
   turn.Wake(job, turn.now);
 }
 
@@ -52,9 +54,10 @@ void KeepHalt(Turn& turn, Job& job) {
   const bool saved = IsSaved(job);
   if (!saved && turn.now < job.forming.since + patience) return turn.Wake(job, job.forming.since + patience);
   ReleaseNodes(job, "was given up: " + job.record.halt());
-  turn.Emit(&job, "nodes_released",
-            absl::StrCat("the job gave its nodes up; ",
-                         saved ? "its state is saved" : "its state could not be saved in time", ": ", job.record.halt()));
+  turn.Emit(
+      &job, "nodes_released",
+      absl::StrCat("the job gave its nodes up; ", saved ? "its state is saved" : "its state could not be saved in time",
+                   ": ", job.record.halt()));
 }
 
 }  // namespace rekindle::core

@@ -18,7 +18,8 @@ bool IsSaved(const Job& job);
 // Its nodes are free for others; what is left of it there has to go.
 void ReleaseNodes(Job& job, const std::string& why);
 
-// The planner has no room for the job: it stops at the next boundary, until `Unhalt`. `why` becomes its status's reason.
+// The planner has no room for the job: it stops at the next boundary, until `Unhalt`. `why` becomes its status's
+// reason.
 void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why);
 void Unhalt(Turn& turn, Job& job, const std::string& why);
 // Lets a halted job's nodes go as soon as its state is safe, or has been waited for long enough.

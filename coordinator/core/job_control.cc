@@ -7,6 +7,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/planned.h"
 #include "coordinator/core/precision.h"
@@ -159,6 +160,11 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
     turn.effects.status = status;
     return;
   }
+  if (absl::Status status = CheckGoals(turn.state, record.job().status().resolved_spec(), UnixNow(turn));
+      !status.ok()) {
+    turn.effects.status = status;
+    return;
+  }
   Job& job = turn.state.jobs[uid];
   turn.state.order.push_back(uid);
   job.record = record;
@@ -213,6 +219,9 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   job.saved_at = turn.now;
   if (IsOver(job)) return;
   OpenAbsence(turn, job);
+  for (const auto& unit : record.units()) {
+    job.units.push_back({.pool = unit.pool(), .placed = unit.placed(), .leaving = unit.leaving()});
+  }
   for (const auto& exclusion : record.suspicions().exclusions()) {
     if (exclusion.seconds_left() > 0) job.excluded_until[exclusion.node()] = turn.now + exclusion.seconds_left();
   }

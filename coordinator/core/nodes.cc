@@ -153,13 +153,9 @@ void ForgetLost(State& state) {
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
 
-// Says the report nothing but that the node lives, and waits nobody for that? Whoever forms a membership does.
-bool IsHeartbeat(const State& state, const NodeState& node, const v1::NodeReport& report) {
+// Says the report nothing but that the node lives?
+bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || Unanswered(node)) return false;
-  for (const auto& [slot, uid] : node.slots) {
-    const auto job = state.jobs.find(uid);
-    if (job != state.jobs.end() && !job->second.active) return false;
-  }
   v1::NodeReport before = node.report;
   before.set_known_revision(report.known_revision());
   before.set_wait_ms(report.wait_ms());
@@ -193,7 +189,7 @@ bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
   if (report.node().empty() || report.node().size() > 200) return false;
   const auto known = turn.state.nodes.find(report.node());
   const bool is_new = known == turn.state.nodes.end();
-  if (!is_new && IsHeartbeat(turn.state, known->second, report)) {
+  if (!is_new && IsHeartbeat(known->second, report)) {
     NodeState& node = known->second;
     node.heard = turn.now;
     node.report.set_known_revision(report.known_revision());
@@ -259,7 +255,8 @@ double WatchNodes(Turn& turn) {
     const double by_trainer = heard.count(name) ? heard.at(name) : -kNever;
     const double expected =
         std::max(node.known_since, node.heard + (node.reported ? PollSeconds(node.report.wait_ms()) : 0));
-    node.overdue = node.record.draining() && turn.now >= node.drain_deadline;
+    const bool overdue = node.record.draining() && turn.now >= node.drain_deadline;
+    if (std::exchange(node.overdue, overdue) != overdue) turn.state.plan_due = true;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);
     double patience = turn.state.tunables.node_lost_seconds;
     double lost_at = std::max(expected, by_trainer) + patience;
@@ -284,6 +281,7 @@ double WatchNodes(Turn& turn) {
         NodeDirectiveFor(turn.state, name).drained()) {
       node.record.set_drained_agent(node.report.agent_incarnation());
       node.must_save = true;
+      turn.state.plan_due = true;
       turn.Emit(nullptr, "node_drained", absl::StrCat("node ", name, " is drained: nothing of any job is left on it"),
                 name);
     }

@@ -10,16 +10,19 @@
 namespace rekindle::core {
 namespace {
 
-// By name; a job that looks for its micro-batch does so where memory is scarcest, so that it fits the other nodes, too.
-void Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
+// Returns how many it lacks. By name; a job that looks for its micro-batch does so where memory is scarcest, so that it
+// fits the other nodes, too.
+int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
   if (FindsMicroBatch(job)) {
-    std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(), [](const SlotAt& a, const SlotAt& b) {
-      return a.node->report.device().memory_bytes() < b.node->report.device().memory_bytes();
-    });
+    std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(),
+                     [](const SlotAt& a, const SlotAt& b) {
+                       return a.node->report.device().memory_bytes() < b.node->report.device().memory_bytes();
+                     });
   }
   for (; count > 0 && next < free.size(); --count, ++next) {
     free[next].node->slots[free[next].slot] = job.record.job().uid();
   }
+  return count;
 }
 
 }  // namespace
@@ -47,20 +50,23 @@ void FreeSlots(State& state) {
   }
 }
 
-void PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans) {
+std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans) {
   std::vector<size_t> order(plans.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return view.demands[a].demand.priority > view.demands[b].demand.priority;
   });
   std::vector<size_t> next(view.groups.size(), 0);
+  std::vector<int> missing(view.groups.size(), 0);
   for (const size_t j : order) {
     if (!view.jobs[j].job->record.halt().empty()) continue;  // It has room for less than its minimum.
     for (const scheduler::Slots& s : plans[j].allotment.slots) {
       const auto held = static_cast<int>(view.jobs[j].held[s.pool].size());
-      if (s.count > held) Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], s.count - held);
+      const int more = s.count - held;
+      if (more > 0) missing[s.pool] += Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], more);
     }
   }
+  return missing;
 }
 
 }  // namespace rekindle::core

@@ -15,8 +15,9 @@ bool LivesAt(const Job& job, const std::string& slot);
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);
 
-// Gives free slots to jobs as far as their plans go; a slot keeps its job as long as both last.
-void PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans);
+// Gives free slots to jobs as far as their plans go; a slot keeps its job as long as both last. Returns how many more,
+// by group, there is no node for.
+std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans);
 
 }  // namespace rekindle::core
 

@@ -3,6 +3,14 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/candidates.h"
+#include "coordinator/core/costs.h"
+#include "coordinator/core/goals.h"
+#include "coordinator/core/placement.h"
+#include "coordinator/core/text.h"
+#include "coordinator/core/units.h"
+
 namespace rekindle::core {
 namespace {
 
@@ -15,67 +23,151 @@ class Viewing {
       Job& job = state_.jobs.at(uid);
       if (IsOver(job)) continue;
       index_[uid] = view_.jobs.size();
-      view_.jobs.push_back({&job, {}});
+      view_.jobs.push_back({&job, {}, {}});
     }
+    AddOrderedPools();
     for (auto& [name, node] : state_.nodes) AddNode(node);
+    for (size_t g = 0; g < view_.ordered.size(); ++g) LimitOrders(static_cast<int>(g));
     for (JobSlots& job : view_.jobs) AddDemand(job);
     return std::move(view_);
   }
 
  private:
+  void AddOrderedPools() {
+    const double now = UnixNow(turn_);
+    for (const auto& [name, pool] : state_.prices.pools) {
+      if (!pool.ordered) continue;
+      state_.pools[name];
+      const int g = AddGroup(name, &pool);
+      scheduler::Supply& supply = view_.fleet.pools[g];
+      supply.ordered = true;
+      supply.nodes_per_slot = 1.0 / pool.devices;
+      supply.price = PriceAt(pool.price, now) / pool.devices;
+      view_.fleet.orders.push_back({.name = name, .capacity = supply.capacity, .price = supply.price});
+      view_.pool_names.push_back(name);
+      view_.ordered.emplace_back();
+    }
+  }
+
+  int AddGroup(const std::string& name, const PoolPrices* pool) {
+    const auto g = static_cast<int>(view_.groups.size());
+    groups_[name] = g;
+    view_.groups.push_back({name, {}});
+    scheduler::Supply supply;
+    supply.capacity = CapacityOf(pool) == "spot" ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
+    view_.fleet.pools.push_back(supply);
+    return g;
+  }
+
+  int GroupOf(const NodeState& node) {
+    const auto known = groups_.find(node.record.pool());
+    if (known != groups_.end()) return known->second;
+    const int g = AddGroup(node.record.pool(), FindPool(state_.prices, node.record.pool()));
+    view_.fleet.pools[g].nodes_per_slot = 1.0 / std::max(1, node.record.slots());
+    return g;
+  }
+
   // A node that was not heard of since the coordinator started keeps what it has, and gets nothing new.
   void AddNode(NodeState& node) {
-    if (node.lost || node.record.draining() || !node.error.empty()) return;
-    if (!node.reported && node.slots.empty()) return;
+    if (node.lost || !node.error.empty()) return;
     const int g = GroupOf(node);
+    const bool ordered = static_cast<size_t>(g) < view_.ordered.size();
+    const bool leaves = node.record.draining() || (ordered && !node.record.hint().empty());
+    if (ordered) {
+      OrderedNodes& nodes = view_.ordered[g];
+      const bool gone = node.overdue || !node.record.drained_agent().empty();
+      (leaves && gone ? nodes.released : leaves ? nodes.leaving : nodes.there).push_back(&node);
+    }
+    if (node.record.draining() || (!node.reported && node.slots.empty())) return;
     scheduler::Supply& supply = view_.fleet.pools[g];
     for (const auto& [slot, uid] : node.slots) {
       const auto job = index_.find(uid);
       if (job == index_.end()) continue;
-      auto& held = view_.jobs[job->second].held;
-      if (held.size() < view_.groups.size()) held.resize(view_.groups.size());
-      held[g].push_back({&node, slot});
+      JobSlots& slots = view_.jobs[job->second];
+      if (leaves) {
+        slots.aside.push_back({&node, slot});
+        continue;
+      }
+      if (slots.held.size() < view_.groups.size()) slots.held.resize(view_.groups.size());
+      slots.held[g].push_back({&node, slot});
       ++supply.slots;
     }
-    for (int slot = 0; node.reported && slot < node.report.slots(); ++slot) {
+    for (int slot = 0; !leaves && node.reported && slot < node.report.slots(); ++slot) {
       if (node.slots.count(slot)) continue;
       view_.groups[g].free.push_back({&node, slot});
       ++supply.slots;
     }
   }
 
-  int GroupOf(const NodeState& node) {
-    const auto [at, is_new] = groups_.emplace(node.record.pool(), static_cast<int>(view_.groups.size()));
-    if (!is_new) return at->second;
-    const PoolPrices* pool = FindPool(state_.prices, node.record.pool());
-    view_.groups.push_back({node.record.pool(), {}});
-    scheduler::Supply supply;
-    supply.capacity = CapacityOf(pool) == "spot" ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
-    supply.nodes_per_slot = 1.0 / std::max(1, node.record.slots());
-    view_.fleet.pools.push_back(supply);
-    return at->second;
+  // Those that could be had, beside those that leave; of a pool in trouble those that are there or come.
+  void LimitOrders(int g) {
+    const PoolPrices& pool = *FindPool(state_.prices, view_.groups[g].pool);
+    const PoolState& state = state_.pools[view_.groups[g].pool];
+    const OrderedNodes& nodes = view_.ordered[g];
+    int count = pool.max - static_cast<int>(nodes.leaving.size());
+    if (state.avoided) {
+      const bool come = state.reported.trouble != PoolTrouble::kNone;
+      const auto gone = static_cast<int>(nodes.leaving.size() + nodes.released.size());
+      count = std::min(count, come ? state.reported.running - gone : 0);
+    }
+    scheduler::Supply& supply = view_.fleet.pools[g];
+    supply.slots = std::max(supply.slots, count * pool.devices);
   }
 
+  // In pools that take orders it holds what was ordered for it, there or not.
   void AddDemand(JobSlots& slots) {
-    const Job& job = *slots.job;
-    const v1::JobSpec& spec = SpecOf(job);
+    Job& job = *slots.job;
     slots.held.resize(view_.groups.size());
     scheduler::CycleJob out;
     scheduler::Demand& demand = out.demand;
-    int held = 0;
-    for (size_t g = 0; g < slots.held.size(); ++g) {
-      const auto count = static_cast<int>(slots.held[g].size());
-      if (count > 0) demand.held.push_back({static_cast<int>(g), count});
-      held += count;
-    }
-    demand.priority = spec.priority();
-    demand.team = TeamOf(spec.team());
-    const bool wants = !job.record.released() || (!job.record.halt().empty() && !job.record.want_paused());
+    double look_at = kNever;
+    if (!WaitsForHours(turn_, job, &slots.off_peak, &look_at)) slots.off_peak.clear();
+    view_.look_at = std::min(view_.look_at, look_at);
+    const bool released = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
+    const bool wants = slots.off_peak.empty() && !released;
+    demand.priority = SpecOf(job).priority();
+    demand.team = TeamOf(SpecOf(job).team());
     demand.min = wants ? MinWorkers(job) : 0;
     demand.max = wants ? MaxWorkers(job) : 0;
+    SetCapacity(state_, job, &demand);
+    if (!view_.ordered.empty()) {
+      SyncUnits(turn_, job, CountIn(slots));
+      UpdateView(turn_, job, view_.pool_names);
+      out.view = &job.view;
+      out.memory = job.memory.get();
+      out.policy = PolicyOf(state_, job);
+      out.hours = HoursSinceSubmit(turn_, job);
+    }
+    int held = 0;
+    for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
+      auto count = static_cast<int>(slots.held[g].size());
+      if (g < static_cast<int>(view_.ordered.size())) {
+        const std::string& pool = view_.groups[g].pool;
+        count = static_cast<int>(
+            std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) { return unit.pool == pool; }));
+        view_.fleet.pools[g].slots -= static_cast<int>(
+            std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) { return unit.leaving == pool; }));
+      }
+      if (count > 0) demand.held.push_back({g, count});
+      held += count;
+    }
     const bool runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
+    std::map<std::string, PoolCount> counts;
+    for (size_t g = 0; g < view_.ordered.size(); ++g) {
+      if (slots.held[g].empty()) continue;
+      PoolCount& count = counts[view_.groups[g].pool];
+      for (const SlotAt& at : slots.held[g]) {
+        ++count.held;
+        count.arrived += HasArrived(turn_, *slots.job, at);
+        count.working += IsStepping(*slots.job) && LivesAt(*slots.job, NameOf(at));
+      }
+    }
+    return counts;
   }
 
   int TeamOf(const std::string& name) {
@@ -100,6 +192,18 @@ class Viewing {
 };
 
 }  // namespace
+
+std::string NameOf(const SlotAt& at) { return absl::StrCat(at.node->record.name(), "/", at.slot); }
+
+bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
+  const std::string name = NameOf(at);
+  if (LivesAt(job, name)) return true;
+  const auto begin = job.trainers.lower_bound(name + "/");
+  for (auto it = begin; it != job.trainers.end() && ShortName(it->first) == name; ++it) {
+    if (MayJoin(turn.state, job, it->second, turn.now)) return true;
+  }
+  return false;
+}
 
 PlanView MakePlanView(Turn& turn) { return Viewing(turn).Run(); }
 

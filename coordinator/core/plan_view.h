@@ -26,17 +26,35 @@ struct Group {
 struct JobSlots {
   Job* job = nullptr;
   std::vector<std::vector<SlotAt>> held;  // By group; not those that drain.
+  std::vector<SlotAt> aside;              // On ordered nodes that may be taken soon.
+  std::string off_peak;                   // Until when it waits for its hours; empty: it does not.
+};
+
+// Nodes that were ordered.
+struct OrderedNodes {
+  std::vector<NodeState*> there;     // To stay.
+  std::vector<NodeState*> leaving;   // Noticed, hinted at or drained by plan; not yet empty.
+  std::vector<NodeState*> released;  // Empty, or out of time.
 };
 
 // Points into the state: lives as long as nothing is added to it or removed.
 struct PlanView {
-  std::vector<Group> groups;  // As `fleet.pools`.
+  std::vector<Group> groups;  // As `fleet.pools`: those that take orders first.
   scheduler::FleetView fleet;
-  std::vector<JobSlots> jobs;  // In order of submission, those that are not over.
+  std::vector<std::string> pool_names;  // Of those that take orders.
+  std::vector<OrderedNodes> ordered;    // The same.
+  double look_at = kNever;              // When hours of a job begin or end.
+  std::vector<JobSlots> jobs;           // In order of submission, those that are not over.
   std::vector<scheduler::CycleJob> demands;
 };
 
 PlanView MakePlanView(Turn& turn);
+
+// "<node>/<slot>".
+std::string NameOf(const SlotAt& at);
+
+// Has that slot a trainer of the job that is in, or can join?
+bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at);
 
 }  // namespace rekindle::core
 

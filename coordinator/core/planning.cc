@@ -5,10 +5,13 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/plan_view.h"
+#include "coordinator/core/pools.h"
 #include "coordinator/core/text.h"
+#include "coordinator/core/units.h"
 
 namespace rekindle::core {
 namespace {
@@ -27,6 +30,12 @@ JobFacts FactsOf(const Job& job) {
   facts.halted = !job.record.halt().empty();
   facts.min = MinWorkers(job);
   facts.max = MaxWorkers(job);
+  if (!job.units.empty()) {
+    facts.working = IsStepping(job) ? job.record.membership().members_size() : 0;
+    for (const auto& [id, trainer] : job.trainers) {
+      facts.arrived += trainer.death.empty() && trainer.report.phase() == v1::TRAINER_READY;
+    }
+  }
   if (!job.giving.empty()) {  // What it gives is free once its members have left.
     facts.generation = job.record.membership().generation();
     facts.deaths = job.record.deaths_size();
@@ -56,8 +65,16 @@ class Cycle {
       : turn_(turn), view_(MakePlanView(turn)), plans_(scheduler::PlanCycle(view_.fleet, view_.demands)) {}
 
   std::vector<Job*> Run() {
+    why_.resize(view_.groups.size());
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
-    PlaceSlots(view_, plans_);
+    const std::vector<int> missing = PlaceSlots(view_, plans_);
+    double& at = turn_.state.plan_at;
+    at = std::min({at, view_.look_at, OrderPools(turn_, view_, missing, why_)});
+    for (const JobSlots& slots : view_.jobs) {
+      if (IsTimely(*slots.job) && !slots.job->units.empty()) {
+        at = std::min(at, turn_.now + turn_.state.tunables.planning_seconds);
+      }
+    }
     return {again_.begin(), again_.end()};
   }
 
@@ -66,18 +83,44 @@ class Cycle {
     Job& job = *view_.jobs[j].job;
     const scheduler::Allotment& allotment = plans_[j].allotment;
     const int slots = scheduler::CountSlots(allotment.slots);
-    const int held = scheduler::CountSlots(view_.demands[j].demand.held);
+    int held = 0;
+    for (const auto& in_group : view_.jobs[j].held) held += static_cast<int>(in_group.size());
+    Learn(j);
     const std::string waits_for = allotment.wait == scheduler::Wait::kQuota ? DescribeQuota(job) : "";
     if (std::exchange(job.waits_for, waits_for) != waits_for) again_.insert(&job);
+    if (!view_.jobs[j].off_peak.empty() && !job.record.want_paused()) {
+      Halt(turn_, job, "off_peak", view_.jobs[j].off_peak);
+      job.giving.clear();
+      again_.insert(&job);
+      return;
+    }
     const bool may_run = slots >= MinWorkers(job);
     if (may_run && !job.record.halt().empty()) {
-      Unhalt(turn_, job, "there is room again");
+      Unhalt(turn_, job, SpecOf(job).goals().off_peak().empty() ? "there is room again" : "its hours have come");
       again_.insert(&job);
     }
     const bool lives = job.record.membership().members_size() > 0 && !job.record.released();
     if (!may_run && held > 0 && lives && allotment.taken_by != scheduler::kNone) return StopWhole(job, allotment);
+    if (slots == 0 && held > 0 && lives && !job.moves_because.empty()) {
+      Halt(turn_, job, "waiting", job.moves_because);
+      job.giving.clear();
+      again_.insert(&job);
+    }
     if (!job.record.halt().empty()) return;
     Give(j);
+  }
+
+  // What its planner decided becomes its units.
+  void Learn(size_t j) {
+    Job& job = *view_.jobs[j].job;
+    if (view_.demands[j].view == nullptr) return;
+    for (const scheduler::Action& action : plans_[j].actions) {
+      job.moves_because = action.reason;
+      if (action.pool == scheduler::kNone || !why_[action.pool].empty()) continue;
+      why_[action.pool] = absl::StrCat("job ", job.record.job().name(), ": ", action.reason);
+    }
+    job.view.starts += static_cast<int>(plans_[j].actions.size());
+    TakeUnits(turn_, job, plans_[j], view_.pool_names, job.view.unit_nodes);
   }
 
   std::string DescribeQuota(const Job& job) const {
@@ -88,7 +131,9 @@ class Cycle {
   }
 
   std::string WhyTaken(const Job& job, const scheduler::Allotment& allotment) const {
-    if (allotment.taken_by == scheduler::kNone) return "it is more than the job may have";
+    if (allotment.taken_by == scheduler::kNone) {
+      return job.moves_because.empty() ? "it is more than the job may have" : job.moves_because;
+    }
     return absl::StrCat(Describe(*view_.jobs[allotment.taken_by].job), " needs it (has ", SpecOf(job).priority(), ")");
   }
 
@@ -109,32 +154,57 @@ class Cycle {
     for (size_t g = 0; g < slots.held.size(); ++g) {
       const auto surplus = static_cast<int>(slots.held[g].size()) - AllottedOf(j, static_cast<int>(g));
       if (surplus <= 0) continue;
-      std::vector<SlotAt> leaving = ToGive(job, slots.held[g], before, surplus);
-      for (const SlotAt& at : leaving) {
-        const std::string name = absl::StrCat(at.node->record.name(), "/", at.slot);
-        if (!LivesAt(job, name)) {
-          at.node->slots.erase(at.slot);
+      for (const SlotAt& at : ToGive(job, slots.held[g], before, surplus)) {
+        if (GiveSlot(job, at, WhyTaken(job, plans_[j].allotment))) {
+          if (!before.count(NameOf(at))) news.push_back(at.node->record.name());
+        } else {
           view_.groups[g].free.push_back(at);
-          continue;
         }
-        job.giving[name] = WhyTaken(job, plans_[j].allotment);
-        if (!before.count(name)) news.push_back(at.node->record.name());
       }
     }
+    GiveAside(j);
     if (job.giving != before) again_.insert(&job);
     if (news.empty()) return;
     std::sort(news.begin(), news.end());
     news.erase(std::unique(news.begin(), news.end()), news.end());
-    turn_.Emit(&job, "preempted",
-               absl::StrCat("gives up ", JoinWords(news),
-                            " at the next step boundary: ", WhyTaken(job, plans_[j].allotment)));
+    turn_.Emit(
+        &job, "preempted",
+        absl::StrCat("gives up ", JoinWords(news), " at the next step boundary: ", WhyTaken(job, plans_[j].allotment)));
   }
 
-  int AllottedOf(size_t j, int group) const {
-    for (const scheduler::Slots& s : plans_[j].allotment.slots) {
-      if (s.pool == group) return s.count;
+  // False: nobody lives there, so it is free at once.
+  static bool GiveSlot(Job& job, const SlotAt& at, const std::string& why) {
+    const std::string name = NameOf(at);
+    if (!LivesAt(job, name)) {
+      at.node->slots.erase(at.slot);
+      return false;
     }
-    return 0;
+    job.giving[name] = why;
+    return true;
+  }
+
+  // Nodes that may be taken soon are kept until as many others have arrived.
+  void GiveAside(size_t j) {
+    const JobSlots& slots = view_.jobs[j];
+    if (slots.aside.empty()) return;
+    int missing = scheduler::CountSlots(plans_[j].allotment.slots);
+    for (const auto& held : slots.held) {
+      for (const SlotAt& at : held) missing -= HasArrived(turn_, *slots.job, at);
+    }
+    for (size_t i = std::max(0, missing); i < slots.aside.size(); ++i) {
+      GiveSlot(*slots.job, slots.aside[i], slots.aside[i].node->record.hint());
+    }
+  }
+
+  // With what it keeps there until it has moved.
+  int AllottedOf(size_t j, int group) const {
+    const std::vector<Unit>& units = view_.jobs[j].job->units;
+    const auto kept = std::count_if(units.begin(), units.end(),
+                                    [&](const Unit& unit) { return unit.leaving == view_.groups[group].pool; });
+    for (const scheduler::Slots& s : plans_[j].allotment.slots) {
+      if (s.pool == group) return s.count + static_cast<int>(kept);
+    }
+    return static_cast<int>(kept);
   }
 
   // Those that leave already, then those that may be taken anyway, then those that nobody works on; else the last.
@@ -142,7 +212,7 @@ class Cycle {
                                     const std::map<std::string, std::string>& before, int count) {
     std::vector<std::tuple<bool, bool, bool, int>> ranked;
     for (size_t i = 0; i < held.size(); ++i) {
-      const std::string name = absl::StrCat(held[i].node->record.name(), "/", held[i].slot);
+      const std::string name = NameOf(held[i]);
       ranked.emplace_back(!before.count(name), held[i].node->record.hint().empty(), LivesAt(job, name),
                           -static_cast<int>(i));
     }
@@ -156,6 +226,7 @@ class Cycle {
   PlanView view_;
   std::vector<scheduler::JobPlan> plans_;
   std::set<Job*> again_;
+  std::vector<std::string> why_;  // More is ordered, by group.
 };
 
 }  // namespace
@@ -177,9 +248,9 @@ bool PlanJobs(Turn& turn, std::vector<Job*>* again) {
     state.plan_at = std::min(state.plan_at, earliest);
     return false;
   }
-  state.plan_due = false;
-  state.plan_at = kNever;
   state.planned_at = turn.now;
+  state.plan_at = WatchPools(turn);
+  state.plan_due = false;
   FreeSlots(state);
   *again = Cycle(turn).Run();
   for (auto& [uid, job] : state.jobs) job.planned_as = FactsOf(job);

@@ -27,6 +27,9 @@ struct PoolPrices {
   int devices = 1;       // Of a node.
   PriceHistory price;
   PriceHistory on_demand;  // Of the same node.
+  bool ordered = false;    // Its provider takes orders; else its nodes come by themselves.
+  int min = 0;             // Nodes, where it does: kept whatever happens,
+  int max = 1000;          // and at most.
   double known_from = 0;   // When prices without a history were looked up; 0: not known.
 };
 

@@ -56,6 +56,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(PricesSet{prices_ = ToPrices(options)});
   else if (command == "costs")
     for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
+  else if (command == "pool")
+    Feed(ToPoolReport(name, options));
   else if (command == "cancel")
     Feed(CancelJob{uid_});
   else if (command == "status")
@@ -88,6 +90,7 @@ void Scenario::Feed(const Event& event) {
     }
     before = job;
   }
+  for (const PoolOrder& order : effects.orders) Say(DescribeOrder(order));
   for (const v1::Event& e : effects.events) Say(absl::StrCat(Prefix(e.job()), e.kind(), ": ", e.text()));
 }
 
@@ -127,6 +130,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
   SetGoals(options, spec);
+  job->mutable_status()->set_submitted_at(now_ + wall_offset_);
   uid_ = job->uid();
   Feed(submit);
 }

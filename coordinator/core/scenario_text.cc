@@ -108,6 +108,22 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
   return line;
 }
 
+PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& options) {
+  const std::string trouble = Get(options, "trouble", "");
+  PoolReported report{.pool = pool, .running = ToInt(Get(options, "running", "0"))};
+  if (trouble == "no_capacity") report.trouble = PoolTrouble::kNoCapacity;
+  if (trouble == "throttled") report.trouble = PoolTrouble::kThrottled;
+  if (trouble == "failed") report.trouble = PoolTrouble::kFailed;
+  report.error = Get(options, "error", "");
+  report.retry_after = ToDouble(Get(options, "retry_after", "0"));
+  return report;
+}
+
+std::string DescribeOrder(const PoolOrder& order) {
+  return absl::StrCat("order ", order.pool, ": ", order.nodes, order.nodes == 1 ? " node" : " nodes",
+                      order.release.empty() ? "" : absl::StrCat(", without ", JoinWords(order.release)));
+}
+
 PriceBook ToPrices(const ScenarioOptions& options) {
   PriceBook book;
   book.currency = "USD";
@@ -125,6 +141,8 @@ PriceBook ToPrices(const ScenarioOptions& options) {
     pool.capacity = words[0];
     if (words.size() > 1) pool.price = ToHistory(words[1]);
     if (words.size() > 2) pool.on_demand = ToHistory(words[2]);
+    if (words.size() > 3) pool.ordered = true;
+    if (words.size() > 3) pool.max = ToInt(words[3]);
   }
   return book;
 }

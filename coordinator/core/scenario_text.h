@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/core/pool_orders.h"
 #include "coordinator/core/prices.h"
 #include "rekindle/v1/cost.pb.h"
 #include "rekindle/v1/membership.pb.h"
@@ -16,6 +17,9 @@ namespace rekindle::core {
 
 // KEY=VALUE of a command.
 using ScenarioOptions = std::map<std::string, std::string>;
+PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& options);
+std::string DescribeOrder(const PoolOrder& order);
+
 // What a job is to reach, and what is known of it.
 void SetGoals(const ScenarioOptions& options, v1::JobSpec* spec);
 

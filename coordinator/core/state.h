@@ -5,12 +5,14 @@
 
 #include <limits>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "coordinator/core/cluster.h"
+#include "coordinator/scheduler/cycle.h"
 
 namespace rekindle::core {
 
@@ -52,6 +54,29 @@ struct OpenFault {
 using Shares = std::map<std::string, double>;
 
 // What the last planning cycle knew of a job, a node: another cycle is due when it is not true any more.
+// What a job is to have in a pool that takes orders: one slot.
+struct Unit {
+  std::string pool;
+  double since = -kNever;  // When it was asked for; not known of those from before a restart.
+  bool placed = false;     // A node is there for it ...
+  bool arrived = false;    // ... with a trainer that can join ...
+  bool working = false;    // ... and has made a step.
+  std::string leaving;     // The pool where the job keeps a slot until this one has arrived.
+  std::string last_pool;   // Where it was interrupted.
+};
+
+// A pool whose nodes come by orders.
+struct PoolState {
+  PoolOrder told;
+  bool is_told = false;
+  PoolReported reported;
+  bool avoided = false;
+  double avoid_until = -kNever;
+  double avoid_seconds = 0;     // Of the last time; 0 again once an order was fulfilled.
+  double short_since = kNever;  // Since when what is ordered does not come.
+  int short_at = 0;             // With so many nodes there.
+};
+
 struct JobFacts {
   bool wants = false;
   bool runs = false;
@@ -62,6 +87,8 @@ struct JobFacts {
   int max = 0;
   int generation = 0;
   int deaths = 0;
+  int arrived = 0;
+  int working = 0;
   bool operator==(const JobFacts&) const = default;
 };
 struct NodeFacts {
@@ -99,6 +126,11 @@ struct Job {
   // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
   std::map<std::string, std::string> giving;
   JobFacts planned_as;
+  std::vector<Unit> units;
+  scheduler::JobView view;  // Of its planner: what it has learned, and what it was shown last.
+  std::vector<std::string> view_pools;
+  std::shared_ptr<scheduler::PlanMemory> memory;  // Copies may share it: no answer depends on it.
+  std::string moves_because;                      // What its planner said last.
   std::string waits_for;  // What the planner says of a job that has no room; empty: no more than that.
 
   Shares shares;             // What it holds.
@@ -133,11 +165,14 @@ struct NodeState {
   std::string error;
   bool must_save = false;
   NodeFacts planned_as;
+  double idle_since = kNever;  // Of a node that was ordered: since when it serves nobody.
 };
 
 struct State {
   Tunables tunables;
   PriceBook prices;
+  std::map<std::string, PoolState> pools;  // Those that take orders.
+  scheduler::Recovery recovery;            // How long starts of ordered nodes took.
   double started = 0;
   double wall_offset = 0;
   bool restarted = false;           // Restored brought records: nobody is silent before reconnect_seconds.

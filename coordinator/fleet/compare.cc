@@ -121,7 +121,7 @@ absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const Sim
   return out;
 }
 
-absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
+absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
   SimulatedJob unbounded = job;
   unbounded.budget = kNever;
   unbounded.deadline = kNever;
@@ -142,6 +142,11 @@ absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
                         "least that, or add pools or workers",
                         job.deadline, earliest.finish_hours, earliest.cost));
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
+  if (absl::Status status = CheckDeadline(world, job); !status.ok()) return status;
   const double least = LeastCost(world, job);
   if (least > job.budget) {
     return absl::FailedPreconditionError(absl::StrFormat(

@@ -182,7 +182,7 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
         Range("spec.workers.max", spec.workers().max(), 0, 4096),
         Range("spec.workers.min", spec.workers().min(), 0, 4096),
         OneOf("spec.goals.objective", goals.objective().empty() ? "cheapest" : goals.objective(),
-              {"cheapest", "greenest"}),
+              {"cheapest", "fastest", "greenest"}),
         OneOf("spec.goals.capacity", goals.capacity().empty() ? "mixed" : goals.capacity(),
               {"mixed", "spot", "on_demand"})}) {
     if (!s.ok()) return s;
@@ -197,6 +197,7 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
   if (goals.budget() > 0) job.budget = goals.budget();
   job.start_hours = (estimate.has_start_seconds() ? estimate.start_seconds() : 180) / 3600;
   job.pause_hours = (estimate.has_pause_seconds() ? estimate.pause_seconds() : 1) / 3600;
+  if (goals.objective() == "fastest") job.policy.objective = scheduler::Objective::kFastest;
   if (goals.objective() == "greenest") job.policy.objective = scheduler::Objective::kGreenest;
   if (goals.capacity() == "spot") job.policy.capacity = scheduler::Allowed::kSpot;
   if (goals.capacity() == "on_demand") job.policy.capacity = scheduler::Allowed::kOnDemand;

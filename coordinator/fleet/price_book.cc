@@ -53,6 +53,8 @@ absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::
     core::PoolPrices& prices = book.pools[pool.name()];
     prices.capacity = pool.capacity();
     prices.devices = pool.devices();
+    prices.min = pool.min();
+    prices.max = pool.max();
     prices.price = HistoryOf(pool);
     if (pool.prices().empty()) prices.known_from = fleet->as_of().empty() ? written : UnixTime(fleet->as_of());
     const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(*fleet, pool);

@@ -12,7 +12,7 @@
 namespace rekindle::scheduler {
 
 struct FleetView {
-  std::vector<Supply> pools;    // Those that take orders first.
+  std::vector<Supply> pools;     // Those that take orders first.
   std::vector<PoolView> orders;  // Of these, with prices and carbon; `available` is set here.
   std::vector<Team> teams;
 };

@@ -14,6 +14,7 @@ class Recovery {
   explicit Recovery(double stated) : stated_(stated) {}
 
   double stated() const { return stated_; }
+  void State(double hours) { stated_ = hours; }
   void Started(double hours);
   void OnDemandWaited(double hours);
 

@@ -59,7 +59,12 @@ class Turns {
 class Sharing {
  public:
   Sharing(const std::vector<Supply>& pools, const std::vector<Team>& teams, const std::vector<Demand>& jobs)
-      : pools_(pools), teams_(teams), jobs_(jobs), usage_(teams.size(), 0), out_(jobs.size()), total_(jobs.size(), 0),
+      : pools_(pools),
+        teams_(teams),
+        jobs_(jobs),
+        usage_(teams.size(), 0),
+        out_(jobs.size()),
+        total_(jobs.size(), 0),
         ordered_(jobs.size(), 0) {
     for (const Supply& pool : pools) free_.push_back(pool.slots);
     for (const Supply& pool : pools) most_nodes_ = std::max(most_nodes_, pool.nodes_per_slot);
@@ -79,8 +84,8 @@ class Sharing {
     std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return jobs_[a].priority > jobs_[b].priority; });
     const auto each_priority = [&](auto serve) {
       for (auto begin = order.begin(); begin != order.end();) {
-        const auto end = std::find_if(begin, order.end(),
-                                      [&](int j) { return jobs_[j].priority != jobs_[*begin].priority; });
+        const auto end =
+            std::find_if(begin, order.end(), [&](int j) { return jobs_[j].priority != jobs_[*begin].priority; });
         serve(std::vector<int>(begin, end));
         begin = end;
       }
@@ -279,7 +284,8 @@ class Sharing {
     };
     if (deficit() <= 0) return true;
     const std::vector<PoolSet> choices = Choices(j);
-    if (std::none_of(choices.begin(), choices.end(), [&](const PoolSet& set) { return CouldRun(j, set); })) return false;
+    if (std::none_of(choices.begin(), choices.end(), [&](const PoolSet& set) { return CouldRun(j, set); }))
+      return false;
     if (Below(j, in_scope) < deficit()) return false;
     TakeFromBelow(j, in_scope, deficit);
     return deficit() <= 0;

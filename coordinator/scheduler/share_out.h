@@ -45,12 +45,12 @@ struct Demand {
   int team = 0;
   int min = 1;  // 0 of `max`: wants nothing.
   int max = 1;
-  bool firm = false;      // It runs on what it holds.
-  bool spot = true;       // Takes such nodes.
+  bool firm = false;  // It runs on what it holds.
+  bool spot = true;   // Takes such nodes.
   bool on_demand = true;
-  bool buys_on_demand = true;  // Such nodes may be ordered for it; else it takes those that are there.
+  bool buys_on_demand = true;    // Such nodes may be ordered for it; else it takes those that are there.
   int max_ordered = kUnlimited;  // Slots of ordered pools.
-  std::string device;     // Wants this kind only; empty: any.
+  std::string device;            // Wants this kind only; empty: any.
   SlotList held;
 };
 

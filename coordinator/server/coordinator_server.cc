@@ -45,9 +45,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (options.defaults.store.empty()) options.defaults.store = "file://" + self->folder_->File("checkpoints");
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(options.fleet);
-  if (!prices.ok()) return prices.status();
   self->fleet_ = options.fleet;
+  self->takes_orders_ = options.takes_orders;
+  absl::StatusOr<core::PriceBook> prices = self->ReadFleet();
+  if (!prices.ok()) return prices.status();
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
 
   if (!options.alert_webhook.empty()) {
@@ -64,15 +65,16 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     store = self->own_store_.get();
   }
   CoordinatorServer* raw = self.get();
-  self->loop_ = std::make_unique<Loop>(store, &self->metrics_,
-                                       Loop::Options{options.tunables, *std::move(prices),
-                                                     [raw](bool serving) {
-                                                       if (raw->server_) raw->server_->SetServing(serving);
-                                                     },
-                                                     [raw](const v1::Event& event) {
-                                                       if (raw->webhook_) raw->webhook_->Send(AlertText(event));
-                                                     },
-                                                     options.on_fatal});
+  Loop::Options loop{.tunables = options.tunables, .prices = *std::move(prices)};
+  loop.on_serving = [raw](bool serving) {
+    if (raw->server_) raw->server_->SetServing(serving);
+  };
+  loop.on_alert = [raw](const v1::Event& event) {
+    if (raw->webhook_) raw->webhook_->Send(AlertText(event));
+  };
+  loop.on_orders = options.on_orders;
+  loop.on_fatal = options.on_fatal;
+  self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
   self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &self->metrics_);
   self->users_ =
@@ -98,8 +100,15 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   return self;
 }
 
+absl::StatusOr<core::PriceBook> CoordinatorServer::ReadFleet() const {
+  absl::StatusOr<core::PriceBook> book = ReadPrices(fleet_);
+  if (!book.ok()) return book;
+  for (auto& [name, pool] : book->pools) pool.ordered = takes_orders_(name);
+  return book;
+}
+
 absl::Status CoordinatorServer::ReloadPrices() {
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(fleet_);
+  absl::StatusOr<core::PriceBook> prices = ReadFleet();
   if (!prices.ok()) return prices.status();
   loop_->SetPrices(*std::move(prices));
   return absl::OkStatus();

@@ -97,6 +97,13 @@ void Loop::SetPrices(core::PriceBook prices) {
          }});
 }
 
+void Loop::Report(core::PoolReported report) {
+  Item item = std::move(report);
+  if (absl::Status queued = Enqueue(item); !queued.ok()) {
+    log::Warning("what a provider says is not heard", {{"error", std::string(queued.message())}});
+  }
+}
+
 absl::Status Loop::Post(std::function<void()> task) {
   Item item = std::move(task);
   return Enqueue(item);
@@ -161,8 +168,13 @@ void Loop::Handle(NodeItem& item) {
     bulletin_.Publish("logs/" + chunk.job_uid());
   }
   item.report.clear_logs();
-  unpublished_.touched_all = true;
-  Absorb(cluster_.Step(core::NodeReported{std::move(item.report)}, core_now()));
+  const core::Effects effects = cluster_.Step(core::NodeReported{std::move(item.report)}, core_now());
+  Absorb(effects);
+  if (effects.quiet) {
+    unpublished_.touched_nodes.insert(node);
+  } else {
+    unpublished_.touched_all = true;
+  }
   node_polls_.Add(node, known_revision, item.deadline, std::move(item.reply));
 }
 
@@ -195,9 +207,15 @@ void Loop::Handle(Mutation& mutation) {
   answer(std::move(reply));
 }
 
+void Loop::Handle(core::PoolReported& report) {
+  unpublished_.touched_all = true;
+  Absorb(cluster_.Step(std::move(report), core_now()));
+}
+
 void Loop::Absorb(const core::Effects& effects) {
   journal_.Add(effects, now() + unix_offset_);
   wake_at_ = effects.wake_at;
+  unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
   for (const v1::JobRecord& record : effects.save_jobs) unpublished_.changed_jobs.insert(record.job().uid());
   for (const std::string& name : effects.changed_jobs) {
     if (const v1::JobRecord* record = cluster_.FindJob(name)) unpublished_.changed_jobs.insert(record->job().uid());
@@ -221,6 +239,7 @@ void Loop::CommitAndPublish() {
     options_.on_serving(true);
   }
   PublishJobs(events);
+  if (!unpublished_.orders.empty()) options_.on_orders(unpublished_.orders);
   for (auto& [done, reply] : unpublished_.answers) done(std::move(reply));
   CheckPolls();
   unpublished_ = {};
@@ -282,7 +301,8 @@ void Loop::CheckPolls() {
     }
   }
   // A job that changes may place or free trainers on any node.
-  if (unpublished_.touched_all || !unpublished_.touched_jobs.empty()) node_polls_.CheckAll(for_node);
+  if (unpublished_.touched_all || !unpublished_.touched_jobs.empty()) return node_polls_.CheckAll(for_node);
+  for (const std::string& name : unpublished_.touched_nodes) node_polls_.Check(name, for_node);
 }
 
 void Loop::Hold(std::vector<Item> items) {

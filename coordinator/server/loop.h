@@ -37,6 +37,8 @@ class Loop {
     std::function<void(bool)> on_serving = [](bool) {};
     // Somebody should look: a budget. Durable by now. On the loop's thread: must return at once.
     std::function<void(const v1::Event&)> on_alert = [](const v1::Event&) {};
+    // What pools are to have. Durable by now. On the loop's thread: must return at once.
+    std::function<void(const std::vector<core::PoolOrder>&)> on_orders = [](const std::vector<core::PoolOrder>&) {};
     // Another process writes this store: this one must end. On the loop's thread.
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
   };
@@ -71,6 +73,8 @@ class Loop {
   void Sync(v1::NodeReport report, NodePolls::Reply reply);
   void Apply(Mutation mutation);
   void SetPrices(core::PriceBook prices);
+  // What a provider says of a pool. While the store fails it is kept until it can be acted upon.
+  void Report(core::PoolReported report);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
   absl::Status Post(std::function<void()> task);
 
@@ -97,13 +101,15 @@ class Loop {
     double deadline;
   };
   using Task = std::function<void()>;
-  using Item = std::variant<TrainerItem, NodeItem, Mutation, Task>;
+  using Item = std::variant<TrainerItem, NodeItem, Mutation, core::PoolReported, Task>;
 
   // What was stepped but not yet published.
   struct Unpublished {
-    std::set<std::string> changed_jobs;  // Uids whose status changed.
-    std::set<std::string> touched_jobs;  // Uids whose trainers' directives may have changed.
+    std::set<std::string> changed_jobs;   // Uids whose status changed.
+    std::set<std::string> touched_jobs;   // Uids whose trainers' directives may have changed.
+    std::set<std::string> touched_nodes;  // Their own directives only.
     bool touched_all = false;
+    std::vector<core::PoolOrder> orders;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
 
@@ -113,6 +119,7 @@ class Loop {
   void Handle(TrainerItem& item);
   void Handle(NodeItem& item);
   void Handle(Mutation& mutation);
+  void Handle(core::PoolReported& report);
   void Handle(Task& task) { task(); }
   void Absorb(const core::Effects& effects);
   void CommitAndPublish();

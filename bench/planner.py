@@ -1,0 +1,47 @@
+"""How long one planning cycle takes on 100 to 10,000 nodes with up to 1,000 jobs, and how that grows."""
+import argparse
+import json
+import math
+import subprocess
+import sys
+
+from _bench_json import Report, program
+
+SIZES = (100, 300, 1000, 3000, 10_000)  # Nodes; a tenth as many jobs.
+ROUNDS = 41
+
+
+def cycles(report):
+    """Medians of one cycle, and its growth against that of n log n."""
+    took = {}
+    for nodes in SIZES:
+        done = subprocess.run([program("rekindle-bench-planner"), str(nodes), str(nodes // 10), str(ROUNDS)],
+                              capture_output=True, text=True, check=True)
+        got = took[nodes] = json.loads(done.stdout)
+        print(f"{nodes:6} nodes, {got['jobs']:4} jobs: cycle {got['cycle_ms']:.2f} ms, heartbeat {1e3 * got['heartbeat_ms']:.1f} us",
+              file=sys.stderr)
+    low = dict(lower_is_better=True)
+    for nodes, got in took.items():
+        report.add(f"cycle_{nodes}_nodes", got["cycle_ms"], "ms", target=50 if nodes == SIZES[-1] else None, **low)
+    first, last = SIZES[0], SIZES[-1]
+    work = (last * math.log(last)) / (first * math.log(first))
+    exponent = math.log(took[last]["cycle_ms"] / took[first]["cycle_ms"]) / math.log(work)
+    report.add("growth", exponent, "exponent of n log n", target=1, **low)
+    report.add("heartbeat", 1e3 * took[last]["heartbeat_ms"], "us in the core", target=100, **low)
+
+
+PARTS = (cycles,)  # Others measure the whole coordinator: heartbeats through gRPC, submits.
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench planner", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    args = p.parse_args()
+    report = Report("planner")
+    for part in PARTS:
+        part(report)
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+#include "coordinator/core/goals.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/costs.h"
+#include "coordinator/core/off_peak.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kStartSeconds = 180;  // Where the job does not say.
+constexpr double kJustAsked = 1e-6;    // Hours: a start that has begun.
+
+constexpr double kMarginHours = 0.1;  // Kept before a deadline by a job that waits for its hours ...
+constexpr double kEaseHours = 0.25;   // ... and so much more before one that runs waits again.
+
+// Of one step on as many nodes as the job may have.
+double StepHours(const Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  const double estimate = SpecOf(job).estimate().step_seconds();
+  const int members = job.record.membership().members_size();
+  if (!job.active || status.step_seconds() <= 0 || members == 0) return estimate / kHour;
+  return status.step_seconds() * members / MaxWorkers(job) / kHour;
+}
+
+scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
+  const auto& estimate = SpecOf(job).estimate();
+  scheduler::Recovery recovery = state.recovery;
+  recovery.State((estimate.has_start_seconds() ? estimate.start_seconds() : kStartSeconds) / kHour);
+  return recovery;
+}
+
+int IndexOf(const std::vector<std::string>& pools, const std::string& pool) {
+  const auto at = std::find(pools.begin(), pools.end(), pool);
+  return at == pools.end() ? scheduler::kNone : static_cast<int>(at - pools.begin());
+}
+
+}  // namespace
+
+bool IsTimely(const Job& job) {
+  return SpecOf(job).goals().deadline_hours() > 0 || SpecOf(job).goals().objective() == "greenest";
+}
+
+scheduler::Policy PolicyOf(const State& state, const Job& job) {
+  const v1::JobSpec::Goals& goals = SpecOf(job).goals();
+  scheduler::Policy policy;
+  if (goals.objective() == "greenest") policy.objective = scheduler::Objective::kGreenest;
+  if (goals.objective() == "fastest") policy.objective = scheduler::Objective::kFastest;
+  if (goals.capacity() == "spot") policy.capacity = scheduler::Allowed::kSpot;
+  if (goals.capacity() == "on_demand") policy.capacity = scheduler::Allowed::kOnDemand;
+  policy.period = state.tunables.planning_seconds / kHour;
+  return policy;
+}
+
+void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand) {
+  const v1::JobSpec::Goals& goals = SpecOf(job).goals();
+  demand->spot = goals.capacity() != "on_demand";
+  demand->on_demand = goals.capacity() != "spot";
+  const auto spot = [](const auto& pool) { return pool.second.ordered && pool.second.capacity == "spot"; };
+  const bool any_spot = std::any_of(state.prices.pools.begin(), state.prices.pools.end(), spot);
+  demand->buys_on_demand = goals.capacity() == "on_demand" || goals.deadline_hours() > 0 ||
+                           goals.objective() == "fastest" || !any_spot;
+  // Without a limit it takes all that are there, but buys no more than it needs.
+  const bool limited = job.record.job().spec().workers().max() > 0 || SpecOf(job).workers().max() > 0;
+  demand->max_ordered = limited ? demand->max : demand->min;
+  if (job.record.want_paused()) demand->max_ordered = static_cast<int>(job.units.size());
+}
+
+bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* look_at) {
+  const v1::JobSpec::Goals& goals = SpecOf(job).goals();
+  if (goals.off_peak().empty()) return false;
+  const double now = UnixNow(turn);
+  const double edge = NextEdge(goals, now);
+  *look_at = turn.now + edge - now;
+  if (InWindow(goals, now)) return false;
+  if (goals.deadline_hours() > 0) {
+    const v1::JobStatus& status = job.record.job().status();
+    const double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(job);
+    const double margin = kMarginHours + (job.record.halt().empty() && job.active ? kEaseHours : 0);
+    const double slack = goals.deadline_hours() - HoursSinceSubmit(turn, job) - left - RecoveryOf(turn.state, job).Start();
+    if (slack <= margin) return false;
+    *look_at = std::min(*look_at, turn.now + (slack - margin) * kHour);
+  }
+  *why = absl::StrCat("waits until ", ClockTime(edge, now), " (off-peak)");
+  return true;
+}
+
+double HoursSinceSubmit(const Turn& turn, const Job& job) {
+  return std::max(0.0, UnixNow(turn) - job.record.job().status().submitted_at()) / kHour;
+}
+
+void UpdateView(Turn& turn, Job& job, const std::vector<std::string>& pools) {
+  const v1::JobSpec& spec = SpecOf(job);
+  scheduler::JobView& view = job.view;
+  if (job.view_pools != pools || job.memory == nullptr) {  // What was learned is of other pools.
+    job.view_pools = pools;
+    view.history = scheduler::SpotHistory();
+    job.memory = std::make_shared<scheduler::PlanMemory>();
+  }
+  const double step = StepHours(job);
+  view.total_hours = spec.training().steps() * step;
+  view.hours_left = std::max(0, spec.training().steps() - job.record.job().status().step()) * step;
+  view.deadline = spec.goals().deadline_hours() > 0 ? spec.goals().deadline_hours() : scheduler::kNever;
+  view.recovery = RecoveryOf(turn.state, job);
+  view.units.clear();
+  for (const Unit& unit : job.units) {
+    scheduler::UnitView out;
+    out.pool = IndexOf(pools, unit.pool);
+    out.last_pool = IndexOf(pools, unit.last_pool);
+    out.leaving = IndexOf(pools, unit.leaving);
+    const double started = std::max(unit.since, turn.state.started);
+    if (!unit.working && !unit.pool.empty()) out.starting_hours = std::max(kJustAsked, (turn.now - started) / kHour);
+    view.units.push_back(out);
+  }
+  if (view.units.empty() || MinWorkers(job) != MaxWorkers(job)) return;
+  const auto last = std::max_element(view.units.begin(), view.units.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.pool != scheduler::kNone, a.starting_hours) < std::tuple(b.pool != scheduler::kNone, b.starting_hours);
+  });
+  view.units = {*last};  // A gang is one unit: it works when the last of it does.
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,83 @@
+// What no plan could reach is refused at submit. The same logic as the simulator's, on what the fleet file says.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/goals.h"
+#include "coordinator/core/off_peak.h"
+#include "coordinator/fleet/compare.h"
+#include "coordinator/fleet/fleet_file.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kLeastStepHours = 1.0 / 60;
+constexpr double kSteps = 2000;
+
+bool TakesOrders(const PriceBook& book) {
+  return std::any_of(book.pools.begin(), book.pools.end(), [](const auto& pool) { return pool.second.ordered; });
+}
+
+// All pools as if they had room: what is impossible with that is impossible.
+fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, double unix_now) {
+  fleet::World world;
+  const double longest = 2 * (job.hours * job.max / job.min + job.start_hours) + 1;
+  world.step_hours = std::max(kLeastStepHours, longest / kSteps);
+  world.steps = static_cast<int>(std::ceil(longest / world.step_hours)) + 1;
+  int there = 0;
+  for (const auto& [name, node] : state.nodes) {
+    const PoolPrices* pool = FindPool(state.prices, node.record.pool());
+    const bool ordered = pool != nullptr && pool->ordered;
+    if (node.reported && !node.lost && !node.record.draining() && !ordered) there += node.report.slots();
+  }
+  if (there > 0) world.pools.push_back({"", scheduler::Capacity::kOnDemand, {there}, {0}});
+  for (const auto& [name, pool] : state.prices.pools) {
+    if (!pool.ordered) continue;
+    const bool spot = pool.capacity == "spot";
+    if (job.policy.capacity == (spot ? scheduler::Allowed::kOnDemand : scheduler::Allowed::kSpot)) continue;
+    world.pools.push_back({name, spot ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand,
+                           {pool.max * pool.devices}, {PriceAt(pool.price, unix_now) / pool.devices}});
+  }
+  return world;
+}
+
+}  // namespace
+
+absl::Status CheckGoals(const State& state, const v1::JobSpec& spec, double unix_now) {
+  const v1::JobSpec::Goals& goals = spec.goals();
+  if (absl::Status status = CheckOffPeak(goals); !status.ok()) return status;
+  const std::pair<const char*, bool> of_pools[] = {{"objective", !goals.objective().empty()},
+                                                   {"capacity", !goals.capacity().empty()},
+                                                   {"deadline_hours", goals.deadline_hours() != 0}};
+  for (const auto& [field, given] : of_pools) {
+    if (!given || !state.prices.pools.empty()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "spec.goals.", field,
+        ": there are no pools to plan on: start the coordinator with --fleet FILE (docs/fleet.md), or remove it"));
+  }
+  if (goals.deadline_hours() < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("spec.goals.deadline_hours: ", goals.deadline_hours(), " h from now is in the past"));
+  }
+  if (goals.deadline_hours() == 0) return absl::OkStatus();
+  if (!TakesOrders(state.prices)) {
+    return absl::InvalidArgumentError(
+        "spec.goals.deadline_hours: no pool of the fleet file takes orders, so nobody could keep it: give one a "
+        "provider's settings (docs/fleet.md), or remove it");
+  }
+  const absl::StatusOr<fleet::SimulatedJob> job = fleet::ResolveGoals(spec);
+  if (!job.ok()) return job.status();
+  const fleet::World world = WorldOf(state, *job, unix_now);
+  int most = 0;
+  for (const fleet::WorldPool& pool : world.pools) {
+    most = job->gang() ? std::max(most, pool.available[0]) : most + pool.available[0];
+  }
+  if (most < job->min) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "spec.workers.min: ", job->min, job->gang() ? " in one pool are" : " are", " more than the fleet's ", most,
+        " nodes of that capacity: ask for fewer, or raise max of a pool"));
+  }
+  return fleet::CheckDeadline(world, *job);
+}
+
+}  // namespace rekindle::core

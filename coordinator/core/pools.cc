@@ -1,0 +1,191 @@
+#include "coordinator/core/pools.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "coordinator/core/draining.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kLongestAvoid = 3600;
+constexpr size_t kMaxNames = 10'000;
+
+std::string CountNodes(int count) { return absl::StrCat(count, count == 1 ? " node" : " nodes"); }
+
+std::string Duration(double seconds) {
+  return seconds < 600 ? Seconds(seconds) : absl::StrFormat("%.0f min", seconds / 60);
+}
+
+void Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::string& why, double least) {
+  if (pool.avoided) return;
+  const double first = turn.state.tunables.pool_avoid_seconds;
+  pool.avoid_seconds = std::min(kLongestAvoid, std::max({first, 2 * pool.avoid_seconds, least}));
+  pool.avoid_until = turn.now + pool.avoid_seconds;
+  pool.avoided = true;
+  pool.short_since = kNever;
+  turn.state.plan_due = true;
+  turn.Emit(nullptr, "pool_trouble",
+            absl::StrCat("pool ", name, " is avoided for ", Duration(pool.avoid_seconds), ": ", why));
+}
+
+std::string Describe(const PoolReported& report) {
+  const char* what = report.trouble == PoolTrouble::kNoCapacity  ? "it has no capacity"
+                     : report.trouble == PoolTrouble::kThrottled ? "it asks to come back later"
+                                                                 : "its provider failed";
+  return report.error.empty() ? what : absl::StrCat(what, ": ", report.error);
+}
+
+// One pool's order in the making.
+class Ordering {
+ public:
+  Ordering(Turn& turn, const std::string& name, const OrderedNodes& nodes)
+      : turn_(turn), name_(name), nodes_(nodes), prices_(*FindPool(turn.state.prices, name)),
+        pool_(turn.state.pools[name]) {}
+
+  double Run(int missing, const std::string& why) {
+    const int new_nodes = (missing + prices_.devices - 1) / prices_.devices;
+    int wanted = static_cast<int>(nodes_.there.size() + nodes_.leaving.size()) + new_nodes;
+    SendHome(std::max(0, wanted - prices_.min));
+    for (const NodeState* node : nodes_.released) order_.release.push_back(node->record.name());
+    wanted = std::clamp(wanted, prices_.min, std::max(prices_.min, prices_.max));
+    // A machine that is being made has no name yet: were fewer wanted, one that works might go in its place. Once it is
+    // there and serves nobody, it is sent home.
+    if (!pool_.avoided && pool_.is_told) {
+      const int exist = std::min(pool_.told.nodes, pool_.reported.running) - static_cast<int>(order_.release.size());
+      wanted = std::max(wanted, exist);
+    }
+    order_.pool = name_;
+    order_.nodes = wanted;
+    Tell(new_nodes, why);
+    Watch();
+    return wake_at_;
+  }
+
+ private:
+  // Nodes that serve nobody, for long or that may be taken anyway: they drain, and go once they are empty.
+  void SendHome(int at_most) {
+    const double grace = turn_.state.tunables.idle_seconds;
+    for (const auto* list : {&nodes_.leaving, &nodes_.there}) {
+      for (NodeState* node : *list) {
+        const bool idle = node->reported && node->slots.empty() && !node->record.draining();
+        if (!idle) node->idle_since = kNever;
+        if (!idle) continue;
+        if (node->idle_since == kNever) node->idle_since = turn_.now;
+        const bool hinted = !node->record.hint().empty();
+        if (!hinted && turn_.now < node->idle_since + grace) {
+          wake_at_ = std::min(wake_at_, node->idle_since + grace);
+          continue;
+        }
+        if (!hinted && at_most-- <= 0) continue;
+        StartDraining(turn_, *node, 0,
+                      hinted ? node->record.hint() : absl::StrCat("it has served nobody for ", Seconds(grace)));
+      }
+    }
+  }
+
+  void Tell(int new_nodes, const std::string& why) {
+    const bool first = !pool_.is_told;
+    if (first && order_.nodes == 0 && !turn_.state.restarted) return;
+    if (!first && order_.nodes == pool_.told.nodes && order_.release == pool_.told.release) return;
+    order_.reason = Reason(new_nodes, why);
+    turn_.effects.orders.push_back(order_);
+    if (order_.nodes != pool_.told.nodes && !(first && turn_.state.restarted)) {
+      turn_.Emit(nullptr, "pool_order",
+                 absl::StrCat("pool ", name_, " is to have ", CountNodes(order_.nodes), " (had ", pool_.told.nodes,
+                              "): ", order_.reason));
+    }
+    if (order_.nodes > pool_.told.nodes) pool_.short_since = kNever;  // It is counted anew.
+    pool_.told = order_;
+    pool_.is_told = true;
+  }
+
+  std::string Reason(int new_nodes, const std::string& why) const {
+    if (!pool_.is_told && turn_.state.restarted) return "as before the coordinator was restarted";
+    if (order_.nodes <= pool_.told.nodes) {
+      return pool_.avoided              ? "no more than what is there is waited for now"
+             : order_.release.empty() ? "less is needed"
+                                      : absl::StrCat(JoinWords(order_.release), " may go");
+    }
+    if (new_nodes == 0) return "so many are there";
+    std::vector<std::string> words;
+    for (const NodeState* node : nodes_.leaving) {
+      const std::string& cause = node->record.draining() ? node->record.drain_reason() : node->record.hint();
+      if (words.size() < 3) words.push_back(absl::StrCat(node->record.name(), " leaves (", cause, ")"));
+    }
+    if (!words.empty()) return absl::StrCat("replacements come first: ", JoinWords(words));
+    return why.empty() ? "jobs have room for more" : why;
+  }
+
+  // Does what was ordered come?
+  void Watch() {
+    const auto there = static_cast<int>(nodes_.there.size() + nodes_.leaving.size());
+    if (pool_.avoided || there >= pool_.told.nodes) {
+      if (!pool_.avoided && pool_.told.nodes > 0) pool_.avoid_seconds = 0;
+      pool_.short_since = kNever;
+      return;
+    }
+    if (pool_.short_since == kNever || there > pool_.short_at) pool_.short_since = turn_.now;
+    pool_.short_at = there;
+    wake_at_ = std::min(wake_at_, pool_.short_since + turn_.state.tunables.pool_start_seconds);
+  }
+
+  Turn& turn_;
+  const std::string& name_;
+  const OrderedNodes& nodes_;
+  const PoolPrices& prices_;
+  PoolState& pool_;
+  PoolOrder order_;
+  double wake_at_ = kNever;
+};
+
+}  // namespace
+
+void TakePoolReport(Turn& turn, const PoolReported& report) {
+  const auto it = turn.state.pools.find(report.pool);
+  if (it == turn.state.pools.end()) return;  // No pool of the fleet file.
+  PoolState& pool = it->second;
+  if (report.running != pool.reported.running || report.trouble != pool.reported.trouble) turn.state.plan_due = true;
+  pool.reported = report;
+  pool.reported.error = Bounded(report.error);
+  if (pool.reported.nodes.size() > kMaxNames) pool.reported.nodes.resize(kMaxNames);
+  if (report.trouble != PoolTrouble::kNone) {
+    Avoid(turn, it->first, pool, Describe(pool.reported), std::isfinite(report.retry_after) ? report.retry_after : 0);
+  }
+}
+
+double WatchPools(Turn& turn) {
+  double wake_at = kNever;
+  for (auto& [name, pool] : turn.state.pools) {
+    const double patience = turn.state.tunables.pool_start_seconds;
+    if (!pool.avoided && turn.now >= pool.short_since + patience) {
+      Avoid(turn, name, pool,
+            absl::StrCat(pool.told.nodes - pool.short_at, " of ", CountNodes(pool.told.nodes),
+                         " have not come within ", Duration(patience), " of being ordered"),
+            0);
+    }
+    if (!pool.avoided) continue;
+    if (turn.now < pool.avoid_until) {
+      wake_at = std::min(wake_at, pool.avoid_until);
+      continue;
+    }
+    pool.avoided = false;
+    pool.reported.trouble = PoolTrouble::kNone;
+    turn.Emit(nullptr, "pool_retried", absl::StrCat("pool ", name, " may be tried again"));
+  }
+  return wake_at;
+}
+
+double OrderPools(Turn& turn, const PlanView& view, const std::vector<int>& missing,
+                  const std::vector<std::string>& why) {
+  double wake_at = kNever;
+  for (size_t g = 0; g < view.ordered.size(); ++g) {
+    wake_at = std::min(wake_at, Ordering(turn, view.groups[g].pool, view.ordered[g]).Run(missing[g], why[g]));
+  }
+  return wake_at;
+}
+
+}  // namespace rekindle::core

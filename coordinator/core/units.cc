@@ -1,0 +1,104 @@
+#include "coordinator/core/units.h"
+
+#include <algorithm>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+namespace rekindle::core {
+namespace {
+
+// Marks the first `count` units of a pool in that respect; those marked before stay so first.
+void Mark(std::vector<Unit*>& units, bool Unit::*mark, int count, const auto& on_news) {
+  for (const bool before : {true, false}) {
+    for (Unit* unit : units) {
+      if (unit->*mark != before) continue;
+      const bool now = count > 0;
+      if (now) --count;
+      if (now && !before) on_news(*unit);
+      unit->*mark = now;
+      if (!before && !now) return;
+    }
+  }
+}
+
+}  // namespace
+
+bool IsStepping(const Job& job) { return job.active && job.completed_at >= job.formed_at; }
+
+void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& counts) {
+  std::map<std::string, std::vector<Unit*>> by_pool;
+  std::map<std::string, int> kept;  // Slots of a pool that units elsewhere still need.
+  for (Unit& unit : job.units) {
+    if (!unit.pool.empty()) by_pool[unit.pool].push_back(&unit);
+    if (!unit.leaving.empty()) ++kept[unit.leaving];
+  }
+  for (const auto& [pool, count] : counts) by_pool[pool];
+  std::vector<Unit> found;
+  for (auto& [pool, units] : by_pool) {
+    const auto at = counts.find(pool);
+    const PoolCount count = at == counts.end() ? PoolCount{} : at->second;
+    const int held = std::max(0, count.held - kept[pool]);
+    std::vector<Unit*> had;
+    std::copy_if(units.begin(), units.end(), std::back_inserter(had), [](Unit* unit) { return unit->placed; });
+    std::stable_sort(units.begin(), units.end(), [](Unit* a, Unit* b) { return a->working > b->working; });
+    Mark(units, &Unit::placed, held, [](Unit&) {});
+    for (Unit* unit : had) {
+      if (!unit->placed) *unit = Unit{.last_pool = pool};
+    }
+    std::erase_if(units, [](Unit* unit) { return unit->pool.empty(); });
+    Mark(units, &Unit::arrived, count.arrived, [](Unit& unit) { unit.leaving.clear(); });
+    Mark(units, &Unit::working, count.working, [&](Unit& unit) {
+      if (unit.since > -kNever) turn.state.recovery.Started((turn.now - unit.since) / kHour);
+    });
+    for (int more = held - static_cast<int>(units.size()); more > 0; --more) {  // Known from before a restart.
+      found.push_back({.pool = pool, .placed = true, .working = count.working > 0});
+    }
+    const auto state = turn.state.pools.find(pool);
+    if (state == turn.state.pools.end() || !state->second.avoided) continue;
+    for (Unit* unit : units) {
+      if (!unit->placed) *unit = Unit{};
+    }
+  }
+  job.units.insert(job.units.end(), found.begin(), found.end());
+}
+
+void TakeUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
+               int unit_nodes) {
+  std::vector<Unit> before = std::exchange(job.units, {});
+  std::stable_sort(before.begin(), before.end(), [](const Unit& a, const Unit& b) {
+    return std::tuple(a.working, a.arrived, a.placed) > std::tuple(b.working, b.arrived, b.placed);
+  });
+  for (const scheduler::UnitView& view : plan.units) {
+    for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node) {
+      const std::string leaving = view.leaving == scheduler::kNone ? "" : pools[view.leaving];
+      const auto same = std::find_if(before.begin(), before.end(), [&](const Unit& unit) {
+        return unit.pool == pools[view.pool] && unit.leaving == leaving;
+      });
+      if (same == before.end()) {
+        job.units.push_back({.pool = pools[view.pool], .since = turn.now, .leaving = leaving});
+        continue;
+      }
+      job.units.push_back(*same);
+      before.erase(same);
+    }
+  }
+  auto* saved = job.record.mutable_units();
+  const auto same = [](const v1::JobRecord::PlannedUnit& a, const Unit& b) {
+    return a.pool() == b.pool && a.placed() == b.placed && a.leaving() == b.leaving;
+  };
+  if (static_cast<size_t>(saved->size()) == job.units.size() &&
+      std::equal(saved->begin(), saved->end(), job.units.begin(), same)) {
+    return;
+  }
+  saved->Clear();
+  for (const Unit& unit : job.units) {
+    v1::JobRecord::PlannedUnit* out = saved->Add();
+    out->set_pool(unit.pool);
+    out->set_placed(unit.placed);
+    out->set_leaving(unit.leaving);
+  }
+  job.must_save = true;
+}
+
+}  // namespace rekindle::core
