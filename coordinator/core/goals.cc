@@ -60,8 +60,8 @@ void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand) 
   demand->on_demand = goals.capacity() != "spot";
   const auto spot = [](const auto& pool) { return pool.second.ordered && pool.second.capacity == "spot"; };
   const bool any_spot = std::any_of(state.prices.pools.begin(), state.prices.pools.end(), spot);
-  demand->buys_on_demand = goals.capacity() == "on_demand" || goals.deadline_hours() > 0 ||
-                           goals.objective() == "fastest" || !any_spot;
+  demand->buys_on_demand =
+      goals.capacity() == "on_demand" || goals.deadline_hours() > 0 || goals.objective() == "fastest" || !any_spot;
   // Without a limit it takes all that are there, but buys no more than it needs.
   const bool limited = job.record.job().spec().workers().max() > 0 || SpecOf(job).workers().max() > 0;
   demand->max_ordered = limited ? demand->max : demand->min;
@@ -79,7 +79,8 @@ bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* l
     const v1::JobStatus& status = job.record.job().status();
     const double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(job);
     const double margin = kMarginHours + (job.record.halt().empty() && job.active ? kEaseHours : 0);
-    const double slack = goals.deadline_hours() - HoursSinceSubmit(turn, job) - left - RecoveryOf(turn.state, job).Start();
+    const double slack =
+        goals.deadline_hours() - HoursSinceSubmit(turn, job) - left - RecoveryOf(turn.state, job).Start();
     if (slack <= margin) return false;
     *look_at = std::min(*look_at, turn.now + (slack - margin) * kHour);
   }
@@ -116,7 +117,8 @@ void UpdateView(Turn& turn, Job& job, const std::vector<std::string>& pools) {
   }
   if (view.units.empty() || MinWorkers(job) != MaxWorkers(job)) return;
   const auto last = std::max_element(view.units.begin(), view.units.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.pool != scheduler::kNone, a.starting_hours) < std::tuple(b.pool != scheduler::kNone, b.starting_hours);
+    return std::tuple(a.pool != scheduler::kNone, a.starting_hours) <
+           std::tuple(b.pool != scheduler::kNone, b.starting_hours);
   });
   view.units = {*last};  // A gang is one unit: it works when the last of it does.
 }

@@ -10,7 +10,8 @@
 
 namespace rekindle::core {
 
-// INVALID_ARGUMENT or FAILED_PRECONDITION: what no plan could reach, with what to do. `status` of the job is not looked at.
+// INVALID_ARGUMENT or FAILED_PRECONDITION: what no plan could reach, with what to do. `status` of the job is not looked
+// at.
 absl::Status CheckGoals(const State& state, const v1::JobSpec& spec, double unix_now);
 
 // Must the job wait for its hours? Not where its deadline would be missed. `why`: until when. `look_at`, in `turn.now`:

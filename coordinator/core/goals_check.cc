@@ -35,8 +35,10 @@ fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, double 
     if (!pool.ordered) continue;
     const bool spot = pool.capacity == "spot";
     if (job.policy.capacity == (spot ? scheduler::Allowed::kOnDemand : scheduler::Allowed::kSpot)) continue;
-    world.pools.push_back({name, spot ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand,
-                           {pool.max * pool.devices}, {PriceAt(pool.price, unix_now) / pool.devices}});
+    world.pools.push_back({name,
+                           spot ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand,
+                           {pool.max * pool.devices},
+                           {PriceAt(pool.price, unix_now) / pool.devices}});
   }
   return world;
 }

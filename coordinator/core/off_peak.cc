@@ -77,8 +77,8 @@ absl::Status CheckOffPeak(const v1::JobSpec::Goals& goals) {
     }
     for (const std::string& day : window.days()) {
       if (DayOf(day) < 0) {
-        return wrong(at + ".days", absl::StrCat("'", Bounded(day, 40),
-                                                "' is not known: use mon, tue, wed, thu, fri, sat, sun"));
+        return wrong(at + ".days",
+                     absl::StrCat("'", Bounded(day, 40), "' is not known: use mon, tue, wed, thu, fri, sat, sun"));
       }
     }
   }

@@ -43,7 +43,10 @@ std::string Describe(const PoolReported& report) {
 class Ordering {
  public:
   Ordering(Turn& turn, const std::string& name, const OrderedNodes& nodes)
-      : turn_(turn), name_(name), nodes_(nodes), prices_(*FindPool(turn.state.prices, name)),
+      : turn_(turn),
+        name_(name),
+        nodes_(nodes),
+        prices_(*FindPool(turn.state.prices, name)),
         pool_(turn.state.pools[name]) {}
 
   double Run(int missing, const std::string& why) {
@@ -106,7 +109,7 @@ class Ordering {
   std::string Reason(int new_nodes, const std::string& why) const {
     if (!pool_.is_told && turn_.state.restarted) return "as before the coordinator was restarted";
     if (order_.nodes <= pool_.told.nodes) {
-      return pool_.avoided              ? "no more than what is there is waited for now"
+      return pool_.avoided            ? "no more than what is there is waited for now"
              : order_.release.empty() ? "less is needed"
                                       : absl::StrCat(JoinWords(order_.release), " may go");
     }
@@ -163,8 +166,8 @@ double WatchPools(Turn& turn) {
     const double patience = turn.state.tunables.pool_start_seconds;
     if (!pool.avoided && turn.now >= pool.short_since + patience) {
       Avoid(turn, name, pool,
-            absl::StrCat(pool.told.nodes - pool.short_at, " of ", CountNodes(pool.told.nodes),
-                         " have not come within ", Duration(patience), " of being ordered"),
+            absl::StrCat(pool.told.nodes - pool.short_at, " of ", CountNodes(pool.told.nodes), " have not come within ",
+                         Duration(patience), " of being ordered"),
             0);
     }
     if (!pool.avoided) continue;
