@@ -49,6 +49,28 @@ Saving ByRecovery(const v1::JobStatus& status) {
   return saving;
 }
 
+// What the coordinator does not count: whether there was a chance at all.
+Saving ByElasticity(const v1::JobSpec::Workers& workers) {
+  if (workers.min() == workers.max()) {
+    return {.by = "elasticity",
+            .how = "spec.workers.min is spec.workers.max: the job waits for all, as one of fixed size does"};
+  }
+  return {.by = "elasticity",
+          .how = "it trains on " + std::to_string(workers.min()) + " to " + std::to_string(workers.max()) +
+                 " workers, where one of fixed size waits and pays; for how long it did is not counted yet"};
+}
+Saving ByOffPeak(const v1::JobSpec::Goals& goals) {
+  return {.by = "off_peak",
+          .how = goals.off_peak().empty() ? "spec.goals.off_peak is not set: the job runs at any hour"
+                                          : "what other hours would have cost is not counted yet"};
+}
+Saving ByCarbon(const v1::JobSpec::Goals& goals) {
+  return {.by = "carbon",
+          .how = goals.objective() == "greenest"
+                     ? "what other hours and regions would have emitted is not counted yet"
+                     : "spec.goals.objective is not greenest: what nodes emit decides nothing"};
+}
+
 Saving ByLevers(const v1::JobStatus& status) {
   const v1::Cost& cost = status.cost();
   Saving saving{.by = "levers"};
@@ -121,7 +143,10 @@ void AddUp(const v1::Cost& cost, v1::Cost* total) {
 }
 
 std::vector<Saving> SavingsOf(const v1::Job& job) {
-  return {BySpot(job.status().cost()), ByRecovery(job.status()), ByLevers(job.status())};
+  const v1::JobStatus& status = job.status();
+  const v1::JobSpec& spec = status.resolved_spec();
+  return {BySpot(status.cost()),   ByElasticity(spec.workers()), ByRecovery(status),
+          ByOffPeak(spec.goals()), ByCarbon(spec.goals()),       ByLevers(status)};
 }
 
 }  // namespace rekindle::cli

@@ -64,6 +64,24 @@ TEST(Money, RecoveryCountsWhatARestartWouldHaveRedone) {
   EXPECT_THAT(By(job, "recovery").how, HasSubstr("30 steps lay between"));
 }
 
+TEST(Money, WhatIsNotCountedSaysSo) {
+  v1::Job job = Job();
+  v1::JobSpec& spec = *job.mutable_status()->mutable_resolved_spec();
+  spec.mutable_workers()->set_min(2);
+  spec.mutable_workers()->set_max(2);
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("as one of fixed size does"));
+  EXPECT_THAT(By(job, "off_peak").how, HasSubstr("spec.goals.off_peak is not set"));
+  EXPECT_THAT(By(job, "carbon").how, HasSubstr("spec.goals.objective is not greenest"));
+  spec.mutable_workers()->set_max(4);
+  spec.mutable_goals()->add_off_peak();
+  spec.mutable_goals()->set_objective("greenest");
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("2 to 4 workers"));
+  for (const char* by : {"elasticity", "off_peak", "carbon"}) {
+    EXPECT_EQ(By(job, by).amount, 0);
+    EXPECT_THAT(By(job, by).how, HasSubstr("is not counted yet"));
+  }
+}
+
 TEST(Money, LeversAreCountedAtTheMeanRate) {
   v1::Job job = Job();
   EXPECT_THAT(By(job, "levers").how, HasSubstr("no lever has ended"));
