@@ -43,6 +43,17 @@ TEST(Estimate, SaysMedianAndRange) {
   EXPECT_THAT(text, HasSubstr("note: made up"));
 }
 
+TEST(Estimate, ComparesWithOnDemandAndWithNoBudget) {
+  EstimateReport report = Report();
+  report.estimates[1].left_out.clear();
+  report.estimates[1].cost = {100, 101, 102};
+  report.estimates[1].worlds = 8;
+  report.estimates[0].needs = {56, 58, 60};
+  const std::string text = ToText(report);
+  EXPECT_THAT(text, HasSubstr("it would take 58.00 (56.00 to 60.00); costs 50.0 % less than on_demand\n"));
+  EXPECT_EQ(ToJson(report)["estimate"]["policies"][0]["needs_budget"]["low"], 56);
+}
+
 TEST(Estimate, WhatIsNeverDoneOrNotKnownHasNoFigures) {
   EstimateReport report = Report();
   report.deadline = report.budget = scheduler::kNever;

@@ -101,7 +101,7 @@ TEST(Money, ForecastsSayWhyThereIsNone) {
   cost.set_forecast(20);
   cost.set_forecast_low(19);
   cost.set_forecast_high(21);
-  EXPECT_EQ(DescribeForecast(job), "20.00 USD when it is done (19.00 USD to 21.00 USD)");
+  EXPECT_EQ(DescribeForecast(job), "20.00 USD (19.00 USD to 21.00 USD) when it is done");
   cost.set_budget(15);
   EXPECT_THAT(DescribeForecast(job), HasSubstr(": more than the budget"));
   EXPECT_EQ(DescribeBudget(cost), "15.00 USD, 66.7 % of it spent");
@@ -110,12 +110,21 @@ TEST(Money, ForecastsSayWhyThereIsNone) {
 }
 
 TEST(Money, ATeamsCostsAddUp) {
-  v1::Cost total;
-  AddUp(Job().status().cost(), &total);
-  AddUp(Job().status().cost(), &total);
+  v1::ListJobsReply jobs;
+  *jobs.add_jobs() = Job();
+  *jobs.add_jobs() = Job();
+  v1::Cost total = TotalOf(jobs);
   EXPECT_EQ(total.spent(), 20);
   EXPECT_EQ(total.on_demand(), 36);
   EXPECT_EQ(total.currency(), "USD");
+  EXPECT_EQ(ForecastRange(total), "-");  // Of neither job is it known.
+  v1::Cost& cost = *jobs.mutable_jobs(0)->mutable_status()->mutable_cost();
+  cost.set_forecast(20);
+  cost.set_forecast_low(19);
+  cost.set_forecast_high(21);
+  EXPECT_EQ(ForecastRange(TotalOf(jobs)), "-");
+  jobs.mutable_jobs(1)->mutable_status()->set_state(v1::SUCCEEDED);
+  EXPECT_EQ(ForecastRange(TotalOf(jobs)), "30.00 USD (29.00 USD to 31.00 USD)");
 }
 
 }  // namespace

@@ -36,13 +36,14 @@ Estimate Summary(const std::vector<PolicyOutcome>& outcomes) {
   Estimate out{.policy = outcomes[0].policy, .meaning = outcomes[0].meaning, .left_out = outcomes[0].left_out};
   out.worlds = static_cast<int>(outcomes.size());
   out.carbon_known = true;
-  std::vector<double> cost, finish, interruptions, kg;
+  std::vector<double> cost, finish, interruptions, kg, needs;
   for (const PolicyOutcome& of : outcomes) {
     const Outcome& o = of.outcome;
     out.missed += o.missed;
     out.unfinished += !o.finished;
     out.over_budget += o.over_budget > 0;
     out.carbon_known = out.carbon_known && o.unknown_carbon_hours <= 0;
+    if (of.needs > 0) needs.push_back(of.needs);
     if (!o.finished) continue;
     cost.push_back(o.cost);
     finish.push_back(o.finish_hours);
@@ -53,6 +54,7 @@ Estimate Summary(const std::vector<PolicyOutcome>& outcomes) {
   out.finish_hours = Of(finish);
   out.interruptions = Of(interruptions);
   out.kg_co2 = Of(kg);
+  out.needs = Of(needs);
   return out;
 }
 

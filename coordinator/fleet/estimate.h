@@ -27,6 +27,7 @@ struct Estimate {
   int unfinished = 0;
   int missed = 0;       // Of the deadline, those unfinished among them.
   int over_budget = 0;  // Of worlds.
+  Spread needs;         // Cost without the budget, where that ends the job; 0: nowhere.
   Spread cost;
   Spread finish_hours;
   Spread interruptions;

@@ -49,6 +49,20 @@ TEST(Estimate, IsOverSeveralMadeUpWorldsOfTheirSeed) {
   EXPECT_EQ(on_demand.cost.low, on_demand.cost.high);
 }
 
+TEST(Estimate, SaysWhatItTakesWhereTheBudgetEndsTheJob) {
+  SimulatedJob job = Job();
+  const auto worlds = SyntheticWorlds(Fleet(), job, {}, 500, 1, 6);
+  const double middle = EstimateOver(*worlds, job)->at(0).cost.middle;
+  job.budget = middle;
+  const auto estimates = EstimateOver(*worlds, job);
+  ASSERT_TRUE(estimates.ok()) << estimates.status();
+  const Estimate& planner = estimates->at(0);
+  EXPECT_GT(planner.unfinished, 0);
+  EXPECT_LT(planner.unfinished, 6);
+  EXPECT_GE(planner.needs.low, middle - 1e-6);
+  EXPECT_LE(planner.cost.high, middle + 1e-6);
+}
+
 TEST(Estimate, TracesArePlayedFromSeveralMoments) {
   World world{.step_hours = 0.5, .steps = 60, .pools = {{.name = "a", .available = {}, .price = {1}}}};
   for (int step = 0; step < world.steps; ++step) world.pools[0].available.push_back(step < 30 ? 4 : 2);

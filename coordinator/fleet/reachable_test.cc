@@ -72,15 +72,6 @@ TEST(Reachable, TheEarliestFinishForeseesInterruptions) {
   EXPECT_EQ(EarliestFinish(world, elastic).hours, kNever);
 }
 
-TEST(Reachable, NoPlanIsEarlierThanTheEarliest) {
-  SimulatedJob job{.hours = 5, .max = 3, .start_hours = 0.7};
-  World world = MakeWorld({{2, 3, 1, 0, 3}, {0, 1, 1, 2, 2, 0, 3}});
-  scheduler::Planner planner;
-  const Outcome planned = Simulate(world, job, planner);
-  ASSERT_TRUE(planned.finished);
-  EXPECT_LE(EarliestFinish(world, job).hours, planned.finish_hours + 1e-9);
-}
-
 TEST(Reachable, ATooSmallBudgetIsRefusedWithTheLeast) {
   const World world = MakeWorld({{1}});
   SimulatedJob job = Gang(4, 10);
