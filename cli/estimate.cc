@@ -45,19 +45,6 @@ std::string Kept(const EstimateReport& report, const fleet::Estimate& e) {
   return text;
 }
 
-// An earlier job of that name tells how long a step takes; on another number of nodes, in proportion.
-void UseMeasuredStep(Context& context, v1::Job* job, EstimateReport* report) {
-  if (job->spec().estimate().step_seconds() > 0) return;
-  const auto earlier = FindJob(context, job->name());
-  if (!earlier.ok() || earlier->status().step_seconds() <= 0) return;
-  const v1::JobStatus& status = earlier->status();
-  const int most = std::max(1, job->spec().workers().max());
-  const int nodes = status.members_size() > 0 ? status.members_size() : most;
-  job->mutable_spec()->mutable_estimate()->set_step_seconds(status.step_seconds() * nodes / most);
-  report->notes.push_back("a step takes " + Fixed(status.step_seconds(), 3) + " s on " + std::to_string(nodes) +
-                          " nodes, as measured of job " + earlier->uid());
-}
-
 // ", 69.8 % less than on demand": of the medians.
 std::string Less(const std::vector<fleet::Estimate>& estimates) {
   const double first = estimates.front().cost.middle;
@@ -109,6 +96,18 @@ void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags) {
   for (const char* other : {"--fleet", "--trace", "--step", "--seed", "--yes"}) verb->get_option(other)->needs(wanted);
 }
 
+std::string UseMeasuredStep(const v1::Job& earlier, v1::JobSpec* spec) {
+  const v1::JobStatus& status = earlier.status();
+  if (spec->estimate().step_seconds() > 0 || status.step_seconds() <= 0) return "";
+  const int most = std::max(1, spec->workers().max());
+  const bool known = status.members_size() > 0;
+  const int nodes = known ? status.members_size() : most;
+  spec->mutable_estimate()->set_step_seconds(status.step_seconds() * nodes / most);
+  return "a step takes " + Fixed(status.step_seconds(), 3) + " s on " + std::to_string(nodes) +
+         (nodes == 1 ? " node" : " nodes") + (known ? "" : " (taken for workers.max: they are gone)") +
+         ", as measured of job " + earlier.uid();
+}
+
 absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
                                     const EstimateFlags& flags) {
   if (flags.simulation.fleet.empty()) {
@@ -123,7 +122,10 @@ absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const 
   absl::Status status = context.Call(&v1::Coordinator::StubInterface::ValidateJob, request, &resolved);
   if (!status.ok()) return status;
   EstimateReport report{.job = job.name()};
-  UseMeasuredStep(context, &resolved, &report);
+  if (const auto earlier = FindJob(context, job.name()); earlier.ok()) {
+    const std::string note = UseMeasuredStep(*earlier, resolved.mutable_spec());
+    if (!note.empty()) report.notes.push_back(note);
+  }
   const auto simulation = ReadSimulation(resolved.spec(), job_file, flags.simulation);
   if (!simulation.ok()) return simulation.status();
   const auto worlds = Worlds(*simulation, flags.seed, &report.source);

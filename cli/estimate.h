@@ -29,6 +29,10 @@ void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags);
 absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
                                     const EstimateFlags& flags);
 
+// Where the spec does not say how long a step takes: as of an earlier job, on another number of nodes in proportion.
+// The note that says so; empty: nothing was taken.
+std::string UseMeasuredStep(const v1::Job& earlier, v1::JobSpec* spec);
+
 // What is printed.
 struct EstimateReport {
   std::string job;

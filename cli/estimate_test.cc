@@ -67,6 +67,23 @@ TEST(Estimate, WhatIsNeverDoneOrNotKnownHasNoFigures) {
   EXPECT_FALSE(ToJson(report)["estimate"]["policies"][0].contains("cost"));
 }
 
+TEST(Estimate, AStepIsTakenFromAnEarlierJob) {
+  v1::Job earlier;
+  earlier.set_uid("0123");
+  v1::JobSpec spec;
+  spec.mutable_workers()->set_max(4);
+  EXPECT_EQ(UseMeasuredStep(earlier, &spec), "");  // It has not stepped.
+  earlier.mutable_status()->set_step_seconds(6);
+  EXPECT_EQ(UseMeasuredStep(earlier, &spec),
+            "a step takes 6.000 s on 4 nodes (taken for workers.max: they are gone), as measured of job 0123");
+  EXPECT_EQ(spec.estimate().step_seconds(), 6);
+  spec.clear_estimate();
+  earlier.mutable_status()->add_members();
+  EXPECT_EQ(UseMeasuredStep(earlier, &spec), "a step takes 6.000 s on 1 node, as measured of job 0123");
+  EXPECT_EQ(spec.estimate().step_seconds(), 1.5);
+  EXPECT_EQ(UseMeasuredStep(earlier, &spec), "");  // The spec says it.
+}
+
 TEST(Estimate, AsJsonForScripts) {
   const nlohmann::json all = ToJson(Report())["estimate"];
   EXPECT_EQ(all["currency"], "EUR");
