@@ -112,7 +112,11 @@ json Play(const json& request, const World& whole, const json& run, scheduler::S
   if (const int zone = run.value("zone", -1); zone >= 0) world.pools = {world.pools[zone], world.pools.back()};
   SimulatedJob job = MakeJob(request, run);
   const std::string policy = run.at("policy");
-  if (policy == "optimum") return {{"cost", job.gang() ? GangOptimum(world, job) : ElasticBound(world, job)}};
+  if (policy == "optimum") {
+    const auto cost = job.gang() ? GangOptimum(world, job) : ElasticBound(world, job);
+    if (!cost.ok()) Fail(std::string(cost.status().message()));
+    return {{"cost", *cost}};
+  }
   const Surprises surprises{.start_factor = run.value("factor", 1.0), .on_demand_refusal = run.value("refusal", 0.0)};
   if (policy == "planner") return Describe(Simulate(world, job, *planner, surprises));
   job.min = job.max;

@@ -65,18 +65,15 @@ void PrintCost(const v1::Job& job) {
 }
 
 void PrintTeam(const v1::ListJobsReply& jobs) {
-  v1::Cost total;
   std::vector<std::vector<std::string>> rows = {{"JOB", "STATE", "SPENT", "RATE", "FORECAST", "BUDGET", "ON DEMAND"}};
   const auto add = [&rows](const std::string& name, const std::string& state, const v1::Cost& cost) {
-    rows.push_back({name, state, Money(cost.spent(), cost), Money(cost.rate(), cost),
-                    cost.forecast() > 0 ? Money(cost.forecast(), cost) : "-",
+    rows.push_back({name, state, Money(cost.spent(), cost), Money(cost.rate(), cost), ForecastRange(cost),
                     cost.budget() > 0 ? Money(cost.budget(), cost) : "-", Money(cost.on_demand(), cost)});
   };
   for (const v1::Job& job : jobs.jobs()) {
     add(job.name(), StateName(job.status().state()), job.status().cost());
-    AddUp(job.status().cost(), &total);
   }
-  add("(all)", "", total);
+  add("(all)", "", TotalOf(jobs));
   std::cout << Table(rows);
 }
 
@@ -94,13 +91,9 @@ absl::Status ShowTeam(Context& context, const std::string& team) {
     PrintTeam(jobs);
     return absl::OkStatus();
   }
-  v1::Cost total;
   json out = {{"team", team}, {"jobs", json::array()}};
-  for (const v1::Job& job : jobs.jobs()) {
-    out["jobs"].push_back(ToObject(job));
-    AddUp(job.status().cost(), &total);
-  }
-  out["total"] = json::parse(ToJson(total));
+  for (const v1::Job& job : jobs.jobs()) out["jobs"].push_back(ToObject(job));
+  out["total"] = json::parse(ToJson(TotalOf(jobs)));
   std::cout << out.dump(1) << "\n";
   return absl::OkStatus();
 }

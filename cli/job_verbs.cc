@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "cli/context.h"
+#include "cli/estimate.h"
 #include "cli/jobs.h"
 #include "cli/submit.h"
 #include "cli/text.h"
@@ -14,15 +15,21 @@ void AddSubmit(CLI::App& app, Context& context) {
   struct Flags {
     std::string file;
     bool wait = false;
+    EstimateFlags estimate;
   };
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = app.add_subcommand("submit", "Submit a job file; prints the job with its resolved spec");
   verb->add_option("JOB.yaml", flags->file, "Job file: YAML or JSON (docs/jobs.md)")->required();
   verb->add_flag("--wait", flags->wait, "Show progress until the job has ended; exit 0 only if it succeeded");
+  AddEstimateFlags(verb, &flags->estimate);
   context.OnRun(verb, [flags, &context]() -> absl::Status {
     auto job = ReadJobFile(flags->file);
     if (!job.ok()) return job.status();
     if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
+    if (flags->estimate.wanted) {
+      const auto go_on = EstimateAndAsk(context, *job, flags->file, flags->estimate);
+      if (!go_on.ok() || !*go_on) return go_on.status();
+    }
     return SubmitJob(context, *job, flags->wait);
   });
 }

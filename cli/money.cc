@@ -49,6 +49,28 @@ Saving ByRecovery(const v1::JobStatus& status) {
   return saving;
 }
 
+// What the coordinator does not count: whether there was a chance at all.
+Saving ByElasticity(const v1::JobSpec::Workers& workers) {
+  if (workers.min() == workers.max()) {
+    return {.by = "elasticity",
+            .how = "spec.workers.min is spec.workers.max: the job waits for all, as one of fixed size does"};
+  }
+  return {.by = "elasticity",
+          .how = "it trains on " + std::to_string(workers.min()) + " to " + std::to_string(workers.max()) +
+                 " workers, where one of fixed size waits and pays; for how long it did is not counted yet"};
+}
+Saving ByOffPeak(const v1::JobSpec::Goals& goals) {
+  return {.by = "off_peak",
+          .how = goals.off_peak().empty() ? "spec.goals.off_peak is not set: the job runs at any hour"
+                                          : "what other hours would have cost is not counted yet"};
+}
+Saving ByCarbon(const v1::JobSpec::Goals& goals) {
+  return {.by = "carbon",
+          .how = goals.objective() == "greenest"
+                     ? "what other hours and regions would have emitted is not counted yet"
+                     : "spec.goals.objective is not greenest: what nodes emit decides nothing"};
+}
+
 Saving ByLevers(const v1::JobStatus& status) {
   const v1::Cost& cost = status.cost();
   Saving saving{.by = "levers"};
@@ -77,14 +99,19 @@ std::string Money(double amount, const v1::Cost& cost) {
   return Fixed(amount, small ? 4 : 2) + (cost.currency().empty() ? "" : " " + Printable(cost.currency()));
 }
 
+std::string ForecastRange(const v1::Cost& cost) {
+  if (cost.forecast() <= 0) return "-";
+  return Money(cost.forecast(), cost) + " (" + Money(cost.forecast_low(), cost) + " to " +
+         Money(cost.forecast_high(), cost) + ")";
+}
+
 std::string DescribeForecast(const v1::Job& job) {
   const v1::Cost& cost = job.status().cost();
   if (Ended(job.status().state())) return "none: the job is over";
   if (cost.forecast() <= 0) {
     return job.status().step() == 0 ? "not known before a step is measured" : "not known while no priced node is held";
   }
-  return Money(cost.forecast(), cost) + " when it is done (" + Money(cost.forecast_low(), cost) + " to " +
-         Money(cost.forecast_high(), cost) + ")" +
+  return ForecastRange(cost) + " when it is done" +
          (cost.budget() > 0 && cost.forecast() > cost.budget() ? ": more than the budget" : "");
 }
 
@@ -109,19 +136,38 @@ std::string DescribeOnDemand(const v1::Cost& cost) {
   return text;
 }
 
-void AddUp(const v1::Cost& cost, v1::Cost* total) {
-  if (!cost.currency().empty()) total->set_currency(cost.currency());
-  total->set_spent(total->spent() + cost.spent());
-  total->set_on_demand(total->on_demand() + cost.on_demand());
-  total->set_rate(total->rate() + cost.rate());
-  total->set_node_hours(total->node_hours() + cost.node_hours());
-  total->set_unpriced_node_hours(total->unpriced_node_hours() + cost.unpriced_node_hours());
-  total->set_until(std::max(total->until(), cost.until()));
-  total->set_budget(total->budget() + cost.budget());
+v1::Cost TotalOf(const v1::ListJobsReply& jobs) {
+  v1::Cost total;
+  bool known = true;
+  for (const v1::Job& job : jobs.jobs()) {
+    const v1::Cost& cost = job.status().cost();
+    if (!cost.currency().empty()) total.set_currency(cost.currency());
+    total.set_spent(total.spent() + cost.spent());
+    total.set_on_demand(total.on_demand() + cost.on_demand());
+    total.set_rate(total.rate() + cost.rate());
+    total.set_node_hours(total.node_hours() + cost.node_hours());
+    total.set_unpriced_node_hours(total.unpriced_node_hours() + cost.unpriced_node_hours());
+    total.set_until(std::max(total.until(), cost.until()));
+    total.set_budget(total.budget() + cost.budget());
+    const bool over = Ended(job.status().state());
+    known = known && (over || cost.forecast() > 0);
+    total.set_forecast(total.forecast() + (over ? cost.spent() : cost.forecast()));
+    total.set_forecast_low(total.forecast_low() + (over ? cost.spent() : cost.forecast_low()));
+    total.set_forecast_high(total.forecast_high() + (over ? cost.spent() : cost.forecast_high()));
+  }
+  if (!known) {
+    total.clear_forecast();
+    total.clear_forecast_low();
+    total.clear_forecast_high();
+  }
+  return total;
 }
 
 std::vector<Saving> SavingsOf(const v1::Job& job) {
-  return {BySpot(job.status().cost()), ByRecovery(job.status()), ByLevers(job.status())};
+  const v1::JobStatus& status = job.status();
+  const v1::JobSpec& spec = status.resolved_spec();
+  return {BySpot(status.cost()),   ByElasticity(spec.workers()), ByRecovery(status),
+          ByOffPeak(spec.goals()), ByCarbon(spec.goals()),       ByLevers(status)};
 }
 
 }  // namespace rekindle::cli

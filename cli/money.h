@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "rekindle/v1/coordinator.pb.h"
 #include "rekindle/v1/cost.pb.h"
 #include "rekindle/v1/job.pb.h"
 
@@ -13,12 +14,15 @@ namespace rekindle::cli {
 // "12.34 USD", in the currency of `cost`.
 std::string Money(double amount, const v1::Cost& cost);
 
+// "201.70 USD (196.20 USD to 207.20 USD)", or "-" where it is not known.
+std::string ForecastRange(const v1::Cost& cost);
 std::string DescribeForecast(const v1::Job& job);
 std::string DescribeBudget(const v1::Cost& cost);
 std::string DescribeOnDemand(const v1::Cost& cost);
 
-// For the jobs of a team: amounts, rates and node-hours.
-void AddUp(const v1::Cost& cost, v1::Cost* total);
+// Of the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent. No
+// forecast where that of a job is not known.
+v1::Cost TotalOf(const v1::ListJobsReply& jobs);
 
 // One line of `rekindle savings`.
 struct Saving {

@@ -64,6 +64,24 @@ TEST(Money, RecoveryCountsWhatARestartWouldHaveRedone) {
   EXPECT_THAT(By(job, "recovery").how, HasSubstr("30 steps lay between"));
 }
 
+TEST(Money, WhatIsNotCountedSaysSo) {
+  v1::Job job = Job();
+  v1::JobSpec& spec = *job.mutable_status()->mutable_resolved_spec();
+  spec.mutable_workers()->set_min(2);
+  spec.mutable_workers()->set_max(2);
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("as one of fixed size does"));
+  EXPECT_THAT(By(job, "off_peak").how, HasSubstr("spec.goals.off_peak is not set"));
+  EXPECT_THAT(By(job, "carbon").how, HasSubstr("spec.goals.objective is not greenest"));
+  spec.mutable_workers()->set_max(4);
+  spec.mutable_goals()->add_off_peak();
+  spec.mutable_goals()->set_objective("greenest");
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("2 to 4 workers"));
+  for (const char* by : {"elasticity", "off_peak", "carbon"}) {
+    EXPECT_EQ(By(job, by).amount, 0);
+    EXPECT_THAT(By(job, by).how, HasSubstr("is not counted yet"));
+  }
+}
+
 TEST(Money, LeversAreCountedAtTheMeanRate) {
   v1::Job job = Job();
   EXPECT_THAT(By(job, "levers").how, HasSubstr("no lever has ended"));
@@ -83,7 +101,7 @@ TEST(Money, ForecastsSayWhyThereIsNone) {
   cost.set_forecast(20);
   cost.set_forecast_low(19);
   cost.set_forecast_high(21);
-  EXPECT_EQ(DescribeForecast(job), "20.00 USD when it is done (19.00 USD to 21.00 USD)");
+  EXPECT_EQ(DescribeForecast(job), "20.00 USD (19.00 USD to 21.00 USD) when it is done");
   cost.set_budget(15);
   EXPECT_THAT(DescribeForecast(job), HasSubstr(": more than the budget"));
   EXPECT_EQ(DescribeBudget(cost), "15.00 USD, 66.7 % of it spent");
@@ -92,12 +110,21 @@ TEST(Money, ForecastsSayWhyThereIsNone) {
 }
 
 TEST(Money, ATeamsCostsAddUp) {
-  v1::Cost total;
-  AddUp(Job().status().cost(), &total);
-  AddUp(Job().status().cost(), &total);
+  v1::ListJobsReply jobs;
+  *jobs.add_jobs() = Job();
+  *jobs.add_jobs() = Job();
+  v1::Cost total = TotalOf(jobs);
   EXPECT_EQ(total.spent(), 20);
   EXPECT_EQ(total.on_demand(), 36);
   EXPECT_EQ(total.currency(), "USD");
+  EXPECT_EQ(ForecastRange(total), "-");  // Of neither job is it known.
+  v1::Cost& cost = *jobs.mutable_jobs(0)->mutable_status()->mutable_cost();
+  cost.set_forecast(20);
+  cost.set_forecast_low(19);
+  cost.set_forecast_high(21);
+  EXPECT_EQ(ForecastRange(TotalOf(jobs)), "-");
+  jobs.mutable_jobs(1)->mutable_status()->set_state(v1::SUCCEEDED);
+  EXPECT_EQ(ForecastRange(TotalOf(jobs)), "30.00 USD (29.00 USD to 31.00 USD)");
 }
 
 }  // namespace

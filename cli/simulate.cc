@@ -3,15 +3,15 @@
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "cli/context.h"
+#include "cli/simulation.h"
+#include "cli/submit.h"
 #include "cli/text.h"
-#include "common/file.h"
-#include "common/spec/yaml.h"
 #include "coordinator/fleet/compare.h"
-#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/reachable.h"
 #include "coordinator/fleet/synthetic.h"
+#include "coordinator/fleet/trace_world.h"
 
 namespace rekindle::cli {
 namespace {
@@ -22,34 +22,13 @@ constexpr size_t kTimelineShown = 40;
 
 struct Flags {
   std::string job;
-  std::string fleet;
-  std::vector<std::string> traces;
-  double step = 0;
+  SimulationFlags simulation;
   std::vector<std::string> policies;
 };
 
-absl::Status ReadMessage(const std::string& path, google::protobuf::Message* message) {
-  auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
-  if (!text.ok()) return text.status();
-  return common::ParseYaml(*text, path, message);
-}
-
-// FILE, or NAME=FILE for a file that does not name its zone or region.
-absl::StatusOr<fleet::Trace> ReadTrace(const std::string& argument, double step) {
-  const size_t equals = argument.find('=');
-  fleet::TraceOptions options{.step_seconds = step};
-  std::string path = argument;
-  if (equals != std::string::npos) {
-    options.name = argument.substr(0, equals);
-    path = argument.substr(equals + 1);
-  }
-  auto text = common::ReadFile(*common::PosixFileSystem(), path, fleet::kMaxTraceBytes);
-  if (!text.ok()) return text.status();
-  return fleet::ParseTrace(*text, path, options);
-}
-
 json ToJson(const fleet::PolicyOutcome& of, bool timeline) {
   const fleet::Outcome& o = of.outcome;
+  if (!of.left_out.empty()) return {{"policy", of.policy}, {"left_out", of.left_out}};
   json out = {{"policy", of.policy}, {"finished", o.finished}, {"missed_deadline", o.missed}, {"cost", o.cost}};
   if (of.policy == "optimum") return out;
   out.update({{"finish_hours", o.finish_hours},
@@ -59,86 +38,85 @@ json ToJson(const fleet::PolicyOutcome& of, bool timeline) {
               {"on_demand_node_hours", o.on_demand_hours},
               {"interruptions", o.interruptions},
               {"starts", o.starts},
-              {"kg_co2", o.grams / 1000}});
+              {"over_budget", o.over_budget},
+              {"kg_co2", o.grams / 1000},
+              {"kg_co2_unknown_node_hours", o.unknown_carbon_hours}});
+  if (of.needs > 0) out["needs_budget"] = of.needs;
   if (!timeline) return out;
   for (const fleet::Moment& moment : o.timeline)
     out["timeline"].push_back({{"hours", moment.hours}, {"what", moment.text}});
   return out;
 }
 
-void PrintText(const std::vector<fleet::PolicyOutcome>& outcomes) {
+std::string Note(const fleet::PolicyOutcome& of) {
+  const fleet::Outcome& o = of.outcome;
+  if (!of.left_out.empty()) return of.meaning + "; left out: " + of.left_out;
+  std::string note = of.meaning;
+  if (of.policy == "optimum") return note;
+  if (!o.finished) {
+    note += "; does not finish";
+  } else if (o.missed) {
+    note += "; misses the deadline";
+  }
+  if (of.needs > 0) note += " within the budget, without which it costs " + Fixed(of.needs, 2);
+  if (o.over_budget > 0) note += "; crosses the budget by " + Fixed(o.over_budget, 2);
+  return note;
+}
+
+std::string KgCo2(const fleet::Outcome& o) {
+  if (o.unknown_carbon_hours <= 0) return Fixed(o.grams / 1000, 1);
+  return o.grams > 0 ? "at least " + Fixed(o.grams / 1000, 1) : "-";
+}
+
+void PrintTimeline(const fleet::Outcome& outcome) {
+  const size_t shown = std::min(kTimelineShown, outcome.timeline.size());
+  for (size_t i = 0; i < shown; ++i) {
+    const fleet::Moment& moment = outcome.timeline[i];
+    std::cout << "  " << Fixed(moment.hours, 2) << " h  " << Printable(moment.text) << "\n";
+  }
+  if (shown < outcome.timeline.size()) {
+    std::cout << "  ... " << outcome.timeline.size() - shown << " more; -o json has all\n";
+  }
+}
+
+void PrintText(const std::vector<fleet::PolicyOutcome>& outcomes, const std::vector<std::string>& caveats) {
   std::vector<std::vector<std::string>> rows = {
       {"POLICY", "COST", "DONE AFTER", "USEFUL", "LOST", "INTERRUPTIONS", "KG CO2", ""}};
   for (const fleet::PolicyOutcome& of : outcomes) {
     const fleet::Outcome& o = of.outcome;
-    const std::string note =
-        of.meaning + (o.finished ? (o.missed ? "; misses the deadline" : "") : "; does not finish");
-    if (of.policy == "optimum") {
-      rows.push_back({of.policy, Fixed(o.cost, 2), "-", "-", "-", "-", "-", note});
+    if (!of.left_out.empty() || of.policy == "optimum") {
+      const std::string cost = of.left_out.empty() ? Fixed(o.cost, 2) : "-";
+      rows.push_back({of.policy, cost, "-", "-", "-", "-", "-", Printable(Note(of))});
       continue;
     }
     rows.push_back({of.policy, Fixed(o.cost, 2), o.finished ? Fixed(o.finish_hours, 1) + " h" : "-",
                     Fixed(o.useful_hours, 1) + " h", Fixed(o.start_hours, 1) + " h", std::to_string(o.interruptions),
-                    Fixed(o.grams / 1000, 1), note});
+                    KgCo2(o), Note(of)});
   }
   std::cout << Table(rows) << "\n";
-  const fleet::PolicyOutcome& first = outcomes.front();
-  const size_t shown = std::min(kTimelineShown, first.outcome.timeline.size());
-  for (size_t i = 0; i < shown; ++i) {
-    const fleet::Moment& moment = first.outcome.timeline[i];
-    std::cout << "  " << Fixed(moment.hours, 2) << " h  " << Printable(moment.text) << "\n";
-  }
-  if (shown < first.outcome.timeline.size()) {
-    std::cout << "  ... " << first.outcome.timeline.size() - shown << " more; -o json has all\n";
-  }
+  for (const std::string& caveat : caveats) std::cout << "  note: " << Printable(caveat) << "\n";
+  PrintTimeline(outcomes.front().outcome);
 }
 
 absl::Status Simulate(const Flags& flags, bool as_json) {
-  v1::Job job;
-  v1::Fleet file;
-  if (absl::Status status = ReadMessage(flags.job, &job); !status.ok()) return status;
-  if (absl::Status status = ReadMessage(flags.fleet, &file); !status.ok()) return status;
-  const auto fleet = fleet::ResolveFleet(file);
-  if (!fleet.ok()) return absl::InvalidArgumentError(flags.fleet + ": " + std::string(fleet.status().message()));
-  const auto goals = fleet::ResolveGoals(job.spec());
-  if (!goals.ok()) return absl::InvalidArgumentError(flags.job + ": " + std::string(goals.status().message()));
-  std::vector<fleet::Trace> traces;
-  for (const std::string& argument : flags.traces) {
-    auto trace = ReadTrace(argument, flags.step);
-    if (!trace.ok()) return trace.status();
-    traces.push_back(*std::move(trace));
-  }
-  const auto& estimate = job.spec().estimate();
-  const auto world = fleet::MakeWorld(*fleet, traces, estimate.has_node_watts() ? estimate.node_watts() : 500);
+  const auto job = ReadJobFile(flags.job);
+  if (!job.ok()) return job.status();
+  const auto simulation = ReadSimulation(job->spec(), flags.job, flags.simulation);
+  if (!simulation.ok()) return simulation.status();
+  const auto world = fleet::MakeWorld(simulation->fleet, simulation->traces, simulation->node_watts);
   if (!world.ok()) return world.status();
-  if (absl::Status status = fleet::CheckReachable(*world, *goals); !status.ok()) return status;
-  const auto outcomes = fleet::Compare(*world, *goals, flags.policies);
+  if (absl::Status status = fleet::CheckReachable(*world, simulation->job); !status.ok()) return status;
+  const auto outcomes = fleet::Compare(*world, simulation->job, flags.policies);
   if (!outcomes.ok()) return outcomes.status();
+  const std::vector<std::string> caveats = fleet::Caveats(*world, simulation->job);
   if (!as_json) {
-    PrintText(*outcomes);
+    PrintText(*outcomes, caveats);
     return absl::OkStatus();
   }
-  json out = {{"job", job.name()}, {"policies", json::array()}};
+  json out = {{"job", job->name()}, {"policies", json::array()}, {"notes", caveats}};
   for (size_t i = 0; i < outcomes->size(); ++i) out["policies"].push_back(ToJson((*outcomes)[i], i == 0));
   std::cout << out.dump(1) << "\n";
   return absl::OkStatus();
-}
-
-}  // namespace
-
-namespace {
-
-// A number from `low` to `high`; CLI::Range lets "nan" pass.
-CLI::Validator Between(double low, double high) {
-  return CLI::Validator(
-      [low, high](std::string& text) -> std::string {
-        double value = 0;
-        if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
-        std::ostringstream why;
-        why << "must be a number from " << low << " to " << high;
-        return why.str();
-      },
-      "FLOAT");
 }
 
 constexpr double kMaxSyntheticCells = 5e6;  // A file of about 60 MB.
@@ -155,12 +133,9 @@ absl::Status PrintSynthetic(const fleet::SyntheticOptions& options) {
 
 void AddSimulateVerb(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand(
-      "simulate", "What a job would cost on a fleet, over traces (spec.goals is not acted on at submit yet)");
+  CLI::App* verb = app.add_subcommand("simulate", "What a job would cost on a fleet, over traces");
   verb->add_option("--job", flags->job, "Job file with spec.goals and spec.estimate (docs/fleet.md)")->required();
-  verb->add_option("--fleet", flags->fleet, "Fleet file: the pools")->required();
-  verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon; may be repeated");
-  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(Between(1, 86400));
+  AddSimulationFlags(verb, &flags->simulation)->required();
   verb->add_option("--policy", flags->policies, "Only this one; may be repeated. Default: all, side by side");
   context.OnRun(verb, [flags, &context] { return Simulate(*flags, context.json()); });
 

@@ -5,10 +5,9 @@
 #include <numeric>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/nearest.h"
-#include "coordinator/fleet/optimum.h"
+#include "coordinator/fleet/reachable.h"
 #include "coordinator/scheduler/baselines.h"
 
 namespace rekindle::fleet {
@@ -28,6 +27,8 @@ constexpr Known kKnown[] = {
     {"next_zone", "spot, the next zone after an interruption, on demand at the last safe moment"},
     {"uniform_progress", "Uniform Progress (Can't Be Late, NSDI 2024) over all zones"},
     {"optimum", "perfect knowledge of the traces"}};
+
+constexpr size_t kNamed = 5;  // Pools in a sentence.
 
 double Supply(const WorldPool& pool, int steps) {
   if (pool.available.size() == 1) return static_cast<double>(pool.available[0]) * steps;
@@ -49,51 +50,58 @@ World OneZone(const World& world) {
   return out;
 }
 
-double LeastCost(const World& world, const SimulatedJob& job) {
-  return job.gang() ? GangOptimum(world, job) : ElasticBound(world, job);
+Outcome PlayPlanner(const World& world, const SimulatedJob& job) {
+  scheduler::Planner planner;
+  return Simulate(world, job, planner);
 }
 
-Outcome Play(const World& world, const SimulatedJob& job, const std::string& policy) {
-  if (policy == "planner") {
-    scheduler::Planner planner;
-    return Simulate(world, job, planner);
+// Where the budget ends the job, what it would have taken.
+void SetNeeds(const World& world, const SimulatedJob& job, PolicyOutcome* of) {
+  if (of->outcome.finished || job.budget == kNever) return;
+  SimulatedJob unbounded = job;
+  unbounded.budget = kNever;
+  const Outcome free = PlayPlanner(world, unbounded);
+  if (free.finished) of->needs = free.cost;
+}
+
+void PlayOptimum(const World& world, const SimulatedJob& job, PolicyOutcome* of) {
+  const absl::StatusOr<double> cost = LeastCost(world, job);
+  if (!cost.ok()) {
+    of->left_out = std::string(cost.status().message());
+  } else if (*cost == kNever) {
+    of->left_out = "in the steps that it counts in, the job cannot be done in time";
+  } else {
+    of->outcome = {.finished = true, .cost = *cost};
   }
-  if (policy == "optimum") {
-    const double cost = LeastCost(world, job);
-    return {.finished = cost < kNever, .missed = cost >= kNever, .cost = cost < kNever ? cost : 0};
-  }
+}
+
+Outcome PlayBaseline(const World& world, const SimulatedJob& job, const std::string& policy) {
   SimulatedJob gang = job;
   gang.min = gang.max;
   std::unique_ptr<scheduler::Strategy> strategy;
   if (policy == "on_demand") strategy = std::make_unique<scheduler::OnDemandOnly>();
   if (policy == "uniform_progress") strategy = std::make_unique<scheduler::UniformProgress>();
   if (!strategy) strategy = std::make_unique<scheduler::NextZone>();
-  if (policy == "greedy_spot") return Simulate(OneZone(world), gang, *strategy);
-  return Simulate(world, gang, *strategy);
+  return Simulate(policy == "greedy_spot" ? OneZone(world) : world, gang, *strategy);
 }
 
-// As many nodes as there are at once, whatever they cost.
-class Fastest : public scheduler::Strategy {
- public:
-  std::vector<scheduler::Action> Plan(const scheduler::JobView& job, const std::vector<scheduler::PoolView>& pools,
-                                      const scheduler::Policy&, double) override {
-    std::vector<int> used(pools.size(), 0);
-    for (const auto& unit : job.units) {
-      if (unit.pool != scheduler::kNone) ++used[unit.pool];
-    }
-    std::vector<scheduler::Action> actions;
-    for (size_t u = 0; u < job.units.size(); ++u) {
-      if (job.units[u].pool != scheduler::kNone) continue;
-      for (size_t p = pools.size(); p-- > 0;) {
-        if (used[p] >= pools[p].available / job.unit_nodes) continue;
-        ++used[p];
-        actions.push_back({static_cast<int>(u), static_cast<int>(p), "as soon as can be"});
-        break;
-      }
-    }
-    return actions;
+PolicyOutcome Play(const World& world, const SimulatedJob& job, const Known& known) {
+  PolicyOutcome of{.policy = known.name, .meaning = known.meaning};
+  if (of.policy == "planner") {
+    of.outcome = PlayPlanner(world, job);
+    SetNeeds(world, job, &of);
+  } else if (of.policy == "optimum") {
+    PlayOptimum(world, job, &of);
+  } else if (std::none_of(world.pools.begin(), world.pools.end(), [&](const WorldPool& pool) {
+               return pool.capacity == Capacity::kOnDemand && pool.Available(0) >= job.max;
+             })) {
+    of.left_out =
+        absl::StrCat("no on-demand pool of the fleet has room for ", job.max, job.max == 1 ? " node" : " nodes");
+  } else {
+    of.outcome = PlayBaseline(world, job, of.policy);
   }
-};
+  return of;
+}
 
 }  // namespace
 
@@ -116,7 +124,7 @@ absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const Sim
                        nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? "),
                        "known: ", absl::StrJoin(Policies(), ", ")));
     }
-    out.push_back({name, found->meaning, Play(world, job, name)});
+    out.push_back(Play(world, job, *found));
   }
   return out;
 }
@@ -135,12 +143,12 @@ absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
         "the job cannot finish within the %.1f h of the traces: add pools or longer traces, or ask for less work",
         world.steps * world.step_hours));
   }
-  if (earliest.finish_hours > job.deadline) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish is after "
-                        "%.2f h, for %.2f; allow at "
-                        "least that, or add pools or workers",
-                        job.deadline, earliest.finish_hours, earliest.cost));
+  const bool greenest = job.policy.objective == scheduler::Objective::kGreenest;
+  if (unknown.size() == world.pools.size()) {
+    if (!greenest) return {};
+    return {
+        "spec.goals.objective is greenest, but of no pool is known what it emits, so cost alone decides: give pools "
+        "a carbon_region, and its trace"};
   }
   return absl::OkStatus();
 }
@@ -154,7 +162,8 @@ absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
         "that, or a later deadline",
         job.budget, least));
   }
-  return absl::OkStatus();
+  return {absl::StrCat("what these pools emit is not known, and not in the figures: ", absl::StrJoin(unknown, ", "),
+                       greenest ? "; the planner takes them for as dirty as the dirtiest that is known" : "")};
 }
 
 }  // namespace rekindle::fleet

@@ -10,10 +10,15 @@
 
 namespace rekindle::fleet {
 
+inline constexpr size_t kMaxCsvBytes = 64 << 20;
+inline constexpr size_t kMaxCsvColumns = 2001;  // A time, and capacity and price of 1000 zones.
+inline constexpr size_t kMaxCsvCells = 8'000'000;
+
 // Plain CSV: no quotes, comma, one header line; empty lines at the end are ignored. Views into the text given.
 class Csv {
  public:
-  // INVALID_ARGUMENT where there is no header or no row, a column is named twice, or a row has another number of cells.
+  // INVALID_ARGUMENT where there is no header or no row, a column is named twice, a row has another number of cells, or
+  // there is more than the limits above allow: that is found before memory is taken for it.
   static absl::StatusOr<Csv> Read(std::string_view text, const std::string& source);
 
   const std::vector<std::string_view>& header() const { return header_; }

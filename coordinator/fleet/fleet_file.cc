@@ -1,8 +1,9 @@
 #include "coordinator/fleet/fleet_file.h"
 
 #include <algorithm>
-#include <cmath>
-#include <set>
+#include <map>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -21,8 +22,6 @@ constexpr double kMaxShare = 1e6;
 constexpr double kMaxPrice = 1e6;
 constexpr size_t kLongestCurrency = 16;
 constexpr size_t kLongestName = 256;
-constexpr double kDefaultStep = 300;       // Seconds, where no trace says.
-constexpr double kWithoutTrace = 31 * 24;  // Hours of a world without traces of capacity.
 
 absl::Status Wrong(const std::string& what, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
@@ -172,6 +171,10 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
   if (estimate.step_seconds() <= 0) {
     return Wrong("spec.estimate.step_seconds", "is missing: how long one step takes on spec.workers.max nodes");
   }
+  if (goals.deadline_hours() < 0) {
+    return Wrong("spec.goals.deadline_hours",
+                 absl::StrCat(goals.deadline_hours(), " is in the past: give hours from the submit on"));
+  }
   for (const absl::Status& s :
        {Range("spec.goals.deadline_hours", goals.deadline_hours(), 0, 1e5),
         Range("spec.goals.budget", goals.budget(), 0, 1e12),
@@ -202,54 +205,6 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
   if (goals.capacity() == "spot") job.policy.capacity = scheduler::Allowed::kSpot;
   if (goals.capacity() == "on_demand") job.policy.capacity = scheduler::Allowed::kOnDemand;
   return job;
-}
-
-absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>& traces, double node_watts) {
-  std::map<std::string, const ZoneTrace*> zones;
-  std::map<std::string, const Trace*> carbon;
-  World world;
-  for (int i = 0; i < fleet.pools_size(); ++i) {
-    if (absl::Status s = CheckPlannable(absl::StrCat("pools[", i, "]"), fleet.pools(i)); !s.ok()) return s;
-  }
-  double step = 0;
-  for (const Trace& trace : traces) {
-    if (trace.zones.empty()) {
-      carbon[trace.carbon_region] = &trace;
-      continue;
-    }
-    if (step > 0 && trace.step_seconds != step) {
-      return Wrong("--trace",
-                   absl::StrCat("steps of ", step, " s and of ", trace.step_seconds, " s: use traces of one step"));
-    }
-    step = trace.step_seconds;
-    if (absl::Status status = AddZones(trace, fleet, &zones); !status.ok()) return status;
-    const int length = static_cast<int>(trace.zones[0].nodes.size());
-    world.steps = world.steps == 0 ? length : std::min(world.steps, length);
-  }
-  world.step_hours = (step > 0 ? step : kDefaultStep) / 3600;
-  if (world.steps == 0) world.steps = static_cast<int>(kWithoutTrace / world.step_hours);
-  for (const auto& pool : fleet.pools()) {
-    WorldPool out{.name = pool.name(), .available = {pool.max()}, .price = {pool.price()}};
-    if (pool.capacity() == "on_demand") out.capacity = scheduler::Capacity::kOnDemand;
-    const auto zone = zones.find(pool.zone());
-    if (zone != zones.end() && out.capacity == scheduler::Capacity::kSpot) {
-      out.available = zone->second->nodes;
-      for (int& nodes : out.available) nodes = std::min(nodes, pool.max());
-      if (!zone->second->prices.empty()) out.price = zone->second->prices;
-    }
-    if (!pool.carbon_region().empty() && !carbon.empty()) {
-      const auto region = carbon.find(pool.carbon_region());
-      if (region == carbon.end()) {
-        return Wrong("pool " + pool.name(),
-                     absl::StrCat("carbon_region '", pool.carbon_region(), "' has no trace: give it, as --trace ",
-                                  pool.carbon_region(), "=FILE"));
-      }
-      out.grams = region->second->grams_per_kwh;
-      for (double& grams : out.grams) grams *= node_watts / 1000;
-    }
-    world.pools.push_back(std::move(out));
-  }
-  return world;
 }
 
 }  // namespace rekindle::fleet

@@ -2,13 +2,8 @@
 #ifndef REKINDLE_COORDINATOR_FLEET_FLEET_FILE_H_
 #define REKINDLE_COORDINATOR_FLEET_FLEET_FILE_H_
 
-#include <map>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
 #include "coordinator/fleet/simulate.h"
-#include "coordinator/fleet/trace.h"
 #include "rekindle/v1/fleet.pb.h"
 #include "rekindle/v1/job.pb.h"
 
@@ -20,11 +15,6 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet);
 
 // What the job asks of the fleet. INVALID_ARGUMENT where a goal or an estimate is missing or cannot be.
 absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec);
-
-// The fleet as the traces tell it, at one step: a spot pool's capacity is the column named after its zone, at most
-// `max`; one without a column, and on-demand capacity, is always there. INVALID_ARGUMENT where a zone of the traces is
-// in no pool or in two traces, a carbon region has no trace, or traces of capacity differ in their step.
-absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>& traces, double node_watts);
 
 }  // namespace rekindle::fleet
 

@@ -3,8 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "common/spec/yaml.h"
-#include "coordinator/fleet/compare.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -36,11 +37,6 @@ v1::JobSpec Spec(double deadline, double budget) {
   spec.mutable_goals()->set_deadline_hours(deadline);
   spec.mutable_goals()->set_budget(budget);
   return spec;
-}
-
-absl::Status Reachable(double deadline, double budget) {
-  const auto world = MakeWorld(*Fleet(kFleet), {}, 500);
-  return CheckReachable(*world, *ResolveGoals(Spec(deadline, budget)));
 }
 
 TEST(FleetFile, DefaultsAreFilledIn) {
@@ -75,31 +71,9 @@ TEST(FleetFile, GoalsAreChecked) {
   EXPECT_THAT(std::string(ResolveGoals(spec).status().message()), HasSubstr("did you mean 'greenest'?"));
   spec = Spec(-1, 0);
   EXPECT_THAT(std::string(ResolveGoals(spec).status().message()),
-              HasSubstr("spec.goals.deadline_hours: -1 is out of range"));
-}
-
-TEST(FleetFile, TracesMustFitTheFleet) {
-  const auto fleet = Fleet(kFleet);
-  const Trace here{.step_seconds = 60, .zones = {{.zone = "us-east-2a", .nodes = {1, 1}}}};
-  const Trace elsewhere{.step_seconds = 60, .zones = {{.zone = "mars-1a", .nodes = {1}}}};
-  Trace slower = here;
-  slower.step_seconds = 120;
-  const auto why = [&](const std::vector<Trace>& traces) {
-    return std::string(MakeWorld(*fleet, traces, 500).status().message());
-  };
-  EXPECT_THAT(why({elsewhere}), HasSubstr("trace of zone mars-1a: no spot pool of the fleet is there"));
-  EXPECT_THAT(why({here, here}), HasSubstr("is given twice"));
-  EXPECT_THAT(why({here, slower}), HasSubstr("use traces of one step"));
-}
-
-TEST(Reachable, AnImpossibleDeadlineIsRefusedWithTheEarliest) {
-  EXPECT_TRUE(Reachable(11, 0).ok());
-  EXPECT_THAT(std::string(Reachable(9, 0).message()), HasSubstr("the earliest finish is after 10.05 h, for 30.15"));
-}
-
-TEST(Reachable, ATooSmallBudgetIsRefusedWithTheLeast) {
-  EXPECT_TRUE(Reachable(20, 11).ok());
-  EXPECT_THAT(std::string(Reachable(20, 9).message()), HasSubstr("the job costs 10.05; allow at least that"));
+              HasSubstr("spec.goals.deadline_hours: -1 is in the past: give hours from the submit on"));
+  spec = Spec(std::numeric_limits<double>::quiet_NaN(), 0);
+  EXPECT_THAT(std::string(ResolveGoals(spec).status().message()), HasSubstr("spec.goals.deadline_hours: nan is out"));
 }
 
 }  // namespace

@@ -5,32 +5,58 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace rekindle::fleet {
 namespace {
 
 using scheduler::kNever;
 
 constexpr int kMaxParts = 40'000;
+constexpr double kMaxUpdates = 8e9;      // Of cells of the dynamic program: two seconds or so.
+constexpr double kMaxBytes = 256 << 20;  // Of its tables.
+constexpr double kMaxBoundCells = 16e6;  // Pools times steps of the bound: as many bytes of offers.
 constexpr double kRounding = 1e-9;
 
+absl::Status TooLarge(const World& world) {
+  return absl::ResourceExhaustedError(absl::StrCat(world.steps, " steps of ", world.pools.size(),
+                                                   " pools are too many for it: choose a longer --step"));
+}
+
+int StepsUntil(const World& world, double end) {
+  return static_cast<int>(std::min<double>(world.steps, std::ceil(end / world.step_hours - kRounding)));
+}
+
 // Least cost by work done (in parts, from -start on: a start is owed work), for each place; place 0 is nowhere.
+// Only the band of work is looked at that can have been done by a step, and from which the rest can be done in time.
 class GangProgram {
  public:
   GangProgram(const World& world, const SimulatedJob& job) : world_(world), job_(job) {
-    int parts = 8;
-    while (parts > 1 && job.hours / world.step_hours * parts > kMaxParts) parts /= 2;
-    part_ = world.step_hours / parts;
-    goal_ = static_cast<int>(std::ceil(job.hours / part_ - kRounding));
+    end_ = std::min(job.deadline, world.steps * world.step_hours);
+    steps_ = StepsUntil(world, end_);
+    gained_ = 8;
+    while (gained_ > 1 && (job.hours / world.step_hours * gained_ > kMaxParts || !Fits())) gained_ /= 2;
+    part_ = world.step_hours / gained_;
+    goal_ = static_cast<int>(std::ceil(std::min(1e9, job.hours / part_) - kRounding));
     start_ = job.start_hours > 0 ? std::max(1, static_cast<int>(std::lround(job.start_hours / part_))) : 0;
-    cost_.assign(world.pools.size() + 1, std::vector<float>(goal_ + start_ + 1, kForbidden));
-    next_ = cost_;
-    cost_[0][start_] = 0;
+  }
+
+  // With as many parts a step as now.
+  bool Fits() const {
+    const double goal = job_.hours / world_.step_hours * gained_;
+    const double start = job_.start_hours / world_.step_hours * gained_ + 1;
+    const double places = static_cast<double>(world_.pools.size()) + 1;
+    const double band = std::clamp(static_cast<double>(steps_) * gained_ - goal + gained_ + start, 0.0, goal + start);
+    return places * (goal + start + 2) * 2 * sizeof(float) <= kMaxBytes && 2 * places * steps_ * band <= kMaxUpdates;
   }
 
   double Run() {
-    const double end = std::min(job_.deadline, world_.steps * world_.step_hours);
-    for (int step = 0; step < world_.steps && step * world_.step_hours < end; ++step) {
-      const double length = std::min(world_.step_hours, end - step * world_.step_hours);
+    if (goal_ > static_cast<int64_t>(steps_) * gained_) return kNever;
+    cost_.assign(world_.pools.size() + 1, std::vector<float>(goal_ + start_ + 1, kForbidden));
+    next_ = cost_;
+    cost_[0][start_] = 0;
+    for (int step = 0; step < steps_; ++step) {
+      const double length = std::min(world_.step_hours, end_ - step * world_.step_hours);
       Step(step, static_cast<int>(std::floor(length / part_ + kRounding)));
     }
     return best_ >= kForbidden ? kNever : best_;
@@ -39,40 +65,59 @@ class GangProgram {
  private:
   static constexpr float kForbidden = 1e18F;
 
+  // The band before a step: cells outside are not written, and below it not read.
+  int Low(int step) const {
+    return static_cast<int>(std::max<int64_t>(0, Last() - static_cast<int64_t>(steps_ - step) * gained_));
+  }
+  int High(int step) const {
+    return static_cast<int>(std::min<int64_t>(Last(), start_ + static_cast<int64_t>(step) * gained_));
+  }
+  int Last() const { return goal_ + start_; }
+
   void Step(int step, int gained) {
+    const int low = Low(step);
+    const int high = High(step);
     std::vector<float>& anywhere = next_[0];
-    anywhere = cost_[0];
+    std::copy(cost_[0].begin() + low, cost_[0].begin() + high + 1, anywhere.begin() + low);
     for (size_t place = 1; place < cost_.size(); ++place) {
-      for (size_t i = 0; i < anywhere.size(); ++i) anywhere[i] = std::min(anywhere[i], cost_[place][i]);
+      const float* at = cost_[place].data();
+      for (int i = low; i <= high; ++i) anywhere[i] = std::min(anywhere[i], at[i]);
     }
     for (size_t place = 1; place < cost_.size(); ++place) {
-      std::fill(next_[place].begin(), next_[place].end(), kForbidden);
       const WorldPool& pool = world_.pools[place - 1];
-      if (pool.Available(step) < job_.max || gained == 0) continue;
-      Run(place, static_cast<float>(pool.Price(step) * job_.max * part_), gained);
+      std::vector<float>& next = next_[place];
+      const bool there = pool.Available(step) >= job_.max && gained > 0;
+      // What no work of this step leads to.
+      const int filled = there ? std::min(Last() + 1, low + gained) : High(step + 1) + 1;
+      std::fill(next.begin() + std::min(filled, Low(step + 1)), next.begin() + filled, kForbidden);
+      if (there) Work(place, low, high, static_cast<float>(pool.Price(step) * job_.max * part_), gained);
     }
     std::swap(cost_, next_);
   }
 
-  void Run(size_t place, float part_price, int gained) {
-    const std::vector<float>& anywhere = next_[0];
-    const int size = static_cast<int>(anywhere.size());
-    for (int i = 0; i < size; ++i) {
-      float from = cost_[place][i];
-      if (i + start_ < size) from = std::min(from, anywhere[i + start_]);
-      if (from >= kForbidden) continue;
-      if (i + gained < size - 1) {
-        next_[place][i + gained] = std::min(next_[place][i + gained], from + part_price * static_cast<float>(gained));
-      } else {
-        // Only as much as is missing; the last part may be begun.
-        const double missing = (size - 1 - i) - (goal_ - job_.hours / part_);
-        best_ = std::min(best_, from + part_price * missing);
-      }
+  // Going on there, or starting there from anywhere.
+  void Work(size_t place, int low, int high, float part_price, int gained) {
+    const float* at = cost_[place].data();
+    const float* from = next_[0].data() + start_;
+    float* next = next_[place].data() + gained;
+    const float price = part_price * static_cast<float>(gained);
+    const int goes_on = std::min(high, Last() - gained - 1);  // The last that is not done in this step.
+    const int starts = std::min(goes_on, Last() - start_);    // The last that can be reached by a start.
+    for (int i = low; i <= starts; ++i) next[i] = std::min(at[i], from[i]) + price;
+    for (int i = std::max(low, starts + 1); i <= goes_on; ++i) next[i] = at[i] + price;
+    for (int i = std::max(low, goes_on + 1); i <= high; ++i) {
+      // Only as much as is missing; the last part may be begun.
+      const double missing = (Last() - i) - (goal_ - job_.hours / part_);
+      const float paid = i <= Last() - start_ ? std::min(at[i], from[i]) : at[i];
+      if (paid < kForbidden) best_ = std::min(best_, paid + part_price * missing);
     }
   }
 
   const World& world_;
   const SimulatedJob& job_;
+  double end_ = 0;   // Hours.
+  int steps_ = 0;    // Until then.
+  int gained_ = 1;   // Parts that a whole step is.
   double part_ = 0;  // Hours.
   int goal_ = 0;     // Parts.
   int start_ = 0;
@@ -82,14 +127,21 @@ class GangProgram {
 
 }  // namespace
 
-double GangOptimum(const World& world, const SimulatedJob& job) { return GangProgram(world, job).Run(); }
+absl::StatusOr<double> GangOptimum(const World& world, const SimulatedJob& job) {
+  GangProgram program(world, job);
+  if (!program.Fits()) return TooLarge(world);
+  return program.Run();
+}
 
-double ElasticBound(const World& world, const SimulatedJob& job) {
-  std::vector<std::pair<double, double>> offers;  // (price, node-hours)
+absl::StatusOr<double> ElasticBound(const World& world, const SimulatedJob& job) {
   const double end = std::min(job.deadline, world.steps * world.step_hours);
-  for (int step = 0; step < world.steps && step * world.step_hours < end; ++step) {
+  const int steps = StepsUntil(world, end);
+  if (static_cast<double>(steps) * static_cast<double>(world.pools.size()) > kMaxBoundCells) return TooLarge(world);
+  std::vector<std::pair<double, double>> offers;  // (price, node-hours)
+  std::vector<std::pair<double, int>> now;
+  for (int step = 0; step < steps; ++step) {
     const double length = std::min(world.step_hours, end - step * world.step_hours);
-    std::vector<std::pair<double, int>> now;
+    now.clear();
     for (const WorldPool& pool : world.pools) now.emplace_back(pool.Price(step), pool.Available(step));
     std::sort(now.begin(), now.end());
     int nodes = job.max;

@@ -60,9 +60,20 @@ class Play {
       pools_[p].available = pool.Available(step_);
       pools_[p].price = pool.Price(step_);
       pools_[p].grams = pool.Grams(now_);
-      if (!green()) continue;
+      if (!green() || pool.grams.empty()) continue;
       const double horizon = std::min(job_.deadline, 24.0 * 14) - now_ + 1;
       pools_[p].expected_grams = ForecastGrams(pool, now_, std::max(1, static_cast<int>(horizon)));
+    }
+    if (green()) ExpectTheWorst();
+  }
+
+  // What is not known must not look clean: it counts as a little dirtier than the dirtiest that is known.
+  void ExpectTheWorst() {
+    constexpr double kALittle = 1.001;
+    double dirtiest = 0;
+    for (const PoolView& pool : pools_) dirtiest = std::max(dirtiest, pool.grams);
+    for (size_t p = 0; p < pools_.size(); ++p) {
+      if (world_.pools[p].grams.empty()) pools_[p].grams = kALittle * dirtiest;
     }
   }
 
@@ -186,7 +197,8 @@ class Play {
     const PoolView& pool = pools_[p];
     const double hours = took * view_.unit_nodes;
     out_.cost += hours * pool.price;
-    out_.grams += hours * pool.grams;
+    const bool known = !world_.pools[p].grams.empty();
+    (known ? out_.grams : out_.unknown_carbon_hours) += known ? hours * pool.grams : hours;
     (pool.capacity == Capacity::kSpot ? out_.spot_hours : out_.on_demand_hours) += hours;
     return hours;
   }

@@ -49,8 +49,9 @@ struct Outcome {
   int interruptions = 0;  // Of units.
   int starts = 0;
   double grams = 0;
-  double over_budget = 0;
-  std::vector<Moment> timeline;  // At most 10,000 moments.
+  double unknown_carbon_hours = 0;  // Paid node-hours in pools of which `grams` knows nothing.
+  double over_budget = 0;           // What was spent beyond the budget.
+  std::vector<Moment> timeline;     // At most 10,000 moments.
 };
 
 // Plays until the job is finished, the world ends, or nothing more can happen. REQUIRES: world.step_hours > 0.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "coordinator/fleet/optimum.h"
+#include "coordinator/fleet/reachable.h"
 #include "coordinator/fleet/synthetic.h"
 #include "coordinator/scheduler/baselines.h"
 
@@ -73,8 +74,24 @@ TEST(Property, NothingIsCheaperThanTheOptimum) {
     const SimulatedJob job = MakeJob(seed, false);
     scheduler::Planner planner;
     const double cost = Simulate(world, job, planner).cost;
-    EXPECT_GE(cost, 0.99 * GangOptimum(world, job)) << "seed " << seed;  // It counts in eighths of a step.
-    EXPECT_GE(cost, ElasticBound(world, job)) << "seed " << seed;
+    EXPECT_GE(cost, 0.99 * *GangOptimum(world, job)) << "seed " << seed;  // It counts in eighths of a step.
+    EXPECT_GE(cost, *ElasticBound(world, job)) << "seed " << seed;
+  }
+}
+
+TEST(Property, NoPlanIsEarlierThanTheEarliestFinish) {
+  for (const uint64_t seed : Seeds(15)) {
+    for (const bool elastic : {false, true}) {
+      const World world = MakeWorld({.seed = seed, .zones = 3, .nodes = elastic ? 6 : 1, .hours = 60});
+      SimulatedJob job = MakeJob(seed, elastic);
+      job.policy.capacity = seed % 2 == 0 ? scheduler::Allowed::kSpot : scheduler::Allowed::kMixed;
+      scheduler::Planner planner;
+      const Outcome out = Simulate(world, job, planner);
+      const Finish earliest = EarliestFinish(world, job);
+      ASSERT_TRUE(out.finished) << "seed " << seed;
+      EXPECT_LE(earliest.hours, out.finish_hours + 1e-9) << "seed " << seed << (elastic ? ", elastic" : "");
+      EXPECT_GE(earliest.hours, job.hours + job.start_hours - 1e-9) << "seed " << seed;
+    }
   }
 }
 
@@ -100,7 +117,7 @@ TEST(Simulate, CountsToTheSecond) {
   EXPECT_NEAR(out.finish_hours, 1.9, 1e-9);
   EXPECT_NEAR(out.cost, 3.8, 1e-9);
   EXPECT_NEAR(out.start_hours, 0.2, 1e-9);
-  EXPECT_NEAR(GangOptimum(world, job), 3.8, 0.1);  // It counts in eighths of a step.
+  EXPECT_NEAR(*GangOptimum(world, job), 3.8, 0.1);  // It counts in eighths of a step.
 }
 
 TEST(Simulate, AnElasticJobDoesItsWorkWithWhatThereIs) {
@@ -110,7 +127,7 @@ TEST(Simulate, AnElasticJobDoesItsWorkWithWhatThereIs) {
   const Outcome out = Simulate(world, job, planner);
   EXPECT_NEAR(out.finish_hours, 32.0 / 5, 1e-9);
   EXPECT_NEAR(out.cost, 32, 1e-9);
-  EXPECT_NEAR(ElasticBound(world, job), 32, 1e-9);
+  EXPECT_NEAR(*ElasticBound(world, job), 32, 1e-9);
 }
 
 TEST(Forecast, FollowsTheDaysBefore) {

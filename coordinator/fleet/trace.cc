@@ -46,6 +46,7 @@ class Ticks {
     }
     Trace trace{.step_seconds = options_.step_seconds};
     if (absl::Status status = Columns(&trace); !status.ok()) return status;
+    if (absl::Status status = Rename(&trace); !status.ok()) return status;
     for (size_t row = 0; row < csv_.rows(); ++row) {
       const auto tick = csv_.Number(row, 0, 0);
       if (!tick.ok()) return tick.status();
@@ -81,6 +82,17 @@ class Ticks {
       price_columns_.emplace_back(c, of - trace->zones.begin());
     }
     if (zone_columns_.empty()) return absl::InvalidArgumentError(absl::StrCat(source_, ":1: has no column of a zone"));
+    return absl::OkStatus();
+  }
+
+  absl::Status Rename(Trace* trace) {
+    if (options_.name.empty()) return absl::OkStatus();
+    if (trace->zones.size() > 1) {
+      return absl::InvalidArgumentError(absl::StrCat(source_, ":1: has ", trace->zones.size(), " zones, so '",
+                                                     options_.name,
+                                                     "=' cannot name it: leave that out, and name its columns"));
+    }
+    trace->zones[0].zone = options_.name;
     return absl::OkStatus();
   }
 

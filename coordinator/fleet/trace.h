@@ -11,7 +11,6 @@
 
 namespace rekindle::fleet {
 
-inline constexpr size_t kMaxTraceBytes = 64 << 20;
 inline constexpr double kMaxTraceSteps = 10'000'000;
 
 // Capacity of one zone, one value a step; `prices` is empty where the file has none.
@@ -32,7 +31,7 @@ struct TraceOptions {
   // A file of ticks does not say how long one is. Events and counts, which have times, are sampled so often; 60 where
   // 0.
   double step_seconds = 0;
-  // What a file without names (events, counts, carbon) is called; empty: after the file.
+  // What the one series of a file is called. Empty: as its column says; events, counts and carbon after the file.
   std::string name;
 };
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/fleet/csv.h"
 #include "coordinator/fleet/synthetic.h"
 
 namespace rekindle::fleet {
@@ -74,6 +75,25 @@ TEST(Trace, WhatIsWrongIsNamedWithItsLine) {
   EXPECT_THAT(Refused(head + "2022-01-01 07:00:00,1,1\n"), HasSubstr("x.csv:3: hours are missing before this one"));
   EXPECT_THAT(Refused(head + "2022-01-01 04:00:00,1,1\n"), HasSubstr("x.csv:3: `datetime_utc` goes backwards"));
   EXPECT_THAT(Refused(head + "tomorrow,1,1\n"), HasSubstr("write it like 2022-01-31 12:00:00"));
+}
+
+TEST(Trace, NamesAreOfTheOneSeriesOfAFile) {
+  const Trace trace = Read("tick,a,price_a\n0,1,0.5\n", {.step_seconds = 60, .name = "z"});
+  EXPECT_EQ(trace.zones[0].zone, "z");
+  EXPECT_THAT(trace.zones[0].prices, ElementsAre(0.5));
+  EXPECT_THAT(Refused("tick,a,b\n0,1,1\n", {.step_seconds = 60, .name = "z"}),
+              HasSubstr("x.csv:1: has 2 zones, so 'z=' cannot name it"));
+}
+
+TEST(Trace, WhatIsTooLargeIsRefusedBeforeItTakesMemory) {
+  std::string columns = "tick";
+  for (size_t c = 0; c < kMaxCsvColumns; ++c) columns += ",";
+  EXPECT_THAT(Refused(columns + "\n0\n"), HasSubstr("x.csv: has 2002 columns, more than the 2001 that are read"));
+  EXPECT_THAT(Refused("tick,a\n" + std::string(1000, ',') + "\n"), HasSubstr("x.csv:2: has 1001 cells"));
+  std::string rows = "tick,a,b,c,d\n";
+  for (size_t row = 0; row < kMaxCsvCells / 5 + 1; ++row) rows += "0,1,1,1,1\n";
+  EXPECT_THAT(Refused(rows), HasSubstr("cells or more, more than the 8000000 that are read: cut the file"));
+  EXPECT_THAT(Refused(std::string(kMaxCsvBytes + 1, '0')), HasSubstr("bytes, more than the 67108864 that are read"));
 }
 
 TEST(Trace, MergedTicksHoldWhatAllOfThemHad) {

@@ -1,0 +1,72 @@
+#include "cli/simulation.h"
+
+#include <sstream>
+
+#include "common/file.h"
+#include "common/spec/yaml.h"
+#include "coordinator/fleet/csv.h"
+#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/trace_world.h"
+
+namespace rekindle::cli {
+namespace {
+
+absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
+  auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
+  if (!text.ok()) return text.status();
+  v1::Fleet file;
+  if (absl::Status status = common::ParseYaml(*text, path, &file); !status.ok()) return status;
+  auto fleet = fleet::ResolveFleet(file);
+  if (!fleet.ok()) return absl::InvalidArgumentError(path + ": " + std::string(fleet.status().message()));
+  return fleet;
+}
+
+// FILE, or NAME=FILE for the one series of a file; what is there with the '=' in its name is a FILE.
+absl::StatusOr<fleet::Trace> ReadTrace(const std::string& argument, double step) {
+  const size_t equals = argument.find('=');
+  const bool named = equals != std::string::npos && !common::PosixFileSystem()->Stat(argument).ok();
+  fleet::TraceOptions options{.step_seconds = step};
+  if (named) options.name = argument.substr(0, equals);
+  const std::string path = named ? argument.substr(equals + 1) : argument;
+  auto text = common::ReadFile(*common::PosixFileSystem(), path, fleet::kMaxCsvBytes);
+  if (!text.ok()) return text.status();
+  return fleet::ParseTrace(*text, path, options);
+}
+
+}  // namespace
+
+CLI::Validator Between(double low, double high) {
+  return CLI::Validator(
+      [low, high](std::string& text) -> std::string {
+        double value = 0;
+        if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
+        std::ostringstream why;
+        why << "must be a number from " << low << " to " << high;
+        return why.str();
+      },
+      "FLOAT");
+}
+
+CLI::Option* AddSimulationFlags(CLI::App* verb, SimulationFlags* flags) {
+  verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon; may be repeated");
+  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(Between(1, 86400));
+  return verb->add_option("--fleet", flags->fleet, "Fleet file: the pools (docs/fleet.md)");
+}
+
+absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::string& job_file,
+                                          const SimulationFlags& flags) {
+  auto fleet = ReadFleet(flags.fleet);
+  if (!fleet.ok()) return fleet.status();
+  const auto goals = fleet::ResolveGoals(spec);
+  if (!goals.ok()) return absl::InvalidArgumentError(job_file + ": " + std::string(goals.status().message()));
+  Simulation out{.fleet = *std::move(fleet), .job = *goals};
+  for (const std::string& argument : flags.traces) {
+    auto trace = ReadTrace(argument, flags.step);
+    if (!trace.ok()) return trace.status();
+    out.traces.push_back(*std::move(trace));
+  }
+  out.node_watts = spec.estimate().has_node_watts() ? spec.estimate().node_watts() : fleet::kDefaultNodeWatts;
+  return out;
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,203 @@
+#include "coordinator/fleet/reachable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "coordinator/fleet/optimum.h"
+
+namespace rekindle::fleet {
+namespace {
+
+using scheduler::Allowed;
+using scheduler::Capacity;
+using scheduler::kNever;
+
+constexpr double kRounding = 1e-9;
+
+// The most work done by each moment in each pool, and by anyone so far. A start is owed as work; who waits keeps what
+// is done. More work is never worse, so one figure a pool is enough.
+Finish GangFinish(const World& world, const SimulatedJob& job) {
+  struct Done {
+    double work = -kNever;
+    double cost = 0;
+    bool operator<(const Done& other) const { return std::pair(work, -cost) < std::pair(other.work, -other.cost); }
+  };
+  std::vector<Done> in(world.pools.size());
+  Done best{.work = 0};
+  for (int step = 0; step < world.steps; ++step) {
+    Finish finish;
+    for (size_t p = 0; p < in.size(); ++p) {
+      const WorldPool& pool = world.pools[p];
+      if (pool.Available(step) < job.max) {
+        in[p] = {};
+        continue;
+      }
+      in[p] = std::max(in[p], Done{best.work - job.start_hours, best.cost});
+      const double price = pool.Price(step) * job.max;
+      const double left = job.hours - in[p].work;
+      const Finish here = {step * world.step_hours + left, in[p].cost + price * left};
+      const bool sooner = here.hours < finish.hours - kRounding;
+      if (left <= world.step_hours + kRounding &&
+          (sooner || (here.hours < finish.hours + kRounding && here.cost < finish.cost))) {
+        finish = here;
+      }
+      in[p] = {in[p].work + world.step_hours, in[p].cost + price * world.step_hours};
+    }
+    if (finish.hours < kNever) return finish;
+    for (const Done& done : in) best = std::max(best, done);
+  }
+  return {};
+}
+
+// The least of the newest values.
+class SlidingLeast {
+ public:
+  explicit SlidingLeast(int length) : length_(length) {}
+  int Push(int step, int value) {
+    while (!least_.empty() && least_.back().second >= value) least_.pop_back();
+    least_.emplace_back(step, value);
+    if (least_.front().first <= step - length_) least_.pop_front();
+    return least_.front().second;
+  }
+
+ private:
+  int length_;
+  std::deque<std::pair<int, int>> least_;
+};
+
+// A node works only where it was all the time of its start: so in a pool never more work than there was room for all
+// that time. `early` of the nodes work from the step's beginning, all others from `offset` hours later.
+class ElasticFinish {
+ public:
+  ElasticFinish(const World& world, const SimulatedJob& job)
+      : world_(world), job_(job), started_(static_cast<int>(job.start_hours / world.step_hours + kRounding)) {
+    offset_ = std::max(0.0, job.start_hours - started_ * world.step_hours);
+    if (offset_ < kRounding) offset_ = 0;
+    late_.assign(world.pools.size(), SlidingLeast(started_ + 1));
+    early_.assign(world.pools.size(), SlidingLeast(started_ + (offset_ > 0 ? 2 : 1)));
+  }
+
+  Finish Run() {
+    double left = job_.hours * job_.max;
+    double cost = 0;
+    int most = 0;
+    for (int step = 0; step < world_.steps; ++step) {
+      const auto [early, late] = Working(step);
+      const double worked = early * offset_ + late * (world_.step_hours - offset_);
+      const double price = late > 0 ? Price(step, late) : 0;
+      if (late > most) cost += (late - most) * job_.start_hours * price;
+      most = std::max(most, late);
+      if (late > 0 && worked >= left - kRounding) {
+        const bool at_once = early > 0 && early * offset_ >= left;
+        const double took = at_once ? left / early : offset_ + (left - early * offset_) / late;
+        return {step * world_.step_hours + took, cost + price * left};
+      }
+      left -= worked;
+      cost += price * worked;
+    }
+    return {};
+  }
+
+ private:
+  // How many nodes work at the step's beginning, and from `offset` on.
+  std::pair<int, int> Working(int step) {
+    int early = 0, late = 0;
+    for (size_t p = 0; p < world_.pools.size(); ++p) {
+      const int nodes = std::min(job_.max, world_.pools[p].Available(step));
+      const int all = late_[p].Push(step, nodes);
+      const int long_there = early_[p].Push(step, nodes);
+      if (step >= started_) late = std::min(job_.max, late + all);
+      if (step >= started_ + (offset_ > 0 ? 1 : 0)) early = std::min(job_.max, early + long_there);
+    }
+    return {early < job_.min ? 0 : early, late < job_.min ? 0 : late};
+  }
+
+  // The mean of the cheapest so many nodes.
+  double Price(int step, int nodes) {
+    offers_.clear();
+    for (const WorldPool& pool : world_.pools) offers_.emplace_back(pool.Price(step), pool.Available(step));
+    std::sort(offers_.begin(), offers_.end());
+    double sum = 0;
+    int left = nodes;
+    for (const auto& [price, available] : offers_) {
+      const int taken = std::min(left, available);
+      sum += taken * price;
+      left -= taken;
+    }
+    return sum / nodes;
+  }
+
+  const World& world_;
+  const SimulatedJob& job_;
+  const int started_;  // Whole steps that a start takes,
+  double offset_ = 0;  // and the rest, in hours.
+  std::vector<SlidingLeast> late_, early_;
+  std::vector<std::pair<double, int>> offers_;
+};
+
+absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
+  const Finish earliest = EarliestFinish(world, job);
+  const char* on = job.policy.capacity == Allowed::kSpot       ? " on spot capacity alone"
+                   : job.policy.capacity == Allowed::kOnDemand ? " on on-demand capacity alone"
+                                                               : "";
+  if (earliest.hours == kNever) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("the job cannot finish%s within the %.1f h of the traces: add pools or longer traces, or ask "
+                        "for less work",
+                        on, world.steps * world.step_hours));
+  }
+  if (earliest.hours <= job.deadline + kRounding) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish%s is after "
+                      "%.2f h, for %.2f; allow at least that, or add pools or workers",
+                      job.deadline, on, earliest.hours, earliest.cost));
+}
+
+absl::Status CheckBudget(const World& world, const SimulatedJob& job) {
+  if (job.budget == kNever) return absl::OkStatus();
+  absl::StatusOr<double> least = LeastCost(world, job);
+  if (!least.ok()) least = ElasticBound(AllowedTo(job, world), job);  // Of a gang too, if lower.
+  if (!least.ok() || *least <= job.budget || *least == kNever) return absl::OkStatus();
+  SimulatedJob unbounded = job;
+  unbounded.budget = kNever;
+  scheduler::Planner planner;
+  const Outcome planned = Simulate(world, unbounded, planner);
+  const std::string needs = planned.missed ? "" : absl::StrFormat(", and %.2f without that knowledge", planned.cost);
+  return absl::FailedPreconditionError(
+      absl::StrFormat("spec.goals.budget: %.2f is too small: even with perfect knowledge of the traces the job costs "
+                      "%.2f%s; allow at least %.2f, or a later deadline",
+                      job.budget, *least, needs, planned.missed ? *least : std::max(*least, planned.cost)));
+}
+
+}  // namespace
+
+World AllowedTo(const SimulatedJob& job, const World& world) {
+  World out = world;
+  std::erase_if(out.pools, [&](const WorldPool& pool) {
+    return (job.policy.capacity == Allowed::kSpot && pool.capacity != Capacity::kSpot) ||
+           (job.policy.capacity == Allowed::kOnDemand && pool.capacity != Capacity::kOnDemand);
+  });
+  return out;
+}
+
+Finish EarliestFinish(const World& world, const SimulatedJob& job) {
+  const World allowed = AllowedTo(job, world);
+  return job.gang() ? GangFinish(allowed, job) : ElasticFinish(allowed, job).Run();
+}
+
+absl::StatusOr<double> LeastCost(const World& world, const SimulatedJob& job) {
+  const World allowed = AllowedTo(job, world);
+  return job.gang() ? GangOptimum(allowed, job) : ElasticBound(allowed, job);
+}
+
+absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
+  if (absl::Status status = CheckDeadline(world, job); !status.ok()) return status;
+  return CheckBudget(world, job);
+}
+
+}  // namespace rekindle::fleet

@@ -1,0 +1,134 @@
+#include "coordinator/fleet/trace_world.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace rekindle::fleet {
+namespace {
+
+constexpr double kDefaultStep = 300;       // Seconds, where no trace says.
+constexpr double kWithoutTrace = 31 * 24;  // Hours of a world without traces of capacity.
+constexpr double kMaxCells = 50e6;         // Pools times steps.
+
+using Columns = std::map<std::string, const ZoneTrace*>;  // By pool.
+
+absl::Status Wrong(const std::string& what, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
+}
+
+// What the planner does not do yet.
+absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
+  if (pool.min() > 0) return Wrong(path + ".min", "nodes that are always kept are not planned yet: leave it out");
+  if (pool.devices() > 1) {
+    return Wrong(path + ".devices",
+                 "only nodes of one device are planned so far: leave it out, and count "
+                 "spec.workers in nodes");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Add(const std::string& pool, const ZoneTrace& column, Columns* columns) {
+  if (columns->emplace(pool, &column).second) return absl::OkStatus();
+  return Wrong("trace of " + column.zone, "is given twice: leave one out");
+}
+
+// Columns named after pools come first, so that those named after zones find the pools that are left.
+absl::Status AddColumns(const v1::Fleet& fleet, const std::vector<Trace>& traces, Columns* columns) {
+  std::vector<const ZoneTrace*> of_zones;
+  for (const Trace& trace : traces) {
+    for (const ZoneTrace& column : trace.zones) {
+      const auto named = std::find_if(fleet.pools().begin(), fleet.pools().end(), [&](const v1::Fleet::Pool& pool) {
+        return pool.name() == column.zone && pool.capacity() == "spot";
+      });
+      if (named == fleet.pools().end()) {
+        of_zones.push_back(&column);
+      } else if (absl::Status status = Add(named->name(), column, columns); !status.ok()) {
+        return status;
+      }
+    }
+  }
+  Columns zones;
+  for (const ZoneTrace* column : of_zones) {
+    std::vector<std::string> pools;
+    for (const auto& pool : fleet.pools()) {
+      const bool there = pool.zone() == column->zone && pool.capacity() == "spot";
+      if (there && columns->count(pool.name()) == 0) pools.push_back(pool.name());
+    }
+    if (absl::Status status = Add(column->zone, *column, &zones); !status.ok()) return status;
+    if (pools.empty()) {
+      return Wrong("trace of " + column->zone,
+                   "no spot pool of the fleet is called that, or is in a zone of that name without a trace of its own: "
+                   "add one, or leave the trace out");
+    }
+    if (pools.size() > 1) {
+      return Wrong("trace of " + column->zone,
+                   absl::StrCat("the spot pools ", absl::StrJoin(pools, ", "),
+                                " are in that zone, and its nodes would be counted for each: call the column after the "
+                                "pool it is of"));
+    }
+    (*columns)[pools[0]] = column;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetLength(const v1::Fleet& fleet, const std::vector<Trace>& traces, World* world) {
+  double step = 0;
+  for (const Trace& trace : traces) {
+    if (trace.zones.empty()) continue;
+    if (step > 0 && trace.step_seconds != step) {
+      return Wrong("--trace",
+                   absl::StrCat("steps of ", step, " s and of ", trace.step_seconds, " s: use traces of one step"));
+    }
+    step = trace.step_seconds;
+    const int length = static_cast<int>(trace.zones[0].nodes.size());
+    world->steps = world->steps == 0 ? length : std::min(world->steps, length);
+  }
+  world->step_hours = (step > 0 ? step : kDefaultStep) / 3600;
+  if (world->steps == 0) world->steps = static_cast<int>(kWithoutTrace / world->step_hours);
+  if (static_cast<double>(world->steps) * fleet.pools_size() <= kMaxCells) return absl::OkStatus();
+  return Wrong("--trace", absl::StrCat(world->steps, " steps of ", fleet.pools_size(), " pools are more than the ",
+                                       kMaxCells, " that can be played: choose a longer --step, or fewer pools"));
+}
+
+}  // namespace
+
+absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>& traces, double node_watts) {
+  World world;
+  Columns columns;
+  std::map<std::string, const Trace*> carbon;
+  for (int i = 0; i < fleet.pools_size(); ++i) {
+    if (absl::Status s = CheckPlannable(absl::StrCat("pools[", i, "]"), fleet.pools(i)); !s.ok()) return s;
+  }
+  if (absl::Status status = AddColumns(fleet, traces, &columns); !status.ok()) return status;
+  if (absl::Status status = SetLength(fleet, traces, &world); !status.ok()) return status;
+  for (const Trace& trace : traces) {
+    if (trace.zones.empty()) carbon[trace.carbon_region] = &trace;
+  }
+  for (const auto& pool : fleet.pools()) {
+    WorldPool out{.name = pool.name(), .available = {pool.max()}, .price = {pool.price()}};
+    if (pool.capacity() == "on_demand") out.capacity = scheduler::Capacity::kOnDemand;
+    if (const auto column = columns.find(pool.name()); column != columns.end()) {
+      out.available = column->second->nodes;
+      for (int& nodes : out.available) nodes = std::min(nodes, pool.max());
+      if (!column->second->prices.empty()) out.price = column->second->prices;
+    }
+    if (!pool.carbon_region().empty() && !carbon.empty()) {
+      const auto region = carbon.find(pool.carbon_region());
+      if (region == carbon.end()) {
+        return Wrong("pool " + pool.name(),
+                     absl::StrCat("carbon_region '", pool.carbon_region(), "' has no trace: give it, as --trace ",
+                                  pool.carbon_region(), "=FILE"));
+      }
+      out.grams = region->second->grams_per_kwh;
+      for (double& grams : out.grams) grams *= node_watts / 1000;
+    }
+    world.pools.push_back(std::move(out));
+  }
+  return world;
+}
+
+}  // namespace rekindle::fleet
