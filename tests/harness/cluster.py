@@ -238,7 +238,18 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 self.coordinator.kill()
                 self.coordinator.wait()
+        for folder in (self.dir / "coordinator" / "nodes").glob("*"):   # Local machines outlive their coordinator.
+            self.kill_machine(folder.name)
         shutil.rmtree(self.shared_memory, ignore_errors=True)
+
+    def kill_machine(self, name):
+        """A machine of a local pool, with all it runs; the coordinator may start another."""
+        folder = self.dir / "coordinator" / "nodes" / name
+        while pids := [pid for pid, _ in processes(str(folder))]:
+            kill(pids)
+            wait_until(lambda: not any(pid in pids for pid, _ in processes(str(folder))), 10, f"{name} to die")
+        shutil.rmtree((folder / "shm").resolve(), ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
     def __enter__(self):
         return self
