@@ -93,8 +93,12 @@ class AutoScaling:
                          "<Description>Launching a new EC2 instance.  Status Reason: none</Description><StatusCode>Failed"
                          f"</StatusCode><StatusMessage>{SHORT}</StatusMessage></member></Activities>"
                          "</DescribeScalingActivitiesResult></DescribeScalingActivitiesResponse>")
+        ends = action == "TerminateInstanceInAutoScalingGroup"
+        if ends and form["InstanceId"] not in self.must("autoscaling", "DescribeAutoScalingGroups", VERSION):
+            return self.error("ValidationError", "Instance Id not found - No managed instance found for instance ID: "
+                                                 + form["InstanceId"])
         status, text = self.forward(form)
-        if action == "TerminateInstanceInAutoScalingGroup" and status == 200:
+        if ends and status == 200:
             for name in self.desired:   # A test has one group.
                 self.desired[name] -= form["ShouldDecrementDesiredCapacity"] == "true"
         return status, text

@@ -27,7 +27,8 @@ absl::StatusOr<LocalState> ReadLocalState(const std::string& path) {
   const auto text = common::ReadFile(*common::PosixFileSystem(), path, kMaxBytes);
   if (!text.ok()) return text.status();
   const auto document = common::ParseDocument(*text);
-  if (!document.ok() || !document->is_object()) return absl::DataLossError(absl::StrCat(path, " is damaged: remove it"));
+  if (!document.ok() || !document->is_object())
+    return absl::DataLossError(absl::StrCat(path, " is damaged: remove it"));
   LocalState state{.next_number = static_cast<int>(std::clamp(NumberIn(*document, "next").value_or(1), 1.0, 1e9)),
                    .began = NumberIn(*document, "began").value_or(0),
                    .notice_seconds = NumberIn(*document, "notice_seconds")};
