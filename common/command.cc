@@ -75,7 +75,8 @@ absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   kill(-process->identity().pid, SIGKILL);
   if (!ended) AwaitEnd(*process, HUGE_VAL);
   const absl::StatusOr<ExitStatus> status = process->Reap();
-  if (!ended) return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds, " s"));
+  if (!ended)
+    return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds, " s"));
   if (!status.ok()) return status.status();
   result.status = *status;
   return result;

@@ -27,8 +27,8 @@ struct CommandResult {
 // This process's own environment.
 std::vector<std::string> OwnEnvironment();
 
-// How it ended and what it wrote. DEADLINE_EXCEEDED: it did not end in time. What it leaves running in its process group
-// is killed; it does not outlive the calling thread. Its input is empty. Blocks; thread-safe.
+// How it ended and what it wrote. DEADLINE_EXCEEDED: it did not end in time. What it leaves running in its process
+// group is killed; it does not outlive the calling thread. Its input is empty. Blocks; thread-safe.
 absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options);
 // The same, of a program that is to end with 0: what it wrote. UNAVAILABLE: it ended with something else.
 absl::StatusOr<std::string> RunCommand(const CommandOptions& options);

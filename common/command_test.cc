@@ -10,7 +10,9 @@
 namespace rekindle::common {
 namespace {
 
-CommandOptions Shell(const std::string& line) { return {.argv = {"/bin/sh", "-c", line}, .environment = OwnEnvironment()}; }
+CommandOptions Shell(const std::string& line) {
+  return {.argv = {"/bin/sh", "-c", line}, .environment = OwnEnvironment()};
+}
 
 TEST(RunCommand, ReturnsWhatItWrote) {
   const auto text = RunCommand(Shell("echo one; echo two >&2"));

@@ -103,10 +103,10 @@ class ExecProvider final : public Provider {
     std::vector<std::string> argv = command_;
     argv.insert(argv.end(), arguments.begin(), arguments.end());
     absl::StatusOr<common::CommandResult> run = common::RunToEnd({.argv = std::move(argv),
-                                                                    .environment = CleanEnvironment(),
-                                                                    .limit_seconds = seconds,
-                                                                    .max_bytes = kMaxOutput,
-                                                                    .keep_stderr = true});
+                                                                  .environment = CleanEnvironment(),
+                                                                  .limit_seconds = seconds,
+                                                                  .max_bytes = kMaxOutput,
+                                                                  .keep_stderr = true});
     if (!run.ok()) {
       return absl::Status(run.status().code(), absl::StrCat(what, ": ", std::string(run.status().message())));
     }
