@@ -1,6 +1,7 @@
 """Machines of local pools, with real processes: they come, are noticed, taken and replaced while a job trains on them."""
 import json
 import pathlib
+import signal
 import subprocess
 import time
 import unittest
@@ -66,6 +67,27 @@ class MarketTest(ClusterTest):
         begun = cluster.listening_since
         wait_until(lambda: self.ready(cluster) == {"z-1": "z"}, 30, "the machine to come")
         self.assertGreater(time.monotonic() - begun, 3.5)   # Of the trace 2 s, of the boot 2 s.
+
+    def test_machines_end_with_rekindle_up(self):
+        file = pathlib.Path(self.folder) / "fleet.yaml"
+        file.write_text(json.dumps({"pools": [pool("cheap", 2)]}))
+        folder = pathlib.Path(self.folder) / "up"
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(folder), "--port", "0", "--fleet",
+                               str(file), "-o", "json"], stdout=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(up.kill)
+        endpoint = json.loads(up.stdout.readline())["endpoint"]
+
+        def ready():
+            command = [program("rekindle"), "nodes", "--endpoint", endpoint, "-o", "json"]
+            nodes = json.loads(subprocess.run(command, capture_output=True, text=True, timeout=30).stdout or "{}")
+            return sorted(n["name"] for n in nodes.get("nodes", []) if n["state"] == "ready") == ["cheap-1", "cheap-2"]
+        wait_until(ready, 30, "the machines to come", poll=0.1)
+        up.send_signal(signal.SIGTERM)
+        self.assertEqual(up.wait(timeout=60), 0)
+        up.stdout.close()
+        self.assertEqual(list((folder / "coordinator" / "nodes").iterdir()), [])
+        for node in ("cheap-1", "cheap-2"):
+            self.assertEqual(processes(str(folder / "coordinator" / "nodes" / node)), [])
 
     def test_what_cannot_be_is_refused_with_the_fix(self):
         cluster = self.started(pool("cheap", 0))

@@ -33,8 +33,8 @@ void PoolReconciler::Order(core::PoolOrder order, double now) {
   const bool same = order_ && order_->nodes == order.nodes && order_->release == order.release;
   order_ = std::move(order);
   answered_ = false;
-  if (same) {
-    list_at_ = std::min(list_at_, now);
+  if (same) {  // However often it is repeated, the provider is not asked more often.
+    list_at_ = std::min(list_at_, std::max(now, listed_at_ + options_.poll_seconds / 3));
     return;
   }
   ++order_count_;
@@ -106,9 +106,15 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
   list_failures_ = 0;
   list_trouble_ = {};
   listing_ = *listing;
+  listed_at_ = now;
   const std::optional<int> desired = Desired();
   const int believed = listing_->desired.value_or(Machines());
   if (desired && set_ && believed != *desired) set_ = false;  // It forgot, or somebody else changed it.
+  if (desired && set_failures_ > 0 && believed == *desired && Running(*listing_) >= *desired) {
+    set_ = true;  // It refused, and did it after all.
+    set_failures_ = 0;
+    set_trouble_ = {};
+  }
   if (!desired || Running(*listing_) >= *desired) {
     short_since_.reset();
   } else if (!short_since_) {

@@ -66,6 +66,7 @@ class PoolReconciler {
   bool set_ = false;      // The provider has taken the order.
   bool answered_ = true;  // A report has followed the newest order.
   double list_at_ = 0;
+  double listed_at_ = 0;
   double set_at_ = 0;
   double wait_until_ = 0;              // The provider asked for it: a newer order changes nothing about it.
   std::optional<double> short_since_;  // Since when fewer run than are desired.

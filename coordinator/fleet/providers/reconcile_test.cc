@@ -81,8 +81,20 @@ TEST_F(ReconcileTest, EveryOrderIsAnswered) {
   Set(absl::OkStatus());
   Listed(Has(0, 0));
   pool_.Order(Want(0), now_);
-  EXPECT_EQ(pool_.next().at, now_);
+  EXPECT_EQ(pool_.next().at, now_ + 10);  // Sooner than it would, and not at once: somebody may repeat it for ever.
+  Due();
   EXPECT_TRUE(Listed(Has(0, 0)));
+}
+
+TEST_F(ReconcileTest, ARefusalThatWasDoneAfterAllIsOver) {
+  pool_.Order(Want(2), now_);
+  Listed(Has(0, 0));
+  Due();
+  Set(absl::ResourceExhaustedError("1 of 2"));
+  const auto report = Listed(Has(2, 2));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNone);
+  EXPECT_FALSE(pool_.next().set);
 }
 
 TEST_F(ReconcileTest, ARefusalIsReportedAndTriedAgainEverMoreSlowly) {
