@@ -45,8 +45,8 @@ absl::StatusOr<Endpoint> Split(const std::string& text) {
   absl::string_view port = end == absl::string_view::npos ? "" : rest.substr(end);
   const bool closed = !bracketed || absl::ConsumePrefix(&port, "]");
   const bool has_port = port.empty() || (absl::ConsumePrefix(&port, ":") && !port.empty());
-  if (endpoint.host.empty() || !closed || !has_port ||
-      port.find_first_not_of("0123456789") != absl::string_view::npos) {
+  if (endpoint.host.empty() || endpoint.host.find_first_of("/@?#\\% \t\r\n") != std::string::npos || !closed ||
+      !has_port || port.find_first_not_of("0123456789") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' must be http://HOST[:PORT]"));
   }
   return endpoint;
