@@ -28,7 +28,7 @@ class MarketTest(ClusterTest):
         return sorted(member["node"] for member in cluster.status("job").get("members", []))
 
     def pids(self, cluster, node):
-        return [pid for pid, _ in processes(str(cluster.dir / "coordinator" / "nodes" / node))]
+        return [pid for pid, _ in processes(str(cluster.machine_folder(node)))]
 
     def test_a_job_lives_through_a_market_that_takes_and_gives(self):
         cluster = self.started(pool("cheap", 2), pool("dear", 1))

@@ -171,6 +171,7 @@ void LocalProvider::Act(Pool& pool, const std::vector<LocalAction>& actions, dou
         break;
       case LocalVerb::kKill:
         log::Info("a local machine goes", {{"node", node.name}});
+        if (machine != pool.machines.end()) machine->second.Kill();
         KillNode(node.folder);
         pool.machines.erase(action.node);
         ended_.notify_all();

@@ -9,6 +9,7 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr double kRestartSeconds = 1;
+constexpr int kKillMilliseconds = 2000;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -36,6 +37,15 @@ absl::StatusOr<MachineProcesses> MachineProcesses::Find(const LocalNode& node, c
   auto checkpoint = FindProgram(node.folder, "--dir");
   if (checkpoint.ok()) machine.checkpoint_ = *std::move(checkpoint);
   return machine;
+}
+
+void MachineProcesses::Kill() {
+  for (const common::Process* process : {&worker_, checkpoint_ ? &*checkpoint_ : nullptr}) {
+    if (process == nullptr || !process->Signal(SIGKILL).ok()) continue;
+    pollfd wait = {.fd = process->fd(), .events = POLLIN, .revents = 0};
+    poll(&wait, 1, kKillMilliseconds);
+    (void)process->Reap();
+  }
 }
 
 double MachineProcesses::Tend(double now) {

@@ -26,6 +26,8 @@ class MachineProcesses {
 
   // SIGTERM to the worker, as a machine's shutdown sends.
   void Stop() const { (void)worker_.Signal(SIGTERM); }
+  // Kills both by handle: what has just been started is not known by its arguments yet. KillNode does the rest.
+  void Kill();
   // Restarts the checkpoint service where it has died; when to look again.
   double Tend(double now);
   // Seconds for which the worker ran, once it has ended; infinity of one that was found.

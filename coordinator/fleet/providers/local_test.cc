@@ -51,6 +51,7 @@ class LocalTest : public testing::Test {
                 .pools = {{.pool = "cheap", .nodes = 4}, {.pool = "zone-a/t/spot", .nodes = 1}}};
   }
   void TearDown() override {
+    if (provider_ != nullptr) provider_->EndAll(0);
     provider_.reset();
     std::error_code none;
     for (const auto& node : std::filesystem::directory_iterator(dir_ + "/nodes", none)) KillNode(node.path());
