@@ -25,6 +25,7 @@ int main(int argc, char** argv) {
   cli::AddWatchVerb(app, context);
   cli::AddStreamVerbs(app, context);
   cli::AddNodeVerbs(app, context);
+  cli::AddMarketVerb(app, context);
   cli::AddCheckpointVerbs(app, context);
   cli::AddSimulateVerb(app, context);
   try {

@@ -1,17 +1,14 @@
 #include "cli/supervisor.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <limits>
 
 #include "common/clock.h"
+#include "coordinator/fleet/providers/local_node.h"
 
 namespace rekindle::cli {
 namespace {
@@ -22,31 +19,6 @@ constexpr double kSteady = 30;             // After so long a restart starts fro
 constexpr double kReplacementSeconds = 1;  // A lost node's successor comes after so long.
 constexpr double kDrainSeconds = 20;
 constexpr double kStopSeconds = 10;
-
-std::vector<std::string> Environment() {
-  std::vector<std::string> out;
-  for (char** entry = environ; *entry != nullptr; ++entry) out.emplace_back(*entry);
-  return out;
-}
-
-// Processes that have `folder` among their arguments: what is left of a node.
-std::vector<pid_t> ProcessesOf(const std::string& folder) {
-  std::vector<pid_t> found;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const int fd = open((entry.path() / "cmdline").c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) continue;
-    std::string text(1 << 14, '\0');
-    const ssize_t got = read(fd, text.data(), text.size());
-    close(fd);
-    if (got <= 0) continue;
-    text.resize(static_cast<size_t>(got));
-    if (('\0' + text).find('\0' + folder + '\0') != std::string::npos) found.push_back(std::stoi(name));
-  }
-  return found;
-}
 
 }  // namespace
 
@@ -60,19 +32,9 @@ absl::Status Supervisor::Start(const Program& program) {
 }
 
 absl::Status Supervisor::Launch(Running& running) {
-  const common::UniqueFd log(open(running.program.log.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (!log.valid()) return common::ErrnoError("open " + running.program.log);
-  common::SpawnOptions options;
-  options.argv = running.program.argv;
-  options.environment = Environment();
-  options.output_fd = log.get();
-  options.new_session = true;  // Ctrl-C is ours to hand on, in order.
-  options.parent_death_signal = SIGTERM;
-  auto child = common::PendingChild::Start(options);
-  if (!child.ok()) return child.status();
-  auto process = common::Process::Open(child->identity());
+  // In a session of its own: Ctrl-C is ours to hand on, in order.
+  auto process = fleet::StartProgram(running.program.argv, running.program.log, SIGTERM);
   if (!process.ok()) return process.status();
-  child->Release();
   running.process = *std::move(process);
   running.started_at = common::SteadySeconds();
   return absl::OkStatus();
@@ -97,28 +59,19 @@ void Supervisor::HandleExit(Running& running, double now) {
 void Supervisor::LoseGroup(const std::string& group, double now) {
   const std::string folder = root_ + "/nodes/" + group;
   std::printf("node %s is gone; a fresh one takes its place\n", group.c_str());
-  for (const pid_t pid : ProcessesOf(folder)) kill(pid, SIGKILL);
+  fleet::KillNode(folder);
   for (Running& other : running_) {
     if (other.program.group != group) continue;
-    if (other.process) {
-      pollfd wait = {.fd = other.process->fd(), .events = POLLIN, .revents = 0};
-      poll(&wait, 1, 2000);
-      (void)other.process->Reap();
-      other.process.reset();
-    }
+    other.process.reset();
     other.restart_at = std::max(other.restart_at, now + kReplacementSeconds);
   }
-  std::error_code error;
-  std::filesystem::remove_all(folder, error);
 }
 
 void Supervisor::RestartDue(double now) {
   for (Running& running : running_) {
     if (running.process || running.restart_at > now) continue;
     if (!running.program.group.empty()) {
-      std::error_code error;
-      std::filesystem::create_directories(root_ + "/nodes/" + running.program.group, error);
-      std::filesystem::permissions(root_ + "/nodes/" + running.program.group, std::filesystem::perms::owner_all, error);
+      (void)fleet::MakeFolder(root_ + "/nodes/" + running.program.group);
     }
     if (const absl::Status status = Launch(running); !status.ok()) {
       std::fprintf(stderr, "%s: %s\n", running.program.name.c_str(), std::string(status.message()).c_str());

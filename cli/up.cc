@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <csignal>
 #include <cstdlib>
@@ -18,6 +19,7 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/process.h"
+#include "coordinator/fleet/providers/local_node.h"
 
 namespace rekindle::cli {
 namespace {
@@ -39,12 +41,6 @@ std::string DefaultDir() {
   return "rekindle-state";
 }
 
-// Where this program lies, with its siblings.
-std::filesystem::path Beside() {
-  std::error_code error;
-  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-}
-
 // Restarts must find the same port, so a free one is chosen here rather than by the coordinator.
 int FreePort() {
   const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -55,14 +51,6 @@ int FreePort() {
   if (!fd.valid() || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) return 0;
   if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
   return ntohs(address.sin_port);
-}
-
-absl::Status MakeFolder(const std::filesystem::path& path) {
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (!error) std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
-  if (error) return absl::FailedPreconditionError("cannot make the folder " + path.string() + ": " + error.message());
-  return absl::OkStatus();
 }
 
 // The coordinator writes its address once it listens. `log`: where it says why it does not.
@@ -83,33 +71,27 @@ absl::StatusOr<std::string> AwaitEndpoint(const std::string& file, const std::st
   return absl::DeadlineExceededError("the coordinator did not start within 10 s; see " + log);
 }
 
-// `memory`: bytes for its trainers.
-absl::Status StartNode(Supervisor& supervisor, const std::string& root, const std::string& node,
-                       const std::string& endpoint, double memory, const std::string& pool) {
-  const std::string dir = root + "/nodes/" + node;
-  if (absl::Status status = MakeFolder(dir); !status.ok()) return status;
-  const std::string log = root + "/logs/" + node;
-  absl::Status status = supervisor.Start({.name = node + " checkpoint service",
-                                          .argv = {Beside() / "rekindle-checkpoint", "--dir", dir},
+absl::Status StartNode(Supervisor& supervisor, const std::string& root, const fleet::LocalNode& node) {
+  if (absl::Status status = fleet::MakeFolder(node.folder); !status.ok()) return status;
+  const std::string log = root + "/logs/" + node.name;
+  absl::Status status = supervisor.Start({.name = node.name + " checkpoint service",
+                                          .argv = fleet::CheckpointCommand(node),
                                           .log = log + "-checkpoint.log",
-                                          .group = node});
+                                          .group = node.name});
   if (!status.ok()) return status;
-  std::vector<std::string> argv = {Beside() / "rekindle-worker",
-                                   "init",
-                                   "--dir",
-                                   dir,
-                                   "--coordinator",
-                                   endpoint,
-                                   "--node",
-                                   node,
-                                   "--memory",
-                                   std::to_string(static_cast<int64_t>(memory))};
-  if (!pool.empty()) argv.insert(argv.end(), {"--pool", pool});
-  return supervisor.Start({.name = node + " worker",
-                           .argv = std::move(argv),
+  return supervisor.Start({.name = node.name + " worker",
+                           .argv = fleet::WorkerCommand(node),
                            .log = log + "-worker.log",
-                           .group = node,
+                           .group = node.name,
                            .essential = true});
+}
+
+// What a coordinator that was killed has left.
+void EndMachines(const std::string& folder) {
+  std::error_code error;
+  std::vector<std::string> nodes;
+  for (const auto& node : std::filesystem::directory_iterator(folder, error)) nodes.push_back(node.path());
+  for (const std::string& node : nodes) fleet::KillNode(node);
 }
 
 absl::Status Up(Context& context, const Flags& flags) {
@@ -118,16 +100,18 @@ absl::Status Up(Context& context, const Flags& flags) {
   const std::string root = std::filesystem::absolute(flags.dir);
   const int port = flags.port != 0 ? flags.port : FreePort();
   for (const char* folder : {"", "/logs", "/coordinator"}) {
-    if (absl::Status status = MakeFolder(root + folder); !status.ok()) return status;
+    if (absl::Status status = fleet::MakeFolder(root + folder); !status.ok()) return status;
   }
   std::error_code error;
   const std::string endpoint_file = root + "/coordinator/endpoint";
   std::filesystem::remove(endpoint_file, error);
   std::filesystem::remove(root + "/logs/coordinator.log", error);
   Supervisor supervisor(root);
-  std::vector<std::string> argv = {Beside() / "rekindle-coordinator", "--data", root + "/coordinator", "--listen",
-                                   "127.0.0.1:" + std::to_string(port)};
-  if (!flags.fleet.empty()) argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet)});
+  std::vector<std::string> argv = {fleet::Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
+                                   "--listen", "127.0.0.1:" + std::to_string(port)};
+  if (!flags.fleet.empty()) {
+    argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet), "--end-local-machines"});
+  }
   absl::Status status =
       supervisor.Start({.name = "coordinator", .argv = std::move(argv), .log = root + "/logs/coordinator.log"});
   if (!status.ok()) return status;
@@ -135,10 +119,13 @@ absl::Status Up(Context& context, const Flags& flags) {
   if (!endpoint.ok()) return endpoint.status();
   const auto memory = common::ReadMemory();
   if (!memory.ok()) return memory.status();
-  const double share = memory->total / flags.workers;
+  const double share = memory->total / std::max(1, flags.workers);
   for (int i = 1; i <= flags.workers; ++i) {
     const std::string pool = flags.pools.empty() ? "" : flags.pools[static_cast<size_t>(i - 1) % flags.pools.size()];
-    status = StartNode(supervisor, root, "n" + std::to_string(i), *endpoint, share, pool);
+    const std::string name = "n" + std::to_string(i);
+    status = StartNode(
+        supervisor, root,
+        {.folder = root + "/nodes/" + name, .name = name, .coordinator = *endpoint, .pool = pool, .memory = share});
     if (!status.ok()) return status;
   }
   if (context.json()) {
@@ -149,7 +136,9 @@ absl::Status Up(Context& context, const Flags& flags) {
               << (flags.port == 7070 ? "" : "  --endpoint " + *endpoint)
               << "\nstop with Ctrl-C; the same command goes on with the same jobs" << std::endl;
   }
-  return supervisor.RunUntilSignal(signals->get());
+  status = supervisor.RunUntilSignal(signals->get());
+  EndMachines(root + "/coordinator/nodes");
+  return status;
 }
 
 }  // namespace
@@ -159,8 +148,9 @@ void AddUpVerb(CLI::App& app, Context& context) {
   flags->dir = DefaultDir();
   CLI::App* verb =
       app.add_subcommand("up", "Run a coordinator and some workers on this machine, and keep them running");
-  verb->add_option("--workers", flags->workers, "Nodes, one trainer each")
-      ->check(CLI::Range(1, 64))
+  verb->add_option("--workers", flags->workers,
+                   "Nodes, one trainer each; 0 where the fleet file has local pools with machines")
+      ->check(CLI::Range(0, 64))
       ->capture_default_str();
   verb->add_option("--dir", flags->dir, "Folder for all state and logs")->capture_default_str();
   verb->add_option("--port", flags->port, "Of the coordinator, on loopback; 0: any")

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
-#include "common/process.h"
 
 namespace rekindle::common {
 namespace {
@@ -20,14 +20,14 @@ int Milliseconds(double until) {
   return static_cast<int>(std::max(0.0, std::ceil((until - SteadySeconds()) * 1000)));
 }
 
-// What is written until its end, the limit of bytes or the time.
-std::string ReadUntil(int fd, double until, size_t max_bytes) {
+// What it wrote until its end, the limit of bytes or the time.
+std::string ReadUntil(int fd, size_t limit, double until) {
   std::string text;
-  char part[1024];
-  while (text.size() < max_bytes) {
+  char part[4096];
+  while (text.size() < limit) {
     pollfd p = {.fd = fd, .events = POLLIN, .revents = 0};
     if (poll(&p, 1, Milliseconds(until)) != 1) break;
-    const ssize_t bytes = read(fd, part, std::min(sizeof part, max_bytes - text.size()));
+    const ssize_t bytes = read(fd, part, std::min(sizeof part, limit - text.size()));
     if (bytes <= 0) break;
     text.append(part, static_cast<size_t>(bytes));
   }
@@ -47,14 +47,17 @@ std::vector<std::string> OwnEnvironment() {
   return environment;
 }
 
-absl::StatusOr<std::string> RunCommand(const CommandOptions& options) {
+absl::StatusOr<CommandResult> RunToEnd(const CommandOptions& options) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoError("cannot make a pipe");
   UniqueFd output(ends[0]), input(ends[1]);
+  const UniqueFd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
   SpawnOptions spawn;
   spawn.argv = options.argv;
   spawn.environment = options.environment;
+  spawn.input_fd = nothing.get();
   spawn.output_fd = input.get();
+  spawn.keep_stderr = options.keep_stderr;
   spawn.new_group = true;
   spawn.parent_death_signal = SIGKILL;
   absl::StatusOr<PendingChild> child = PendingChild::Start(spawn);
@@ -64,17 +67,26 @@ absl::StatusOr<std::string> RunCommand(const CommandOptions& options) {
   if (!process.ok()) return process.status();
   input.Reset();
   const double until = SteadySeconds() + options.limit_seconds;
-  std::string text = ReadUntil(output.get(), until, options.max_bytes);
+  CommandResult result;
+  result.output = ReadUntil(output.get(), options.max_bytes, until);
   output.Reset();  // One that prints on and on ends by it.
   const bool ended = AwaitEnd(*process, until);
-  // All of its group: what it started may hold on.
-  if (!ended) kill(-process->identity().pid, SIGKILL);
+  // All of its group, before its pid can be another's: what it started may hold on.
+  kill(-process->identity().pid, SIGKILL);
   if (!ended) AwaitEnd(*process, HUGE_VAL);
   const absl::StatusOr<ExitStatus> status = process->Reap();
-  if (!ended) return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds, " s"));
+  if (!ended)
+    return absl::DeadlineExceededError(absl::StrCat("the command did not end in ", options.limit_seconds, " s"));
   if (!status.ok()) return status.status();
-  if (status->code != 0) return absl::UnavailableError(absl::StrCat("the command ended with ", status->ToString()));
-  return text;
+  result.status = *status;
+  return result;
+}
+
+absl::StatusOr<std::string> RunCommand(const CommandOptions& options) {
+  absl::StatusOr<CommandResult> run = RunToEnd(options);
+  if (!run.ok()) return run.status();
+  if (run->status.code == 0) return std::move(run->output);
+  return absl::UnavailableError(absl::StrCat("the command ended with ", run->status.ToString()));
 }
 
 }  // namespace rekindle::common

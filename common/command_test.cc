@@ -1,5 +1,7 @@
 #include "common/command.h"
 
+#include <poll.h>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,7 +10,9 @@
 namespace rekindle::common {
 namespace {
 
-CommandOptions Shell(const std::string& line) { return {.argv = {"/bin/sh", "-c", line}, .environment = OwnEnvironment()}; }
+CommandOptions Shell(const std::string& line) {
+  return {.argv = {"/bin/sh", "-c", line}, .environment = OwnEnvironment()};
+}
 
 TEST(RunCommand, ReturnsWhatItWrote) {
   const auto text = RunCommand(Shell("echo one; echo two >&2"));
@@ -39,6 +43,25 @@ TEST(RunCommand, OneThatPrintsOnAndOnIsEnded) {
   CommandOptions options = Shell("exec yes");
   options.max_bytes = 1000;
   EXPECT_TRUE(absl::IsUnavailable(RunCommand(options).status()));  // By SIGPIPE.
+}
+
+TEST(RunToEnd, TheExitCodeAndTheOutputAreBothTold) {
+  CommandOptions options = Shell("echo a; echo b >&2; cat; exit 3");
+  options.keep_stderr = true;
+  const auto run = RunToEnd(options);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->output, "a\n");
+  EXPECT_EQ(run->status.code, 3);
+}
+
+TEST(RunToEnd, WhatItLeavesRunningIsKilled) {
+  const auto run = RunToEnd(Shell("sleep 1000 > /dev/null 2>&1 & echo $!"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  const auto identity = Identify(std::stoi(run->output));
+  const absl::StatusOr<Process> left = identity.ok() ? Process::Open(*identity) : identity.status();
+  if (!left.ok()) return;  // It is gone already.
+  pollfd ended = {.fd = left->fd(), .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ended, 1, 20'000), 1);
 }
 
 }  // namespace

@@ -66,7 +66,9 @@ struct ChildPlan {
   std::vector<char*> argv;
   std::vector<char*> environment;
   sigset_t mask;
+  int input_fd;
   int output_fd;
+  bool keep_stderr;
   bool new_session;
   int session_nice;
   bool new_group;
@@ -94,9 +96,10 @@ struct ChildPlan {
     got = read(plan.gate, &go, 1);
   } while (got < 0 && errno == EINTR);
   if (got != 1) _exit(125);
+  if (plan.input_fd >= 0) dup2(plan.input_fd, STDIN_FILENO);
   if (plan.output_fd >= 0) {
     dup2(plan.output_fd, STDOUT_FILENO);
-    dup2(plan.output_fd, STDERR_FILENO);
+    if (!plan.keep_stderr) dup2(plan.output_fd, STDERR_FILENO);
   }
   close_range(STDERR_FILENO + 1, ~0U, 0);
   execve(plan.argv[0], plan.argv.data(), plan.environment.data());
@@ -252,7 +255,9 @@ absl::StatusOr<PendingChild> PendingChild::Start(const SpawnOptions& options) {
   ChildPlan plan = {.argv = Pointers(options.argv),
                     .environment = Pointers(options.environment),
                     .mask = {},
+                    .input_fd = options.input_fd,
                     .output_fd = options.output_fd,
+                    .keep_stderr = options.keep_stderr,
                     .new_session = options.new_session,
                     .session_nice = options.session_nice,
                     .new_group = options.new_group,

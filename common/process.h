@@ -101,7 +101,9 @@ int ReadSignal(int fd);
 struct SpawnOptions {
   std::vector<std::string> argv;         // argv[0] is the path of the program; no search in PATH.
   std::vector<std::string> environment;  // "NAME=value"; all of it.
+  int input_fd = -1;                     // Becomes stdin; -1: inherited.
   int output_fd = -1;                    // Becomes stdout and stderr; -1: inherited.
+  bool keep_stderr = false;              // Stderr is inherited in any case.
   bool new_session = false;              // setsid: signals to our group or terminal do not reach it.
   int session_nice = 0;                  // 1..19, with new_session: see SetSessionNice.
   bool new_group = false;                // setpgid only.

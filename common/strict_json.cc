@@ -98,4 +98,23 @@ absl::StatusOr<json> ParseStrictJson(std::string_view text, const JsonLimits& li
   return std::move(builder.document());
 }
 
+absl::StatusOr<nlohmann::json> ParseDocument(std::string_view text, const JsonLimits& limits) {
+  absl::StatusOr<nlohmann::json> document = ParseStrictJson(text, limits);
+  if (document.ok() && !document->is_structured()) return absl::InvalidArgumentError("bad JSON: a lone value");
+  return document;
+}
+
+absl::StatusOr<std::string> StringIn(const nlohmann::json& object, const char* key) {
+  if (!object.is_object()) return absl::InvalidArgumentError("an object is expected");
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) {
+    return absl::InvalidArgumentError(absl::StrCat("the string '", key, "' is missing"));
+  }
+  return found->get<std::string>();
+}
+
+std::string StringOr(const nlohmann::json& object, const char* key) {
+  return StringIn(object, key).value_or(std::string());
+}
+
 }  // namespace rekindle::common

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -18,6 +19,14 @@ struct JsonLimits {
 // INVALID_ARGUMENT for text that is not one JSON document, repeats a key in one object, or exceeds a limit.
 // Throws nothing; recursion-free.
 absl::StatusOr<nlohmann::json> ParseStrictJson(std::string_view text, const JsonLimits& limits = {});
+
+// The same, of an object or array: what services send.
+absl::StatusOr<nlohmann::json> ParseDocument(std::string_view text, const JsonLimits& limits = {8, 2000});
+
+// The string `key` of an object; an error when it is missing or something else.
+absl::StatusOr<std::string> StringIn(const nlohmann::json& object, const char* key);
+// The same; empty when it is missing.
+std::string StringOr(const nlohmann::json& object, const char* key);
 
 }  // namespace rekindle::common
 

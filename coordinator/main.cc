@@ -35,7 +35,11 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
                  "File with the token that calls must carry (REKINDLE_TOKEN_FILE)");
   app.add_option("--default-store", options.defaults.store,
                  "Where jobs keep checkpoints: file:///folder, s3://bucket/prefix, gs://... or abfs://...");
-  app.add_option("--fleet", options.fleet, "Fleet file with what nodes cost (docs/costs.md); read again on SIGHUP");
+  app.add_option(
+      "--fleet", options.fleet,
+      "Fleet file: what nodes cost (docs/costs.md; read again on SIGHUP) and how to get them (docs/fleet.md)");
+  app.add_flag("--end-local-machines", options.end_local_machines,
+               "Machines of local pools drain and end with this coordinator; else they stay for the next one");
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
   app.add_option("--log-format", log_format, "text or json (REKINDLE_LOG_FORMAT)")

@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/nearest.h"
+#include "coordinator/fleet/machines.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -80,12 +81,13 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
     return Wrong(path + ".name", absl::StrCat("is too long: at most ", kLongestName, " bytes"));
   }
   if (pool.devices() == 0) pool.set_devices(1);
-  if (pool.max() == 0) pool.set_max(kDefaultMax);
+  if (pool.max() == 0) pool.set_max(pool.provider() == "local" && pool.has_machines() ? kDefaultLocalMax : kDefaultMax);
   for (const absl::Status& s :
        {Range(path + ".price", pool.price(), 0, kMaxPrice), Range(path + ".devices", pool.devices(), 1, 64),
         Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
+  if (absl::Status s = ResolveMachines(path, pool); !s.ok()) return s;
   return ResolvePrices(path, pool);
 }
 
@@ -147,6 +149,7 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
   if (absl::Status s = ResolveTeams(out); !s.ok()) return s;
   std::map<std::string, std::string> names;
   std::map<std::string, std::string> capacities;
+  std::map<std::string, std::string> groups;
   for (int i = 0; i < out.pools_size(); ++i) {
     v1::Fleet::Pool& pool = *out.mutable_pools(i);
     const std::string path = absl::StrCat("pools[", i, "]");
@@ -159,6 +162,11 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
     if (!capacities.emplace(capacity, path).second) {
       return Wrong(path, absl::StrCat("overlaps ", capacities[capacity], ": both are ", capacity,
                                       ", and its nodes would be counted twice; keep one"));
+    }
+    const std::string group = MachineGroup(pool);
+    if (!group.empty() && !groups.emplace(group, path).second) {
+      return Wrong(path + ".machines.group", absl::StrCat("'", pool.machines().group(), "' is the group of ",
+                                                          groups[group], " too: each pool needs its own"));
     }
   }
   return out;

@@ -17,6 +17,7 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr double kFinishCallsSeconds = 2;
+constexpr double kEndMachinesSeconds = 7;
 
 // As JSON, with the fields of an event.
 std::string AlertText(const v1::Event& event) {
@@ -77,9 +78,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
   self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &self->metrics_);
-  self->users_ =
-      std::make_unique<UserService>(self->loop_.get(), &self->metrics_,
-                                    UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen)});
+  self->users_ = std::make_unique<UserService>(
+      self->loop_.get(), &self->metrics_,
+      UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen),
+                           [raw](const v1::SetMarketRequest& request) { return raw->machines_->SetMarket(request); }});
 
   // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
   absl::StatusOr<std::unique_ptr<common::Server>> server =
@@ -93,6 +95,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
   if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
   if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
+  if (absl::Status started = self->machines_->Start([](const core::PoolReported&) {}); !started.ok()) return started;
+  self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
                           {"data", self->folder_->path()},
@@ -120,6 +124,8 @@ absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
 }
 
 void CoordinatorServer::Stop() {
+  if (machines_) machines_->Stop();
+  if (machines_ && end_local_machines_) machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
   if (loop_) loop_->Stop();
   if (server_) server_->Shutdown(kFinishCallsSeconds);
 }

@@ -13,6 +13,7 @@
 #include "coordinator/data_folder.h"
 #include "coordinator/job_spec.h"
 #include "coordinator/server/loop.h"
+#include "coordinator/server/machines.h"
 #include "coordinator/server/sync_services.h"
 #include "coordinator/server/user_service.h"
 #include "coordinator/server/webhook.h"
@@ -27,7 +28,8 @@ class CoordinatorServer {
     std::string advertise;                // host:port for others; empty: the address listened on.
     std::string metrics = "127.0.0.1:0";  // Empty: none.
     Defaults defaults;                    // An empty store means file://<data>/checkpoints.
-    std::string fleet;                    // Fleet file with the prices; empty: none are known.
+    std::string fleet;                    // Fleet file with prices and machines; empty: there are none.
+    bool end_local_machines = false;      // Stop drains and ends them; else they stay for the next coordinator.
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
@@ -66,10 +68,12 @@ class CoordinatorServer {
   std::unique_ptr<StateStore> own_store_;
   std::unique_ptr<Webhook> webhook_;
   std::unique_ptr<Loop> loop_;
+  std::unique_ptr<Machines> machines_;
   std::unique_ptr<TrainersService> trainers_;
   std::unique_ptr<NodesService> nodes_;
   std::unique_ptr<UserService> users_;
   std::unique_ptr<common::Server> server_;
+  bool end_local_machines_ = false;
   std::string metrics_address_;
 };
 

@@ -268,4 +268,14 @@ grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::Dra
   return reactor;
 }
 
+grpc::ServerUnaryReactor* UserService::SetMarket(Context* context, const v1::SetMarketRequest* request,
+                                                 v1::SetMarketReply*) {
+  Count("SetMarket");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(common::StatusToGrpc(
+      options_.set_market ? options_.set_market(*request)
+                          : absl::FailedPreconditionError("the fleet file has no local pool with `machines`")));
+  return reactor;
+}
+
 }  // namespace rekindle::coordinator

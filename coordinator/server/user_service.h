@@ -2,6 +2,7 @@
 #ifndef REKINDLE_COORDINATOR_SERVER_USER_SERVICE_H_
 #define REKINDLE_COORDINATOR_SERVER_USER_SERVICE_H_
 
+#include <functional>
 #include <string>
 
 #include "common/metrics.h"
@@ -16,6 +17,8 @@ class UserService final : public v1::Coordinator::CallbackService {
   struct Options {
     Defaults defaults;
     bool check_files = false;  // Trainers run on this machine: look at the files that a job names.
+    // Of the local pools. Thread-safe; may take seconds.
+    std::function<absl::Status(const v1::SetMarketRequest&)> set_market;
   };
 
   UserService(Loop* loop, common::Metrics* metrics, Options options);
@@ -33,6 +36,8 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,
                                       v1::ListNodesReply* reply) override;
   grpc::ServerUnaryReactor* DrainNode(Context* context, const v1::DrainNodeRequest* request, v1::Node* reply) override;
+  grpc::ServerUnaryReactor* SetMarket(Context* context, const v1::SetMarketRequest* request,
+                                      v1::SetMarketReply* reply) override;
   grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;
   grpc::ServerWriteReactor<v1::Event>* ListEvents(Context* context, const v1::ListEventsRequest* request) override;
   grpc::ServerWriteReactor<v1::LogLine>* GetLogs(Context* context, const v1::GetLogsRequest* request) override;

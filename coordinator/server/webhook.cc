@@ -1,12 +1,9 @@
 #include "coordinator/server/webhook.h"
 
-#include <httplib.h>
-
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/log.h"
 
 namespace rekindle::coordinator {
@@ -22,22 +19,24 @@ bool IsPassing(int status) { return status == 408 || status == 429 || status >= 
 
 absl::StatusOr<std::unique_ptr<Webhook>> Webhook::Open(const std::string& url, common::Metrics* metrics,
                                                        const Options& options) {
-  absl::string_view rest = url;
-  const bool known = absl::ConsumePrefix(&rest, "https://") || absl::ConsumePrefix(&rest, "http://");
-  const size_t slash = rest.find('/');
-  const absl::string_view host = rest.substr(0, slash);
-  const bool plain = url.find_first_of(" \t\r\n") == std::string::npos && host.find('@') == absl::string_view::npos;
-  const std::string origin = url.substr(0, url.size() - rest.size() + host.size());
-  if (!known || host.empty() || !plain || !httplib::Client(origin).is_valid()) {
+  const size_t scheme = url.find("://");
+  const size_t slash = scheme == std::string::npos ? scheme : url.find('/', scheme + 3);
+  const std::string origin = url.substr(0, slash);
+  const bool plain = url.find_first_of(" \t\r\n") == std::string::npos && origin.find('@') == std::string::npos;
+  auto http =
+      common::OpenHttp(origin, {.seconds = options.seconds, .max_body = kMaxAnswer, .reach = common::Reach::kAny});
+  if (!plain || !http.ok()) {
     return absl::InvalidArgumentError("--alert-webhook: must be https://HOST[:PORT][/PATH], or http, without a user");
   }
-  const std::string path = slash == absl::string_view::npos ? "/" : std::string(rest.substr(slash));
-  return std::unique_ptr<Webhook>(new Webhook(origin, path, metrics, options));
+  const std::string path = slash == std::string::npos ? "/" : url.substr(slash);
+  return std::unique_ptr<Webhook>(new Webhook(origin, path, *std::move(http), metrics, options));
 }
 
-Webhook::Webhook(std::string origin, std::string path, common::Metrics* metrics, const Options& options)
+Webhook::Webhook(std::string origin, std::string path, std::unique_ptr<common::Http> http, common::Metrics* metrics,
+                 const Options& options)
     : origin_(std::move(origin)),
       path_(std::move(path)),
+      http_(std::move(http)),
       options_(options),
       sent_(metrics->Counter("rekindle_alerts_sent_total", "Alerts that the webhook has taken.")),
       failed_(metrics->Counter("rekindle_alerts_failed_total", "Alerts that the webhook has not taken.")),
@@ -47,8 +46,8 @@ Webhook::~Webhook() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;
-    if (running_ != nullptr) running_->stop();
   }
+  http_->Stop();
   changed_.notify_all();
   thread_.join();
 }
@@ -91,38 +90,13 @@ void Webhook::Deliver(const std::string& body) {
 }
 
 bool Webhook::TryOnce(const std::string& body, std::string* error) {
-  httplib::Client client(origin_);
-  const auto micros = static_cast<time_t>(options_.seconds * 1e6);
-  client.set_connection_timeout(micros / 1'000'000, micros % 1'000'000);
-  client.set_read_timeout(micros / 1'000'000, micros % 1'000'000);
-  client.set_write_timeout(micros / 1'000'000, micros % 1'000'000);
-  client.set_keep_alive(false);
-  client.set_follow_location(false);
-  {
-    std::lock_guard lock(mutex_);
-    if (stop_) return false;
-    running_ = &client;
-  }
-  httplib::Request request;
-  request.method = "POST";
-  request.path = path_;
-  request.body = body;
-  request.headers.emplace("Content-Type", "application/json");
-  size_t bytes = 0;
-  request.content_receiver = [&bytes](const char*, size_t more, uint64_t, uint64_t) {
-    return (bytes += more) <= kMaxAnswer;
-  };
-  const httplib::Result result = client.send(request);
-  {
-    std::lock_guard lock(mutex_);
-    running_ = nullptr;
-  }
-  if (!result) {
-    *error = httplib::to_string(result.error());
+  const absl::StatusOr<common::HttpAnswer> answer = http_->Send({.method = "POST", .path = path_, .body = body});
+  if (!answer.ok()) {
+    *error = std::string(answer.status().message());
     return true;
   }
-  *error = result->status / 100 == 2 ? "" : absl::StrCat("it answered ", result->status);
-  return IsPassing(result->status);
+  *error = answer->status / 100 == 2 ? "" : absl::StrCat("it answered ", answer->status);
+  return IsPassing(answer->status);
 }
 
 bool Webhook::Wait(double seconds) {

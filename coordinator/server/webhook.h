@@ -11,11 +11,8 @@
 #include <thread>
 
 #include "absl/status/statusor.h"
+#include "common/http.h"
 #include "common/metrics.h"
-
-namespace httplib {
-class Client;
-}  // namespace httplib
 
 namespace rekindle::coordinator {
 
@@ -41,7 +38,8 @@ class Webhook {
   void Send(std::string body);
 
  private:
-  Webhook(std::string origin, std::string path, common::Metrics* metrics, const Options& options);
+  Webhook(std::string origin, std::string path, std::unique_ptr<common::Http> http, common::Metrics* metrics,
+          const Options& options);
   void Run();
   void Deliver(const std::string& body);
   // Whether to try again.
@@ -51,6 +49,7 @@ class Webhook {
 
   const std::string origin_;
   const std::string path_;
+  const std::unique_ptr<common::Http> http_;
   const Options options_;
   prometheus::Counter& sent_;
   prometheus::Counter& failed_;
@@ -58,7 +57,6 @@ class Webhook {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> queue_;  // Under mutex_, as are the next.
-  httplib::Client* running_ = nullptr;
   bool stop_ = false;
   std::thread thread_;
 };

@@ -43,8 +43,8 @@ def wait_until(found, seconds, what, poll=0.005):
         time.sleep(poll)
 
 
-def processes(needle):
-    """(pid, argv) of the live processes with `needle` among their arguments; zombies are dead."""
+def processes(needle=None):
+    """(pid, argv) of the live processes with `needle` among their arguments, or of all; zombies are dead."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -53,7 +53,7 @@ def processes(needle):
             argv = pathlib.Path("/proc", entry, "cmdline").read_bytes().split(b"\0")[:-1]
             state = pathlib.Path("/proc", entry, "stat").read_text().rsplit(")", 1)[1].split()[0]
             argv = [a.decode(errors="replace") for a in argv]
-            if needle in argv and state not in "ZX":
+            if needle in (None, *argv) and state not in "ZX":
                 found.append((int(entry), argv))
     return found
 
@@ -238,7 +238,29 @@ class Cluster:
             except subprocess.TimeoutExpired:
                 self.coordinator.kill()
                 self.coordinator.wait()
+        for name in self.machines():   # They outlive their coordinator.
+            self.kill_machine(name)
         shutil.rmtree(self.shared_memory, ignore_errors=True)
+
+    def machine_folder(self, name):
+        return self.dir / "coordinator" / "nodes" / name
+
+    def machines(self):
+        """Names of the local machines that run, whether their folders are still there or not."""
+        begin = f"{self.machine_folder('')}/"
+        return {word[len(begin):] for _, argv in processes() for word in argv
+                if word.startswith(begin) and "/" not in word[len(begin):]}
+
+    def kill_machine(self, name):
+        """A machine of a local pool, with all it runs; the coordinator may start another."""
+        folder = str(self.machine_folder(name))
+        while found := processes(folder):
+            kill(pid for pid, _ in found)
+            for _, argv in found:
+                if "--shm-dir" in argv:
+                    shutil.rmtree(argv[argv.index("--shm-dir") + 1], ignore_errors=True)
+            wait_until(lambda: not {p for p, _ in processes(folder)} & {p for p, _ in found}, 10, f"{name} to die")
+        shutil.rmtree(folder, ignore_errors=True)
 
     def __enter__(self):
         return self

@@ -252,7 +252,7 @@ class Azure(Server):
 def main(everything):
     start = time.monotonic()
     kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers")),
-             ("Kubernetes manifests", lambda: python_wheels("manifests"))]
+             ("Kubernetes manifests", lambda: python_wheels("manifests")), ("Auto Scaling", lambda: python_wheels("moto"))]
     for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()

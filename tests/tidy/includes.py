@@ -29,7 +29,9 @@ def in_folder(*folders):
 def is_core(path):
     """Tests of a core, and what only they use, may use the world."""
     cores = ("coordinator/core/", "coordinator/scheduler/", "coordinator/fleet/")
-    return path.startswith(cores) and not re.search(r"_test\.cc$|/test(ing|s|data)?/|testing_", path)
+    adapters = ("coordinator/fleet/providers/",)
+    return path.startswith(cores) and not path.startswith(adapters) and not re.search(
+        r"_test\.cc$|/test(ing|s|data)?/|testing_", path)
 
 
 # (whom it binds, what it may not reach, fix)

@@ -11,9 +11,9 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/http_testing.h"
 #include "worker/agent/agent_fixture.h"
 #include "worker/agent/init.h"
-#include "worker/agent/notices/testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -128,7 +128,7 @@ TEST_F(AgentNoticeTest, AzureIsToldWhenTheDrainIsDoneAndNotBefore) {
 }
 
 TEST_F(AgentNoticeTest, AMetadataServiceThatHangsCostsNothing) {
-  const Listening mute = ListenOnLoopback();
+  const common::Listening mute = common::ListenOnLoopback();
   Want("steady");
   const std::vector<std::string> hangs = {"--notices", "aws,file",          "--notice-file",
                                           file_,       "--notice-endpoint", absl::StrCat("aws=", mute.endpoint)};

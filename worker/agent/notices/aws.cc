@@ -1,19 +1,14 @@
 #include "worker/agent/notices/aws.h"
 
-#include <algorithm>
 #include <iterator>
-#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/ec2_metadata.h"
 #include "worker/agent/notices/parse.h"
 
 namespace rekindle::agent {
 namespace {
-
-constexpr double kTokenSeconds = 21600;  // The longest there is. Renewed at half of it.
-constexpr size_t kMaxToken = 1024;
-constexpr char kTokenHeader[] = "X-aws-ec2-metadata-token";
 
 using Parse = absl::StatusOr<std::vector<Notice>> (*)(std::string_view);
 constexpr std::pair<const char*, Parse> kDocuments[] = {
@@ -24,14 +19,14 @@ constexpr std::pair<const char*, Parse> kDocuments[] = {
 
 class AwsSource final : public Source {
  public:
-  explicit AwsSource(std::unique_ptr<Http> http) : http_(std::move(http)) {}
+  explicit AwsSource(std::unique_ptr<common::Http> http) : metadata_(std::move(http)) {}
 
   absl::StatusOr<std::vector<Notice>> Poll(double now) override {
     std::vector<Notice> all;
     for (const auto& [path, parse] : kDocuments) {
-      const absl::StatusOr<std::string> text = Get(path, now);
+      const absl::StatusOr<std::string> text = metadata_.Get(path, now);
       if (!text.ok()) return text.status();
-      if (text->empty()) continue;
+      if (text->empty()) continue;  // No such notice.
       absl::StatusOr<std::vector<Notice>> found = parse(*text);
       if (!found.ok())
         return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(found.status().message())));
@@ -41,48 +36,7 @@ class AwsSource final : public Source {
   }
 
  private:
-  // Empty when there is no such document, which means: no such notice.
-  absl::StatusOr<std::string> Get(const std::string& path, double now) {
-    for (const bool again : {false, true}) {
-      const absl::Status ready = HaveToken(now);
-      if (!ready.ok()) return ready;
-      absl::StatusOr<HttpAnswer> answer = http_->Send({.path = path, .headers = {{kTokenHeader, token_}}});
-      if (!answer.ok()) return answer.status();
-      if (answer->status == 200) return std::move(answer->body);
-      if (answer->status == 404) return std::string();
-      if (answer->status != 401 || again) {
-        return absl::UnavailableError(absl::StrCat(path, ": HTTP status ", answer->status));
-      }
-      token_.clear();  // It expired before its time, as when a machine was suspended.
-    }
-    return absl::InternalError("not reached");
-  }
-
-  absl::Status HaveToken(double now) {
-    if (!token_.empty() && now >= token_since_ && now < token_since_ + kTokenSeconds / 2) return absl::OkStatus();
-    token_.clear();
-    const absl::StatusOr<HttpAnswer> answer = http_->Send(
-        {.method = "PUT",
-         .path = "/latest/api/token",
-         .headers = {{"X-aws-ec2-metadata-token-ttl-seconds", absl::StrCat(static_cast<int>(kTokenSeconds))}}});
-    if (!answer.ok()) {
-      return absl::Status(answer.status().code(),
-                          absl::StrCat(std::string(answer.status().message()),
-                                       " (in a container, the instance's metadata hop limit must be 2 or more)"));
-    }
-    if (answer->status != 200) return absl::UnavailableError(absl::StrCat("token: HTTP status ", answer->status));
-    const std::string& token = answer->body;
-    const bool fit = !token.empty() && token.size() <= kMaxToken &&
-                     std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
-    if (!fit) return absl::InvalidArgumentError("token: not one word of printable characters");
-    token_ = token;
-    token_since_ = now;
-    return absl::OkStatus();
-  }
-
-  const std::unique_ptr<Http> http_;
-  std::string token_;
-  double token_since_ = 0;
+  common::Ec2Metadata metadata_;
 };
 
 }  // namespace
@@ -134,7 +88,7 @@ absl::StatusOr<std::vector<Notice>> ParseScheduledMaintenance(std::string_view t
   return notices;
 }
 
-std::unique_ptr<Source> NewAwsSource(std::unique_ptr<Http> http) {
+std::unique_ptr<Source> NewAwsSource(std::unique_ptr<common::Http> http) {
   return std::make_unique<AwsSource>(std::move(http));
 }
 

@@ -1,5 +1,5 @@
 // Amazon EC2: spot interruption, rebalance recommendation and scheduled maintenance, from the instance metadata
-// service, version 2 only (each request shows a token that expires). Amazon's guide asks to look every 5 seconds.
+// service. Amazon's guide asks to look every 5 seconds.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_AWS_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_AWS_H_
 
@@ -8,13 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 #include "worker/agent/notices/notice.h"
 
 namespace rekindle::agent {
 
 inline constexpr double kAwsSeconds = 5;
-inline constexpr char kAwsEndpoint[] = "http://169.254.169.254";
 
 // spot/instance-action
 absl::StatusOr<std::vector<Notice>> ParseInstanceAction(std::string_view text);
@@ -23,7 +22,7 @@ absl::StatusOr<std::vector<Notice>> ParseRebalance(std::string_view text);
 // events/maintenance/scheduled
 absl::StatusOr<std::vector<Notice>> ParseScheduledMaintenance(std::string_view text);
 
-std::unique_ptr<Source> NewAwsSource(std::unique_ptr<Http> http);
+std::unique_ptr<Source> NewAwsSource(std::unique_ptr<common::Http> http);
 
 }  // namespace rekindle::agent
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/agent/notices/testing.h"
+#include "common/http_testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -22,21 +22,22 @@ constexpr double kActionTime = 1505722920;
 class AwsTest : public ::testing::Test {
  protected:
   AwsTest() {
-    service_.answer = [this](const HttpRequest& request) -> absl::StatusOr<HttpAnswer> {
+    service_.answer = [this](const common::HttpRequest& request) -> absl::StatusOr<common::HttpAnswer> {
       if (request.method == "PUT") {
         EXPECT_EQ(request.path, "/latest/api/token");
         EXPECT_EQ(request.headers.at("X-aws-ec2-metadata-token-ttl-seconds"), "21600");
         ++tokens_;
-        return HttpAnswer{.status = token_status_, .body = token_};
+        return common::HttpAnswer{.status = token_status_, .body = token_};
       }
-      if (request.headers.at("X-aws-ec2-metadata-token") != token_ || refuse_all_) return HttpAnswer{.status = 401};
+      if (request.headers.at("X-aws-ec2-metadata-token") != token_ || refuse_all_)
+        return common::HttpAnswer{.status = 401};
       const auto found = documents_.find(request.path);
-      if (found == documents_.end()) return HttpAnswer{.status = 404, .body = "<html>not found</html>"};
-      return HttpAnswer{.status = 200, .body = found->second};
+      if (found == documents_.end()) return common::HttpAnswer{.status = 404, .body = "<html>not found</html>"};
+      return common::HttpAnswer{.status = 200, .body = found->second};
     };
   }
 
-  FakeService service_;
+  common::FakeService service_;
   std::map<std::string, std::string> documents_;
   std::string token_ = "AQAEAL==";
   int token_status_ = 200;
@@ -104,7 +105,7 @@ TEST_F(AwsTest, ErrorsAreErrorsNotWithdrawals) {
   EXPECT_THAT(std::string(source->Poll(0).status().message()), HasSubstr("instance-action"));
   token_status_ = 403;  // The service is switched off for this instance.
   EXPECT_THAT(std::string(NewAwsSource(service_.Open())->Poll(0).status().message()), HasSubstr("403"));
-  service_.answer = [](const HttpRequest&) { return absl::DeadlineExceededError("no answer"); };
+  service_.answer = [](const common::HttpRequest&) { return absl::DeadlineExceededError("no answer"); };
   EXPECT_THAT(std::string(NewAwsSource(service_.Open())->Poll(0).status().message()), HasSubstr("hop limit"));
 }
 

@@ -18,7 +18,7 @@ constexpr size_t kMaxEventId = 128;
 
 class AzureSource final : public Source {
  public:
-  explicit AzureSource(std::unique_ptr<Http> http) : http_(std::move(http)) {}
+  explicit AzureSource(std::unique_ptr<common::Http> http) : http_(std::move(http)) {}
 
   absl::StatusOr<std::vector<Notice>> Poll(double now) override {
     if (self_.empty()) {
@@ -43,7 +43,7 @@ class AzureSource final : public Source {
   }
 
   absl::Status Acknowledge(const Notice& notice) override {
-    const absl::StatusOr<HttpAnswer> answer = http_->Send(
+    const absl::StatusOr<common::HttpAnswer> answer = http_->Send(
         {.method = "POST", .path = kEvents, .headers = {{"Metadata", "true"}}, .body = StartRequest(notice.id)});
     if (!answer.ok()) return answer.status();
     if (answer->status == 200) return absl::OkStatus();
@@ -52,13 +52,13 @@ class AzureSource final : public Source {
 
  private:
   absl::StatusOr<std::string> Get(const char* path) {
-    absl::StatusOr<HttpAnswer> answer = http_->Send({.path = path, .headers = {{"Metadata", "true"}}});
+    absl::StatusOr<common::HttpAnswer> answer = http_->Send({.path = path, .headers = {{"Metadata", "true"}}});
     if (!answer.ok()) return answer.status();
     if (answer->status == 200) return std::move(answer->body);
     return absl::UnavailableError(absl::StrCat(path, ": HTTP status ", answer->status));
   }
 
-  const std::unique_ptr<Http> http_;
+  const std::unique_ptr<common::Http> http_;
   std::string self_;
   std::map<std::string, double> started_;
 };
@@ -114,7 +114,7 @@ std::string StartRequest(const std::string& event) {
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::unique_ptr<Source> NewAzureSource(std::unique_ptr<Http> http) {
+std::unique_ptr<Source> NewAzureSource(std::unique_ptr<common::Http> http) {
   return std::make_unique<AzureSource>(std::move(http));
 }
 

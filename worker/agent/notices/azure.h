@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 #include "worker/agent/notices/notice.h"
 
 namespace rekindle::agent {
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<Notice>> ParseScheduledEvents(std::string_view text, 
 // What acknowledges an event.
 std::string StartRequest(const std::string& event);
 
-std::unique_ptr<Source> NewAzureSource(std::unique_ptr<Http> http);
+std::unique_ptr<Source> NewAzureSource(std::unique_ptr<common::Http> http);
 
 }  // namespace rekindle::agent
 

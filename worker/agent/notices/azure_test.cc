@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
-#include "worker/agent/notices/testing.h"
+#include "common/http_testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -60,15 +60,15 @@ TEST(AzureDocuments, WhatIsNoListOfEvents) {
 class AzureTest : public ::testing::Test {
  protected:
   AzureTest() {
-    service_.answer = [this](const HttpRequest& request) -> absl::StatusOr<HttpAnswer> {
+    service_.answer = [this](const common::HttpRequest& request) -> absl::StatusOr<common::HttpAnswer> {
       EXPECT_EQ(request.headers.at("Metadata"), "true");
-      if (absl::StrContains(request.path, "/compute/name")) return HttpAnswer{.status = 200, .body = "vm1\n"};
+      if (absl::StrContains(request.path, "/compute/name")) return common::HttpAnswer{.status = 200, .body = "vm1\n"};
       if (request.method == "POST") acknowledged_ = request.body;
-      return HttpAnswer{.status = status_, .body = document_};
+      return common::HttpAnswer{.status = status_, .body = document_};
     };
   }
 
-  FakeService service_;
+  common::FakeService service_;
   std::string document_ = Document(), acknowledged_;
   int status_ = 200;
 };

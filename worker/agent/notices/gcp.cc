@@ -26,12 +26,12 @@ constexpr std::pair<const char*, Parse> kDocuments[] = {
 
 class GcpSource final : public Source {
  public:
-  explicit GcpSource(std::unique_ptr<Http> http) : http_(std::move(http)) {}
+  explicit GcpSource(std::unique_ptr<common::Http> http) : http_(std::move(http)) {}
 
   absl::StatusOr<std::vector<Notice>> Poll(double now) override {
     std::vector<Notice> all;
     for (const auto& [path, parse] : kDocuments) {
-      const absl::StatusOr<HttpAnswer> answer =
+      const absl::StatusOr<common::HttpAnswer> answer =
           http_->Send({.path = path, .headers = {{"Metadata-Flavor", "Google"}, {"Host", "metadata.google.internal"}}});
       if (!answer.ok()) return answer.status();
       if (answer->status != 200) return absl::UnavailableError(absl::StrCat(path, ": HTTP status ", answer->status));
@@ -60,7 +60,7 @@ class GcpSource final : public Source {
     return all;
   }
 
-  const std::unique_ptr<Http> http_;
+  const std::unique_ptr<common::Http> http_;
   std::map<std::string, double> times_;
 };
 
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<Notice>> ParseMaintenanceEvent(std::string_view text,
   return std::vector<Notice>{{.id = word, .what = "host maintenance", .at = now + kMaintenanceSeconds}};
 }
 
-std::unique_ptr<Source> NewGcpSource(std::unique_ptr<Http> http) {
+std::unique_ptr<Source> NewGcpSource(std::unique_ptr<common::Http> http) {
   return std::make_unique<GcpSource>(std::move(http));
 }
 

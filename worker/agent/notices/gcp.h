@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 #include "worker/agent/notices/notice.h"
 
 namespace rekindle::agent {
@@ -23,7 +23,7 @@ absl::StatusOr<std::vector<Notice>> ParsePreempted(std::string_view text, double
 // instance/maintenance-event
 absl::StatusOr<std::vector<Notice>> ParseMaintenanceEvent(std::string_view text, double now);
 
-std::unique_ptr<Source> NewGcpSource(std::unique_ptr<Http> http);
+std::unique_ptr<Source> NewGcpSource(std::unique_ptr<common::Http> http);
 
 }  // namespace rekindle::agent
 

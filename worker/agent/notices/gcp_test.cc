@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/agent/notices/testing.h"
+#include "common/http_testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -15,15 +15,15 @@ using ::testing::IsEmpty;
 class GcpTest : public ::testing::Test {
  protected:
   GcpTest() {
-    service_.answer = [this](const HttpRequest& request) -> absl::StatusOr<HttpAnswer> {
+    service_.answer = [this](const common::HttpRequest& request) -> absl::StatusOr<common::HttpAnswer> {
       EXPECT_EQ(request.headers.at("Metadata-Flavor"), "Google");
       EXPECT_EQ(request.headers.at("Host"), "metadata.google.internal");
       const bool preempted = request.path == "/computeMetadata/v1/instance/preempted";
-      return HttpAnswer{.status = status_, .headers = headers_, .body = preempted ? preempted_ : event_};
+      return common::HttpAnswer{.status = status_, .headers = headers_, .body = preempted ? preempted_ : event_};
     };
   }
 
-  FakeService service_;
+  common::FakeService service_;
   std::map<std::string, std::string> headers_ = {{"metadata-flavor", "Google"}};
   int status_ = 200;
   std::string preempted_ = "FALSE", event_ = "NONE\n";

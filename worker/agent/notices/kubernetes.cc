@@ -45,7 +45,7 @@ bool IsName(const std::string& text) {
 
 class KubernetesSource final : public Source {
  public:
-  KubernetesSource(std::unique_ptr<Http> http, KubernetesNames names, std::function<std::string()> token)
+  KubernetesSource(std::unique_ptr<common::Http> http, KubernetesNames names, std::function<std::string()> token)
       : http_(std::move(http)), names_(std::move(names)), token_(std::move(token)) {}
 
   absl::StatusOr<std::vector<Notice>> Poll(double now) override {
@@ -82,7 +82,7 @@ class KubernetesSource final : public Source {
     if (token.empty() || token.find_first_of("\r\n") != std::string::npos) {
       return absl::FailedPreconditionError("the service account's token cannot be read");
     }
-    absl::StatusOr<HttpAnswer> answer =
+    absl::StatusOr<common::HttpAnswer> answer =
         http_->Send({.path = path, .headers = {{"Accept", accept}, {"Authorization", absl::StrCat("Bearer ", token)}}});
     if (!answer.ok()) return answer.status();
     if (answer->status == 200) return std::move(answer->body);
@@ -90,7 +90,7 @@ class KubernetesSource final : public Source {
     return absl::UnavailableError(absl::StrCat(path, ": HTTP status ", answer->status, fix));
   }
 
-  const std::unique_ptr<Http> http_;
+  const std::unique_ptr<common::Http> http_;
   const KubernetesNames names_;
   const std::function<std::string()> token_;
   std::map<std::string, double> times_;
@@ -148,7 +148,7 @@ absl::StatusOr<KubernetesNames> NamesOf(const Machine& machine) {
   return names;
 }
 
-std::unique_ptr<Source> NewKubernetesSource(std::unique_ptr<Http> http, KubernetesNames names,
+std::unique_ptr<Source> NewKubernetesSource(std::unique_ptr<common::Http> http, KubernetesNames names,
                                             std::function<std::string()> token) {
   return std::make_unique<KubernetesSource>(std::move(http), std::move(names), std::move(token));
 }

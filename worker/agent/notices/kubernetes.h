@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 #include "worker/agent/notices/machine.h"
 #include "worker/agent/notices/notice.h"
 
@@ -35,7 +35,7 @@ struct KubernetesNames {
 absl::StatusOr<KubernetesNames> NamesOf(const Machine& machine);
 
 // `token` is read again for each request: it is rotated.
-std::unique_ptr<Source> NewKubernetesSource(std::unique_ptr<Http> http, KubernetesNames names,
+std::unique_ptr<Source> NewKubernetesSource(std::unique_ptr<common::Http> http, KubernetesNames names,
                                             std::function<std::string()> token);
 
 }  // namespace rekindle::agent

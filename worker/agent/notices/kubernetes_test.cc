@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/match.h"
-#include "worker/agent/notices/testing.h"
+#include "common/http_testing.h"
 
 namespace rekindle::agent {
 namespace {
@@ -62,18 +62,19 @@ TEST(KubernetesDocuments, WhatIsNoPodAndNoNode) {
 class KubernetesTest : public ::testing::Test {
  protected:
   KubernetesTest() {
-    service_.answer = [this](const HttpRequest& request) -> absl::StatusOr<HttpAnswer> {
+    service_.answer = [this](const common::HttpRequest& request) -> absl::StatusOr<common::HttpAnswer> {
       EXPECT_EQ(request.headers.at("Authorization"), "Bearer " + token_);
-      if (absl::StartsWith(request.path, "/api/v1/nodes/n?")) return HttpAnswer{.status = status_, .body = node_};
+      if (absl::StartsWith(request.path, "/api/v1/nodes/n?"))
+        return common::HttpAnswer{.status = status_, .body = node_};
       EXPECT_THAT(request.path, HasSubstr("/api/v1/namespaces/training/pods/worker-0?"));
-      return HttpAnswer{.status = status_, .body = pod_};
+      return common::HttpAnswer{.status = status_, .body = pod_};
     };
   }
   std::unique_ptr<Source> Open() {
     return NewKubernetesSource(service_.Open(), {"training", "worker-0", "n"}, [this] { return token_; });
   }
 
-  FakeService service_;
+  common::FakeService service_;
   std::string token_ = "eyJ", pod_ = kPod, node_ = Node("");
   int status_ = 200;
 };

@@ -4,11 +4,11 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/printable.h"
 
 namespace rekindle::agent {
 
@@ -33,8 +33,7 @@ class Source {
   virtual absl::Status Acknowledge(const Notice&) { return absl::OkStatus(); }
 };
 
-// `text` as it may be shown: at most `limit` characters of printable ASCII.
-std::string Printable(std::string_view text, size_t limit = 120);
+using common::Printable;
 
 }  // namespace rekindle::agent
 

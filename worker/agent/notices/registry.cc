@@ -5,11 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/ec2_metadata.h"
+#include "common/http.h"
 #include "common/log.h"
 #include "worker/agent/notices/aws.h"
 #include "worker/agent/notices/azure.h"
 #include "worker/agent/notices/gcp.h"
-#include "worker/agent/notices/http.h"
 #include "worker/agent/notices/kubernetes.h"
 #include "worker/agent/notices/operator.h"
 
@@ -23,15 +24,15 @@ std::string EndpointOf(const NoticeOptions& options, const std::string& source, 
   return found == options.endpoints.end() ? documented : found->second;
 }
 
-template <std::unique_ptr<Source> (*New)(std::unique_ptr<Http>)>
+template <std::unique_ptr<Source> (*New)(std::unique_ptr<common::Http>)>
 Opened OpenCloud(const NoticeOptions& options, const std::string& name, const char* documented) {
-  auto http = OpenHttp(EndpointOf(options, name, documented));
+  auto http = common::OpenHttp(EndpointOf(options, name, documented));
   if (!http.ok()) return http.status();
   return New(*std::move(http));
 }
 
 Opened OpenAws(const NoticeOptions& options, const Machine&) {
-  return OpenCloud<NewAwsSource>(options, "aws", kAwsEndpoint);
+  return OpenCloud<NewAwsSource>(options, "aws", common::kEc2MetadataEndpoint);
 }
 Opened OpenGcp(const NoticeOptions& options, const Machine&) {
   return OpenCloud<NewGcpSource>(options, "gcp", kGcpEndpoint);
@@ -47,10 +48,10 @@ Opened OpenKubernetes(const NoticeOptions& options, const Machine& machine) {
   const std::string shown = host.find(':') == std::string::npos ? host : absl::StrCat("[", host, "]");
   const std::string api = absl::StrCat("https://", shown, ":", machine.environment("KUBERNETES_SERVICE_PORT"));
   const std::string folder = kServiceAccount;
-  auto http = OpenHttp(EndpointOf(options, "kubernetes", api), {.seconds = 2,
-                                                                .max_body = kMaxKubernetesAnswer,
-                                                                .ca_file = machine.root + folder + "/ca.crt",
-                                                                .allowed_host = host});
+  auto http = common::OpenHttp(EndpointOf(options, "kubernetes", api), {.seconds = 2,
+                                                                        .max_body = kMaxKubernetesAnswer,
+                                                                        .ca_file = machine.root + folder + "/ca.crt",
+                                                                        .allowed_host = host});
   if (!http.ok()) return http.status();
   return NewKubernetesSource(*std::move(http), *std::move(names),
                              [machine, folder] { return machine.Read(folder + "/token"); });

@@ -1,6 +1,6 @@
-// For tests of sources: HTTP without a network, and a service that says nothing.
-#ifndef REKINDLE_WORKER_AGENT_NOTICES_TESTING_H_
-#define REKINDLE_WORKER_AGENT_NOTICES_TESTING_H_
+// For tests: HTTP without a network, and a service that says nothing.
+#ifndef REKINDLE_COMMON_HTTP_TESTING_H_
+#define REKINDLE_COMMON_HTTP_TESTING_H_
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/http.h"
 #include "common/process.h"
-#include "worker/agent/notices/http.h"
 
-namespace rekindle::agent {
+namespace rekindle::common {
 
 // What a fake service saw, and how it answers. Outlives the Http that was made for it.
 struct FakeService {
@@ -41,13 +41,13 @@ struct FakeService {
 };
 
 struct Listening {
-  common::UniqueFd socket;
+  UniqueFd socket;
   std::string endpoint;
 };
 
 // On loopback. Connections to it succeed, and nobody ever says a word on them.
 inline Listening ListenOnLoopback() {
-  Listening listening{.socket = common::UniqueFd(socket(AF_INET, SOCK_STREAM, 0)), .endpoint = ""};
+  Listening listening{.socket = UniqueFd(socket(AF_INET, SOCK_STREAM, 0)), .endpoint = ""};
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -59,6 +59,6 @@ inline Listening ListenOnLoopback() {
   return listening;
 }
 
-}  // namespace rekindle::agent
+}  // namespace rekindle::common
 
-#endif  // REKINDLE_WORKER_AGENT_NOTICES_TESTING_H_
+#endif  // REKINDLE_COMMON_HTTP_TESTING_H_

@@ -1,5 +1,5 @@
 // The HTTP client against a server that behaves, and against those that do not.
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 
 #include <httplib.h>
 #include <sys/socket.h>
@@ -15,15 +15,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/ec2_metadata.h"
+#include "common/http_testing.h"
 #include "common/process.h"
-#include "worker/agent/notices/aws.h"
-#include "worker/agent/notices/testing.h"
 
-namespace rekindle::agent {
+namespace rekindle::common {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 
 class HttpTest : public ::testing::Test {
  protected:
@@ -100,10 +99,11 @@ TEST_F(HttpTest, AnInstanceMetadataServiceWithTokensThatExpire) {
           response.set_content(R"({"action": "terminate", "time": "2017-09-18T08:22:00Z"})", "application/json");
         }
       });
-  const auto source = NewAwsSource(*OpenHttp(Endpoint(), {.seconds = 5}));
-  EXPECT_THAT(*source->Poll(0), SizeIs(1));
+  Ec2Metadata metadata(*OpenHttp(Endpoint(), {.seconds = 5}));
+  EXPECT_THAT(*metadata.Get("/latest/meta-data/spot/instance-action", 0), HasSubstr("terminate"));
   token = "two";
-  EXPECT_THAT(*source->Poll(1), SizeIs(1));
+  EXPECT_THAT(*metadata.Get("/latest/meta-data/spot/instance-action", 1), HasSubstr("terminate"));
+  EXPECT_EQ(*metadata.Get("/latest/meta-data/none", 2), "");
 }
 
 // Two authorities, and a certificate of the first for 127.0.0.1.
@@ -159,7 +159,7 @@ class MuteServer {
  public:
   explicit MuteServer(std::string words = "") : words_(std::move(words)), listening_(ListenOnLoopback()) {
     thread_ = std::thread([this] {
-      connection_ = common::UniqueFd(accept(listening_.socket.get(), nullptr, nullptr));
+      connection_ = UniqueFd(accept(listening_.socket.get(), nullptr, nullptr));
       EXPECT_EQ(write(connection_.get(), words_.data(), words_.size()), ssize_t(words_.size()));
     });
   }
@@ -172,17 +172,17 @@ class MuteServer {
  private:
   const std::string words_;
   const Listening listening_;
-  common::UniqueFd connection_;
+  UniqueFd connection_;
   std::thread thread_;
 };
 
 TEST(HttpHang, AnAnswerThatDoesNotComeIsGivenUp) {
   for (const char* words : {"", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"}) {
     const MuteServer server(words);
-    const double begun = common::SteadySeconds();
+    const double begun = SteadySeconds();
     const auto answer = (*OpenHttp(server.endpoint(), {.seconds = 0.2}))->Send({.path = "/"});
     EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status() << " after: " << words;
-    EXPECT_LT(common::SteadySeconds() - begun, 5);
+    EXPECT_LT(SteadySeconds() - begun, 5);
   }
 }
 
@@ -192,5 +192,28 @@ TEST(HttpHang, WhatIsNoHttpAndNobodyAtAll) {
   EXPECT_FALSE((*OpenHttp("http://127.0.0.1:1", {.seconds = 0.2}))->Send({.path = "/"}).ok());
 }
 
+TEST(Endpoints, OnlyLocalOnes) {
+  for (const char* good :
+       {"http://169.254.169.254", "http://127.0.0.1:8080", "http://[fd00:ec2::254]", "http://[::1]:80"}) {
+    EXPECT_TRUE(CheckEndpoint(good, {}).ok()) << good;
+  }
+  for (const char* bad :
+       {"https://169.254.169.254", "http://localhost", "http://10.0.0.1", "http://169.254.169.254.x.org",
+        "http://127.0.0.1@evil", "http://127.0.0.1/path", "ftp://127.0.0.1", "http://", "http://[::1"}) {
+    EXPECT_FALSE(CheckEndpoint(bad, {}).ok()) << bad;
+  }
+  EXPECT_TRUE(CheckEndpoint("https://10.96.0.1:443", {.allowed_host = "10.96.0.1"}).ok());
+  EXPECT_FALSE(CheckEndpoint("https://10.96.0.2:443", {.allowed_host = "10.96.0.1"}).ok());
+}
+
+TEST(Endpoints, TheReachSaysWhoIsAsked) {
+  EXPECT_TRUE(CheckEndpoint("https://autoscaling.us-east-2.amazonaws.com", {.reach = Reach::kSecure}).ok());
+  EXPECT_TRUE(CheckEndpoint("http://127.0.0.1:5000", {.reach = Reach::kSecure}).ok());
+  EXPECT_THAT(std::string(CheckEndpoint("http://example.com", {.reach = Reach::kSecure}).message()),
+              HasSubstr("or https"));
+  EXPECT_TRUE(CheckEndpoint("http://example.com", {.reach = Reach::kAny}).ok());
+  EXPECT_FALSE(CheckEndpoint("http://example.com/path", {.reach = Reach::kAny}).ok());
+}
+
 }  // namespace
-}  // namespace rekindle::agent
+}  // namespace rekindle::common

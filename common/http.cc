@@ -1,9 +1,10 @@
-#include "worker/agent/notices/http.h"
+#include "common/http.h"
 
 #include <arpa/inet.h>
 #include <httplib.h>
 
 #include <cstring>
+#include <mutex>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -11,7 +12,7 @@
 #include "absl/strings/strip.h"
 #include "common/clock.h"
 
-namespace rekindle::agent {
+namespace rekindle::common {
 namespace {
 
 bool IsLocal(const std::string& host) {
@@ -44,8 +45,8 @@ absl::StatusOr<Endpoint> Split(const std::string& text) {
   absl::string_view port = end == absl::string_view::npos ? "" : rest.substr(end);
   const bool closed = !bracketed || absl::ConsumePrefix(&port, "]");
   const bool has_port = port.empty() || (absl::ConsumePrefix(&port, ":") && !port.empty());
-  if (endpoint.host.empty() || !closed || !has_port ||
-      port.find_first_not_of("0123456789") != absl::string_view::npos) {
+  if (endpoint.host.empty() || endpoint.host.find_first_of("/@?#\\% \t\r\n") != std::string::npos || !closed ||
+      !has_port || port.find_first_not_of("0123456789") != absl::string_view::npos) {
     return absl::InvalidArgumentError(absl::StrCat("'", text, "' must be http://HOST[:PORT]"));
   }
   return endpoint;
@@ -72,7 +73,7 @@ class HttpClient final : public Http {
       : endpoint_(std::move(endpoint)), options_(std::move(options)) {}
 
   absl::StatusOr<HttpAnswer> Send(const HttpRequest& request) override {
-    httplib::Client client(endpoint_);
+    httplib::Client client(endpoint_, options_.cert_file, options_.key_file);
     if (!client.is_valid()) return absl::InvalidArgumentError(absl::StrCat("'", endpoint_, "' cannot be used"));
     const auto micros = static_cast<time_t>(options_.seconds * 1e6);
     client.set_connection_timeout(micros / 1'000'000, micros % 1'000'000);
@@ -86,24 +87,28 @@ class HttpClient final : public Http {
 
     HttpAnswer answer;
     absl::Status stopped;
-    const double until = common::SteadySeconds() + options_.seconds;
+    const double until = SteadySeconds() + options_.seconds;
     httplib::Request sent;
     sent.method = request.method;
     sent.path = request.path;
     sent.body = request.body;
     for (const auto& [name, value] : request.headers) sent.headers.emplace(name, value);
-    if (!request.body.empty()) sent.headers.emplace("Content-Type", "application/json");
+    if (!request.body.empty() && request.headers.count("Content-Type") == 0) {
+      sent.headers.emplace("Content-Type", "application/json");
+    }
     sent.content_receiver = [&](const char* data, size_t bytes, uint64_t, uint64_t) {
       if (answer.body.size() + bytes > options_.max_body) {
         stopped = absl::ResourceExhaustedError(
             absl::StrCat(endpoint_, ": an answer of more than ", options_.max_body, " bytes"));
-      } else if (common::SteadySeconds() > until) {
+      } else if (SteadySeconds() > until) {
         stopped = absl::DeadlineExceededError(absl::StrCat(endpoint_, ": no whole answer in ", options_.seconds, " s"));
       }
       if (stopped.ok()) answer.body.append(data, bytes);
       return stopped.ok();
     };
+    if (!Begin(&client)) return absl::CancelledError(absl::StrCat(endpoint_, ": stopped"));
     const httplib::Result result = client.send(sent);
+    Begin(nullptr);
     if (!stopped.ok()) return stopped;
     if (!result) return ToStatus(result.error(), endpoint_);
     answer.status = result->status;
@@ -114,26 +119,44 @@ class HttpClient final : public Http {
     return answer;
   }
 
+  void Stop() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    if (running_ != nullptr) running_->stop();
+  }
+
  private:
+  // False: it was stopped.
+  bool Begin(httplib::Client* client) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    running_ = client;
+    return !stop_;
+  }
+
   const std::string endpoint_;
   const HttpOptions options_;
+  std::mutex mutex_;
+  httplib::Client* running_ = nullptr;  // Under mutex_, as is the next.
+  bool stop_ = false;
 };
 
 }  // namespace
 
-absl::Status CheckEndpoint(const std::string& endpoint, const std::string& allowed_host) {
+absl::Status CheckEndpoint(const std::string& endpoint, const HttpOptions& options) {
   const absl::StatusOr<Endpoint> parts = Split(endpoint);
   if (!parts.ok()) return parts.status();
-  if (!allowed_host.empty() && parts->host == allowed_host) return absl::OkStatus();
+  if (options.reach == Reach::kAny) return absl::OkStatus();
+  if (options.reach == Reach::kSecure && parts->secure) return absl::OkStatus();
+  if (!options.allowed_host.empty() && parts->host == options.allowed_host) return absl::OkStatus();
   if (IsLocal(parts->host) && !parts->secure) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", endpoint, "': only http on a link-local or loopback address may say that this machine goes"));
+  return absl::InvalidArgumentError(absl::StrCat("'", endpoint, "': use http on a link-local or loopback address",
+                                                 options.reach == Reach::kSecure ? ", or https" : ""));
 }
 
 absl::StatusOr<std::unique_ptr<Http>> OpenHttp(const std::string& endpoint, const HttpOptions& options) {
-  const absl::Status allowed = CheckEndpoint(endpoint, options.allowed_host);
+  const absl::Status allowed = CheckEndpoint(endpoint, options);
   if (!allowed.ok()) return allowed;
   return std::make_unique<HttpClient>(endpoint, options);
 }
 
-}  // namespace rekindle::agent
+}  // namespace rekindle::common

@@ -1,0 +1,42 @@
+// market: what a local pool's market lets run.
+#include <iostream>
+#include <memory>
+
+#include "cli/context.h"
+#include "cli/text.h"
+
+namespace rekindle::cli {
+
+void AddMarketVerb(CLI::App& app, Context& context) {
+  struct Flags {
+    std::string pool;
+    int nodes = 0;
+    double notice = -1;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::App* verb = app.add_subcommand("market", "Say how many nodes the spot market of a local pool lets run");
+  verb->add_option("POOL", flags->pool, "Name of the pool in the fleet file")->required();
+  verb->add_option("NODES", flags->nodes, "From now on; the newest beyond that go")
+      ->required()
+      ->check(CLI::Range(0, 100'000));
+  verb->add_option("--notice", flags->notice, "How long before it is killed a node is told, as 30s; 0: it is not")
+      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
+                                        CLI::AsNumberWithUnit::CASE_SENSITIVE));
+  context.OnRun(verb, [flags, &context]() -> absl::Status {
+    v1::SetMarketRequest request;
+    request.set_pool(flags->pool);
+    request.set_nodes(flags->nodes);
+    if (flags->notice >= 0) request.set_notice_seconds(flags->notice);
+    v1::SetMarketReply reply;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::SetMarket, request, &reply);
+    if (!status.ok()) return status;
+    if (context.json()) {
+      std::cout << ToJson(reply) << "\n";
+    } else {
+      std::cout << "the market of " << Printable(flags->pool) << " lets " << flags->nodes << " nodes run\n";
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace rekindle::cli

@@ -1,0 +1,119 @@
+#include "coordinator/fleet/providers/azure.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "common/clock.h"
+
+namespace rekindle::fleet {
+namespace {
+
+using nlohmann::json;
+
+constexpr char kVersion[] = "?api-version=2024-07-01";
+
+// By which Azure says that it has none left, or that a quota is used up.
+const std::vector<std::string>& Shortages() {
+  static const auto* words =
+      new std::vector<std::string>{"AllocationFailed", "SkuNotAvailable", "Overconstrained",    "QuotaExceeded",
+                                   "Quota limits",     "quota limit",     "OperationNotAllowed"};
+  return *words;
+}
+
+MachineState StateOf(const std::string& provisioning) {
+  if (provisioning == "Creating") return MachineState::kStarting;
+  return provisioning == "Deleting" || provisioning == "Failed" ? MachineState::kEnding : MachineState::kRunning;
+}
+
+class AzureProvider final : public Provider {
+ public:
+  AzureProvider(std::string endpoint, std::unique_ptr<common::Http> http, std::map<std::string, AzureScaleSet> sets,
+                FetchToken token)
+      : endpoint_(std::move(endpoint)), sets_(std::move(sets)), api_(std::move(http), std::move(token)) {}
+
+  absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
+                          double seconds) override {
+    const absl::StatusOr<Listing> listing = List(pool, seconds);
+    if (!listing.ok()) return listing.status();
+    int desired = *listing->desired;
+    json named = json::array();
+    for (const Machine& machine : listing->machines) {
+      if (machine.state == MachineState::kEnding || desired <= nodes) continue;
+      if (std::find(release.begin(), release.end(), machine.node) == release.end()) continue;
+      named.push_back(machine.id);
+      --desired;
+    }
+    if (!named.empty()) {
+      const auto deleted = Call("POST", absl::StrCat(PathOf(pool), "/delete", kVersion), {{"instanceIds", named}});
+      if (!deleted.ok()) return deleted.status();
+    }
+    if (desired == nodes) return absl::OkStatus();
+    return Call("PATCH", PathOf(pool) + kVersion, {{"sku", {{"capacity", nodes}}}}).status();
+  }
+
+  absl::StatusOr<Listing> List(const std::string& pool, double seconds) override {
+    const double begun = common::SteadySeconds();
+    const auto set = Call("GET", PathOf(pool) + kVersion);
+    if (!set.ok()) return set.status();
+    const json& capacity = Member(Member(*set, "sku"), "capacity");
+    if (!capacity.is_number_unsigned() || capacity.get<uint64_t>() > uint64_t{kMaxMachines}) {
+      return absl::InternalError("a scale set without sku.capacity");
+    }
+    Listing listing{.desired = capacity.get<int>()};
+    std::string next = absl::StrCat(PathOf(pool), "/virtualMachines", kVersion);
+    for (int page = 0; page < kMaxPages; ++page) {
+      if (absl::Status status = CheckTime(begun, seconds); !status.ok()) return status;
+      const auto machines = Call("GET", next);
+      if (!machines.ok()) return machines.status();
+      for (const json& each : Member(*machines, "value")) {
+        const std::string name = common::StringOr(each, "name");
+        listing.machines.push_back(
+            {.id = common::StringOr(each, "instanceId"),
+             .node = name,
+             .state = StateOf(common::StringOr(Member(each, "properties"), "provisioningState"))});
+      }
+      const std::string link = common::StringOr(*machines, "nextLink");
+      if (link.empty()) return listing;
+      absl::string_view rest = link;  // The token goes nowhere else.
+      if (!absl::ConsumePrefix(&rest, endpoint_) || !absl::StartsWith(rest, "/")) {
+        return absl::InternalError("a next page on another host");
+      }
+      next = std::string(rest);
+    }
+    return absl::InternalError(absl::StrCat("virtual machines on more than ", kMaxPages, " pages"));
+  }
+
+ private:
+  std::string PathOf(const std::string& pool) const {
+    const AzureScaleSet& set = sets_.at(pool);
+    return absl::StrCat("/subscriptions/", set.subscription, "/resourceGroups/", set.resource_group,
+                        "/providers/Microsoft.Compute/virtualMachineScaleSets/", set.name);
+  }
+
+  absl::StatusOr<json> Call(const std::string& method, const std::string& path, const json& body = nullptr) {
+    absl::StatusOr<json> document = api_.Call(method, path, body);
+    if (!document.ok() && !RetryAfter(document.status())) return RefineShortage(document.status(), Shortages());
+    return document;
+  }
+
+  const std::string endpoint_;
+  const std::map<std::string, AzureScaleSet> sets_;
+  BearerApi api_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Provider>> NewAzureProvider(const std::string& endpoint,
+                                                           std::map<std::string, AzureScaleSet> sets,
+                                                           FetchToken token) {
+  const std::string used = endpoint.empty() ? kAzureEndpoint : endpoint;
+  auto http = common::OpenHttp(used, {.seconds = kApiSeconds, .max_body = kMaxAnswer, .reach = common::Reach::kSecure});
+  if (!http.ok()) return http.status();
+  return std::make_unique<AzureProvider>(used, *std::move(http), std::move(sets), std::move(token));
+}
+
+}  // namespace rekindle::fleet

@@ -1,0 +1,138 @@
+#include "coordinator/fleet/providers/fleet_runner.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <random>
+#include <utility>
+
+#include "common/clock.h"
+#include "common/log.h"
+
+namespace rekindle::fleet {
+namespace {
+
+constexpr double kCallSeconds = 20;
+constexpr double kStopSeconds = 1;
+
+}  // namespace
+
+class FleetRunner::Worker {
+ public:
+  Worker(Account account, Report report) : account_(std::move(account)), report_(std::move(report)) {
+    for (const ReconcileOptions& pool : account_.pools) {
+      pools_.emplace(pool.pool, PoolReconciler(pool, common::SteadySeconds()));
+    }
+  }
+
+  void Order(core::PoolOrder order) {
+    const std::lock_guard lock(mutex_);
+    pools_.at(order.pool).Order(order, common::SteadySeconds());
+    ++orders_;
+    changed_.notify_all();
+  }
+
+  void Stop() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+      changed_.notify_all();
+    }
+    const std::lock_guard reporting(reporting_);
+    report_ = nullptr;
+  }
+
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+      const auto [pool, next] = Earliest();
+      const double wait = next.at - common::SteadySeconds();
+      if (wait > 0) {
+        const int64_t seen = orders_;
+        changed_.wait_for(lock, std::chrono::duration<double>(wait), [&] { return stop_ || orders_ != seen; });
+        continue;
+      }
+      lock.unlock();
+      absl::Status set;
+      absl::StatusOr<Listing> listing = Listing();
+      if (next.set) {
+        set = account_.provider->SetDesired(pool, next.nodes, next.release, kCallSeconds);
+      } else {
+        listing = account_.provider->List(pool, kCallSeconds);
+      }
+      lock.lock();
+      PoolReconciler& reconciler = pools_.at(pool);
+      const double now = common::SteadySeconds();
+      const double random = std::uniform_real_distribution<double>(0, 1)(random_);
+      const auto report = next.set ? reconciler.Set(next, set, now, random) : reconciler.Listed(listing, now, random);
+      if (!report) continue;
+      lock.unlock();
+      Tell(*report);
+      lock.lock();
+    }
+  }
+
+ private:
+  std::pair<std::string, PoolReconciler::Next> Earliest() const {
+    std::pair<std::string, PoolReconciler::Next> earliest;
+    for (const auto& [pool, reconciler] : pools_) {
+      PoolReconciler::Next next = reconciler.next();
+      if (earliest.first.empty() || next.at < earliest.second.at) earliest = {pool, std::move(next)};
+    }
+    return earliest;
+  }
+
+  void Tell(const core::PoolReported& report) {
+    if (report.trouble != core::PoolTrouble::kNone) {
+      log::Warning("a pool is not as ordered",
+                   {{"pool", report.pool}, {"running", report.running}, {"error", report.error}});
+    }
+    const std::lock_guard reporting(reporting_);
+    if (report_) report_(report);
+  }
+
+  const Account account_;
+  std::mutex reporting_;
+  Report report_;                                   // Under reporting_. Null: stopped.
+  std::mt19937_64 random_{std::random_device{}()};  // The thread's.
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<std::string, PoolReconciler> pools_;  // Under mutex_, as are the next.
+  int64_t orders_ = 0;
+  bool stop_ = false;
+};
+
+FleetRunner::FleetRunner(std::vector<Account> accounts, Report report) {
+  for (Account& account : accounts) {
+    if (account.pools.empty()) continue;
+    const std::vector<ReconcileOptions> pools = account.pools;
+    workers_.push_back(std::make_shared<Worker>(std::move(account), report));
+    for (const ReconcileOptions& pool : pools) by_pool_[pool.pool] = workers_.back();
+  }
+  for (const auto& worker : workers_) {
+    threads_.emplace_back([worker] {
+      worker->Run();
+      return absl::StatusOr<bool>(true);
+    });
+  }
+}
+
+void FleetRunner::Order(core::PoolOrder order) {
+  const auto worker = by_pool_.find(order.pool);
+  if (worker == by_pool_.end()) {
+    log::Warning("an order of a pool that nobody provides", {{"pool", order.pool}});
+    return;
+  }
+  worker->second->Order(std::move(order));
+}
+
+void FleetRunner::Stop() {
+  for (const auto& worker : workers_) worker->Stop();
+  const double until = common::SteadySeconds() + kStopSeconds;
+  for (common::Abandonable<bool>& thread : threads_) {
+    (void)thread.Wait(std::max(0.0, until - common::SteadySeconds()));
+  }
+  threads_.clear();
+}
+
+}  // namespace rekindle::fleet

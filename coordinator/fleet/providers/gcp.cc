@@ -1,0 +1,135 @@
+#include "coordinator/fleet/providers/gcp.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/printable.h"
+
+namespace rekindle::fleet {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kPage = 500;
+
+// By which Compute Engine says that it has none left, or that a quota is used up.
+const std::vector<std::string>& Shortages() {
+  static const auto* words = new std::vector<std::string>{"RESOURCE_POOL_EXHAUSTED", "STOCKOUT", "QUOTA_EXCEEDED",
+                                                          "quotaExceeded", "does not have enough resources"};
+  return *words;
+}
+
+MachineState StateOf(const std::string& action, const std::string& status) {
+  if (action == "DELETING" || action == "ABANDONING" || action == "STOPPING" || action == "SUSPENDING" ||
+      status == "STOPPING" || status == "STOPPED" || status == "TERMINATED") {
+    return MachineState::kEnding;
+  }
+  return status == "RUNNING" ? MachineState::kRunning : MachineState::kStarting;
+}
+
+// What the last attempt to create an instance failed with; OK where it did not.
+absl::Status LastAttempt(const json& instance) {
+  const json& errors = Member(Member(Member(instance, "lastAttempt"), "errors"), "errors");
+  if (!errors.is_array() || errors.empty()) return absl::OkStatus();
+  const std::string text =
+      absl::StrCat(common::StringOr(errors.front(), "code"), ": ", common::StringOr(errors.front(), "message"));
+  return RefineShortage(absl::FailedPreconditionError(common::Printable(text, 300)), Shortages());
+}
+
+class GcpProvider final : public Provider {
+ public:
+  GcpProvider(std::unique_ptr<common::Http> http, std::map<std::string, GcpGroup> groups, FetchToken token)
+      : groups_(std::move(groups)), api_(std::move(http), std::move(token)) {}
+
+  absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
+                          double seconds) override {
+    const absl::StatusOr<Listing> listing = List(pool, seconds);
+    if (!listing.ok()) return listing.status();
+    int desired = *listing->desired;
+    const GcpGroup& group = groups_.at(pool);
+    json named = json::array();
+    for (const Machine& machine : listing->machines) {
+      if (machine.state == MachineState::kEnding || desired <= nodes) continue;
+      if (std::find(release.begin(), release.end(), machine.node) == release.end()) continue;
+      named.push_back(absl::StrCat("zones/", group.zone, "/instances/", machine.node));
+      --desired;
+    }
+    if (!named.empty()) {
+      const auto deleted = Call("POST", PathOf(pool) + "/deleteInstances",
+                                {{"instances", named}, {"skipInstancesOnValidationError", true}});
+      if (!deleted.ok()) return deleted.status();
+    }
+    if (desired == nodes) return absl::OkStatus();
+    return Call("POST", absl::StrCat(PathOf(pool), "/resize?size=", nodes), json::object()).status();
+  }
+
+  absl::StatusOr<Listing> List(const std::string& pool, double seconds) override {
+    const double begun = common::SteadySeconds();
+    const auto group = Call("GET", PathOf(pool));
+    if (!group.ok()) return group.status();
+    const auto size = group->find("targetSize");
+    if (size == group->end() || !size->is_number_unsigned() || size->get<uint64_t>() > uint64_t{kMaxMachines}) {
+      return absl::InternalError("a managed instance group without a targetSize");
+    }
+    Listing listing{.desired = size->get<int>()};
+    std::string next;
+    for (int page = 0; page < kMaxPages; ++page) {
+      if (absl::Status status = CheckTime(begun, seconds); !status.ok()) return status;
+      const auto instances = Call("POST",
+                                  absl::StrCat(PathOf(pool), "/listManagedInstances?maxResults=", kPage,
+                                               next.empty() ? "" : absl::StrCat("&pageToken=", Escaped(next))),
+                                  json::object());
+      if (!instances.ok()) return instances.status();
+      for (const json& each : Member(*instances, "managedInstances")) Add(each, &listing);
+      next = common::StringOr(*instances, "nextPageToken");
+      if (next.empty()) return listing;
+    }
+    return absl::InternalError(absl::StrCat("instances on more than ", kMaxPages, " pages"));
+  }
+
+ private:
+  std::string PathOf(const std::string& pool) const {
+    const GcpGroup& group = groups_.at(pool);
+    return absl::StrCat("/compute/v1/projects/", group.project, "/zones/", group.zone, "/instanceGroupManagers/",
+                        group.name);
+  }
+
+  absl::StatusOr<json> Call(const std::string& method, const std::string& path, const json& body = nullptr) {
+    absl::StatusOr<json> document = api_.Call(method, path, body);
+    if (document.ok() && document->is_object()) return document;
+    if (document.ok()) return absl::InternalError("Compute Engine sent no object");
+    if (absl::StrContains(document.status().message(), "rateLimitExceeded")) {
+      return Throttled(std::string(document.status().message()), 0);
+    }
+    return RefineShortage(document.status(), Shortages());
+  }
+
+  static void Add(const json& each, Listing* listing) {
+    const std::string name = LastPart(common::StringOr(each, "instance"));
+    if (name.empty()) return;
+    listing->machines.push_back(
+        {.id = name,
+         .node = name,
+         .state = StateOf(common::StringOr(each, "currentAction"), common::StringOr(each, "instanceStatus"))});
+    if (listing->shortage.ok()) listing->shortage = LastAttempt(each);
+  }
+
+  const std::map<std::string, GcpGroup> groups_;
+  BearerApi api_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Provider>> NewGcpProvider(const std::string& endpoint,
+                                                         std::map<std::string, GcpGroup> groups, FetchToken token) {
+  auto http = common::OpenHttp(endpoint.empty() ? kGcpEndpoint : endpoint,
+                               {.seconds = kApiSeconds, .max_body = kMaxAnswer, .reach = common::Reach::kSecure});
+  if (!http.ok()) return http.status();
+  return std::make_unique<GcpProvider>(*std::move(http), std::move(groups), std::move(token));
+}
+
+}  // namespace rekindle::fleet

@@ -1,0 +1,80 @@
+#include "coordinator/fleet/providers/local_machine.h"
+
+#include <filesystem>
+#include <limits>
+
+#include "common/log.h"
+
+namespace rekindle::fleet {
+namespace {
+
+constexpr double kRestartSeconds = 1;
+constexpr int kKillMilliseconds = 2000;
+constexpr double kForever = std::numeric_limits<double>::infinity();
+
+}  // namespace
+
+absl::StatusOr<MachineProcesses> MachineProcesses::Start(const LocalNode& node, const std::string& log, double now) {
+  for (const std::string& folder : {node.folder, node.shared_memory}) {
+    if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+  }
+  std::error_code error;
+  std::filesystem::create_symlink(node.shared_memory, node.folder + "/" + kSharedMemoryLink, error);
+  auto checkpoint = StartProgram(CheckpointCommand(node), log + "-checkpoint.log", 0);
+  if (!checkpoint.ok()) return checkpoint.status();
+  auto worker = StartProgram(WorkerCommand(node), log + "-worker.log", 0);
+  if (!worker.ok()) return worker.status();
+  MachineProcesses machine(node, log, *std::move(worker));
+  machine.started_ = now;
+  machine.checkpoint_ = *std::move(checkpoint);
+  return machine;
+}
+
+absl::StatusOr<MachineProcesses> MachineProcesses::Find(const LocalNode& node, const std::string& log) {
+  auto worker = FindProgram(node.folder, "init");
+  if (!worker.ok()) return worker.status();
+  MachineProcesses machine(node, log, *std::move(worker));
+  auto checkpoint = FindProgram(node.folder, "--dir");
+  if (checkpoint.ok()) machine.checkpoint_ = *std::move(checkpoint);
+  return machine;
+}
+
+void MachineProcesses::Kill() {
+  for (const common::Process* process : {&worker_, checkpoint_ ? &*checkpoint_ : nullptr}) {
+    if (process == nullptr || !process->Signal(SIGKILL).ok()) continue;
+    pollfd wait = {.fd = process->fd(), .events = POLLIN, .revents = 0};
+    poll(&wait, 1, kKillMilliseconds);
+    (void)process->Reap();
+  }
+}
+
+double MachineProcesses::Tend(double now) {
+  if (checkpoint_ && checkpoint_->Exited()) {
+    (void)checkpoint_->Reap();
+    checkpoint_.reset();
+    restart_at_ = now + kRestartSeconds;
+  }
+  if (checkpoint_) return kForever;
+  if (now < restart_at_) return restart_at_;
+  auto started = StartProgram(CheckpointCommand(node_), log_ + "-checkpoint.log", 0);
+  if (started.ok()) {
+    checkpoint_ = *std::move(started);
+    return kForever;
+  }
+  log::Warning("a checkpoint service did not start",
+               {{"node", node_.name}, {"error", std::string(started.status().message())}});
+  return restart_at_ = now + kRestartSeconds;
+}
+
+std::optional<double> MachineProcesses::Ended(double now) const {
+  if (!worker_.Exited()) return std::nullopt;
+  (void)worker_.Reap();  // Of one that was found it is not ours to take.
+  return started_ ? now - *started_ : kForever;
+}
+
+void MachineProcesses::Watch(std::vector<pollfd>* fds) const {
+  fds->push_back({.fd = worker_.fd(), .events = POLLIN, .revents = 0});
+  if (checkpoint_) fds->push_back({.fd = checkpoint_->fd(), .events = POLLIN, .revents = 0});
+}
+
+}  // namespace rekindle::fleet

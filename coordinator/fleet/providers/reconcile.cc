@@ -1,0 +1,165 @@
+#include "coordinator/fleet/providers/reconcile.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/printable.h"
+
+namespace rekindle::fleet {
+namespace {
+
+constexpr size_t kLongestError = 500;
+
+core::PoolTrouble KindOf(const absl::Status& status) {
+  if (absl::IsResourceExhausted(status)) return core::PoolTrouble::kNoCapacity;
+  return RetryAfter(status) ? core::PoolTrouble::kThrottled : core::PoolTrouble::kFailed;
+}
+
+std::string Shown(const absl::Status& status) {
+  return common::Printable({status.message().data(), status.message().size()}, kLongestError);
+}
+
+bool Ends(const Machine& machine) { return machine.state == MachineState::kEnding; }
+
+int Running(const Listing& listing) {
+  return static_cast<int>(std::count_if(listing.machines.begin(), listing.machines.end(),
+                                        [](const Machine& m) { return m.state == MachineState::kRunning; }));
+}
+
+}  // namespace
+
+void PoolReconciler::Order(core::PoolOrder order, double now) {
+  const bool same = order_ && order_->nodes == order.nodes && order_->release == order.release;
+  order_ = std::move(order);
+  answered_ = false;
+  if (same) {  // However often it is repeated, the provider is not asked more often.
+    list_at_ = std::min(list_at_, std::max(now, listed_at_ + options_.poll_seconds / 3));
+    return;
+  }
+  ++order_count_;
+  set_ = false;
+  set_at_ = now;
+  set_failures_ = 0;
+  set_trouble_ = shortage_ = {};
+  short_since_.reset();
+}
+
+int PoolReconciler::Machines() const {
+  const auto& all = listing_->machines;
+  return static_cast<int>(all.size() - static_cast<size_t>(std::count_if(all.begin(), all.end(), Ends)));
+}
+
+std::optional<int> PoolReconciler::Desired() const {
+  if (order_) return std::clamp(order_->nodes, options_.min, options_.max);
+  if (listing_ && Machines() < options_.min) return options_.min;
+  return std::nullopt;
+}
+
+bool PoolReconciler::MustSet() const { return listing_ && !set_ && Desired(); }
+
+PoolReconciler::Next PoolReconciler::next() const {
+  Next next{.at = std::max(list_at_, wait_until_), .order_count = order_count_};
+  const double set_at = std::max(set_at_, wait_until_);
+  if (!MustSet() || set_at > next.at) return next;
+  next.set = true;
+  next.at = set_at;
+  next.nodes = *Desired();
+  if (order_) next.release = order_->release;
+  return next;
+}
+
+double PoolReconciler::After(const absl::Status& status, int failures, double now, double random) {
+  const double pause = common::BackoffSeconds(options_.backoff, failures, random);
+  if (const auto asked = RetryAfter(status)) wait_until_ = now + std::max(*asked, pause);
+  return now + pause;
+}
+
+std::optional<core::PoolReported> PoolReconciler::Set(const Next& asked, const absl::Status& status, double now,
+                                                      double random) {
+  list_at_ = now;
+  if (asked.order_count != order_count_) {
+    if (!status.ok()) (void)After(status, 1, now, random);
+    return std::nullopt;
+  }
+  set_ = status.ok();
+  set_failures_ = status.ok() ? 0 : set_failures_ + 1;
+  set_trouble_ = {};
+  if (!status.ok()) {
+    set_at_ = After(status, set_failures_, now, random);
+    set_trouble_ = {KindOf(status), Shown(status)};
+  }
+  return Report(now);
+}
+
+std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Listing>& listing, double now,
+                                                         double random) {
+  absl::Status status = listing.status();
+  if (listing.ok() && listing->machines.size() > static_cast<size_t>(kMaxMachines)) {
+    status = absl::InternalError(absl::StrCat("the provider tells of ", listing->machines.size(), " machines"));
+  }
+  if (!status.ok()) {
+    list_at_ = After(status, ++list_failures_, now, random);
+    list_trouble_ = {KindOf(status), Shown(status)};
+    return Report(now);
+  }
+  list_failures_ = 0;
+  list_trouble_ = {};
+  listing_ = *listing;
+  listed_at_ = now;
+  const std::optional<int> desired = Desired();
+  const int believed = listing_->desired.value_or(Machines());
+  if (desired && set_ && believed != *desired) set_ = false;  // It forgot, or somebody else changed it.
+  if (desired && set_failures_ > 0 && believed == *desired && Running(*listing_) >= *desired) {
+    set_ = true;  // It refused, and did it after all.
+    set_failures_ = 0;
+    set_trouble_ = {};
+  }
+  if (!desired || Running(*listing_) >= *desired) {
+    short_since_.reset();
+  } else if (!short_since_) {
+    short_since_ = now;
+  }
+  shortage_ = Shortage(now);
+  const bool settled = set_trouble_.error.empty() && !short_since_ && (!desired || Machines() == *desired);
+  list_at_ = now + (settled ? options_.poll_seconds : options_.poll_seconds / 3);
+  return Report(now);
+}
+
+PoolReconciler::Trouble PoolReconciler::Shortage(double now) const {
+  if (!short_since_) return {};
+  if (!listing_->shortage.ok() && Machines() < *Desired()) {
+    return {KindOf(listing_->shortage), Shown(listing_->shortage)};
+  }
+  if (now - *short_since_ <= options_.start_seconds) return {};
+  return {core::PoolTrouble::kNoCapacity,
+          absl::StrCat("for ", static_cast<int>(now - *short_since_), " s ", Running(*listing_), " of ", *Desired(),
+                       " nodes run, though the provider has not refused them", listing_->waiting.empty() ? "" : ": ",
+                       common::Printable(listing_->waiting, kLongestError))};
+}
+
+std::optional<core::PoolReported> PoolReconciler::Report(double now) {
+  core::PoolReported report{.pool = options_.pool};
+  for (const Machine& machine : listing_ ? listing_->machines : std::vector<Machine>()) {
+    if (Ends(machine)) continue;
+    ++report.running;
+    if (!machine.node.empty()) report.nodes.push_back(machine.node);
+  }
+  std::sort(report.nodes.begin(), report.nodes.end());
+  for (const Trouble* trouble : {&list_trouble_, &set_trouble_, &shortage_}) {
+    if (trouble->kind == core::PoolTrouble::kNone) continue;
+    report.trouble = trouble->kind;
+    report.error = trouble->error;
+    break;
+  }
+  // "N s ago" in an error is no change.
+  const bool same = reported_ && reported_->running == report.running && reported_->nodes == report.nodes &&
+                    reported_->trouble == report.trouble;
+  if (same && answered_) return std::nullopt;
+  if (report.trouble != core::PoolTrouble::kNone) report.retry_after = std::max(0.0, next().at - now);
+  answered_ = true;
+  reported_ = report;
+  return report;
+}
+
+}  // namespace rekindle::fleet

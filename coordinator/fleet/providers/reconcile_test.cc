@@ -1,0 +1,234 @@
+#include "coordinator/fleet/providers/reconcile.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::fleet {
+namespace {
+
+using core::PoolTrouble;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Listing Has(int running, std::optional<int> desired = std::nullopt) {
+  Listing listing{.desired = desired};
+  for (int i = 0; i < running; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    listing.machines.push_back({.id = "i-" + name, .node = name});
+  }
+  return listing;
+}
+
+class ReconcileTest : public testing::Test {
+ protected:
+  static core::PoolOrder Want(int nodes, std::vector<std::string> release = {}) {
+    return {.pool = "p", .nodes = nodes, .release = std::move(release)};
+  }
+  std::optional<core::PoolReported> Listed(const absl::StatusOr<Listing>& listing) {
+    return pool_.Listed(listing, now_, 0.5);
+  }
+  std::optional<core::PoolReported> Set(const absl::Status& status) {
+    return pool_.Set(pool_.next(), status, now_, 0.5);
+  }
+  // What is asked when it is due; the clock moves there.
+  PoolReconciler::Next Due() {
+    const PoolReconciler::Next next = pool_.next();
+    now_ = std::max(now_, next.at);
+    return next;
+  }
+
+  double now_ = 1000;
+  PoolReconciler pool_{{.pool = "p", .max = 10, .start_seconds = 300, .poll_seconds = 30}, now_};
+};
+
+TEST_F(ReconcileTest, ListsBeforeItOrders) {
+  pool_.Order(Want(2), now_);
+  EXPECT_FALSE(Due().set);
+  const auto first = Listed(Has(0, 0));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->running, 0);
+  const auto next = Due();
+  EXPECT_TRUE(next.set);
+  EXPECT_EQ(next.nodes, 2);
+  EXPECT_EQ(now_, 1000);
+  EXPECT_FALSE(Set(absl::OkStatus()));  // Nothing has changed yet.
+  EXPECT_FALSE(Due().set);
+  const auto report = Listed(Has(2, 2));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->running, 2);
+  EXPECT_THAT(report->nodes, ElementsAre("n0", "n1"));
+  EXPECT_EQ(report->trouble, PoolTrouble::kNone);
+  EXPECT_EQ(pool_.next().at, now_ + 30);
+  EXPECT_FALSE(Listed(Has(2, 2)));
+}
+
+TEST_F(ReconcileTest, ANewerOrderReplacesAnOlderOneEvenWhileThatIsAskedFor) {
+  pool_.Order(Want(5), now_);
+  Listed(Has(0));
+  const auto asked = Due();
+  pool_.Order(Want(1, {"n3"}), now_);
+  pool_.Set(asked, absl::OkStatus(), now_, 0.5);
+  const auto next = Due();
+  EXPECT_TRUE(next.set);
+  EXPECT_EQ(next.nodes, 1);
+  EXPECT_THAT(next.release, ElementsAre("n3"));
+}
+
+TEST_F(ReconcileTest, EveryOrderIsAnswered) {
+  pool_.Order(Want(0), now_);
+  EXPECT_TRUE(Listed(Has(0, 0)));
+  Due();
+  Set(absl::OkStatus());
+  Listed(Has(0, 0));
+  pool_.Order(Want(0), now_);
+  EXPECT_EQ(pool_.next().at, now_ + 10);  // Sooner than it would, and not at once: somebody may repeat it for ever.
+  Due();
+  EXPECT_TRUE(Listed(Has(0, 0)));
+}
+
+TEST_F(ReconcileTest, ARefusalThatWasDoneAfterAllIsOver) {
+  pool_.Order(Want(2), now_);
+  Listed(Has(0, 0));
+  Due();
+  Set(absl::ResourceExhaustedError("1 of 2"));
+  const auto report = Listed(Has(2, 2));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNone);
+  EXPECT_FALSE(pool_.next().set);
+}
+
+TEST_F(ReconcileTest, ARefusalIsReportedAndTriedAgainEverMoreSlowly) {
+  pool_.Order(Want(2), now_);
+  Listed(Has(0, 0));
+  double pause = 0;
+  for (int i = 0; i < 12; ++i) {
+    while (!Due().set) Listed(Has(0, 0));
+    const auto report = Set(absl::ResourceExhaustedError("no c7i in zone a"));
+    if (i == 0) {
+      ASSERT_TRUE(report);
+      EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
+      EXPECT_EQ(report->error, "no c7i in zone a");
+    }
+    const double begun = now_;
+    while (!Due().set) Listed(Has(0, 0));
+    EXPECT_GE(now_ - begun, pause);
+    EXPECT_LE(now_ - begun, 300);
+    pause = std::min(200.0, now_ - begun);
+  }
+  EXPECT_EQ(pause, 200);
+}
+
+TEST_F(ReconcileTest, ANewOrderIsTriedAtOnceAfterARefusal) {
+  pool_.Order(Want(9), now_);
+  Listed(Has(4, 4));
+  Due();
+  Set(absl::ResourceExhaustedError("quota"));
+  pool_.Order(Want(0), now_);
+  const auto next = pool_.next();
+  EXPECT_TRUE(next.set);
+  EXPECT_EQ(next.at, now_);
+}
+
+TEST_F(ReconcileTest, RetryAfterIsHonouredWhateverIsOrdered) {
+  pool_.Order(Want(2), now_);
+  Listed(Has(0));
+  Due();
+  const auto report = Set(Throttled("slow down", 120));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->trouble, PoolTrouble::kThrottled);
+  EXPECT_EQ(report->retry_after, 120);
+  pool_.Order(Want(1), now_);
+  EXPECT_EQ(pool_.next().at, now_ + 120);
+}
+
+TEST_F(ReconcileTest, OneThatSaysYesAndGivesNothingIsFoundOut) {
+  pool_.Order(Want(3), now_);
+  Listed(Has(1, 1));
+  Due();
+  Set(absl::OkStatus());
+  std::optional<core::PoolReported> report;
+  const double begun = now_;
+  while (!report || report->trouble == PoolTrouble::kNone) {
+    ASSERT_LT(now_, begun + 400);
+    ASSERT_FALSE(Due().set);
+    report = Listed(Has(1, 3));
+  }
+  EXPECT_GT(now_ - begun, 300);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
+  EXPECT_THAT(report->error, HasSubstr("1 of 3 nodes run, though the provider has not refused them"));
+  Due();
+  report = Listed(Has(3, 3));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNone);
+}
+
+TEST_F(ReconcileTest, AShortageThatTheProviderTellsOfIsReportedAtOnce) {
+  pool_.Order(Want(3), now_);
+  Listed(Has(1, 1));
+  Due();
+  Set(absl::OkStatus());
+  Due();
+  Listing listing = Has(1, 3);
+  listing.shortage = absl::ResourceExhaustedError("InsufficientInstanceCapacity");
+  const auto report = Listed(listing);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
+}
+
+TEST_F(ReconcileTest, WhatSomebodyElseChangesIsSetAgain) {
+  pool_.Order(Want(2), now_);
+  Listed(Has(2, 0));
+  Due();
+  Set(absl::OkStatus());
+  Due();
+  Listed(Has(2, 2));
+  Due();
+  Listed(Has(2, 7));
+  EXPECT_TRUE(Due().set);
+}
+
+TEST_F(ReconcileTest, AListingThatFailsChangesNothingButTheReport) {
+  Listed(Has(2, 2));
+  Due();
+  const auto report = Listed(absl::PermissionDeniedError("allow autoscaling:DescribeAutoScalingGroups"));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->running, 2);
+  EXPECT_EQ(report->trouble, PoolTrouble::kFailed);
+  pool_.Order(Want(4), now_);
+  EXPECT_TRUE(Due().set);
+  Listing many;
+  many.machines.resize(kMaxMachines + 1);
+  EXPECT_THAT(Listed(many)->error, HasSubstr("100001 machines"));
+}
+
+TEST_F(ReconcileTest, TheLeastIsKeptBeforeAnyOrderAndTheMostIsNeverCrossed) {
+  PoolReconciler kept({.pool = "p", .min = 2, .max = 4}, now_);
+  EXPECT_FALSE(kept.next().set);
+  kept.Listed(Has(3), now_, 0);
+  EXPECT_FALSE(kept.next().set);  // More than that is nobody's mistake yet.
+  kept.Listed(Has(1), now_, 0);
+  EXPECT_EQ(kept.next().nodes, 2);
+  kept.Order(Want(0), now_);
+  EXPECT_EQ(kept.next().nodes, 2);
+  kept.Order(Want(9), now_);
+  EXPECT_EQ(kept.next().nodes, 4);
+}
+
+TEST_F(ReconcileTest, WhatEndsNoLongerCounts) {
+  Listing listing = Has(2, 1);
+  listing.machines[1].state = MachineState::kEnding;
+  const auto report = Listed(listing);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->running, 1);
+  EXPECT_THAT(report->nodes, ElementsAre("n0"));
+}
+
+TEST_F(ReconcileTest, WhatAnErrorSaysIsBoundedAndPrintable) {
+  const auto report = Listed(absl::UnavailableError("\x1b[2J" + std::string(10'000, 'x')));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->error.size(), 500u);
+  EXPECT_EQ(report->error[0], '?');
+}
+
+}  // namespace
+}  // namespace rekindle::fleet

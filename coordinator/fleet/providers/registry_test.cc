@@ -1,0 +1,91 @@
+#include "coordinator/fleet/providers/registry.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/spec/yaml.h"
+#include "coordinator/fleet/fleet_file.h"
+
+namespace rekindle::fleet {
+namespace {
+
+using testing::HasSubstr;
+
+class RegistryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/rekindle-registry-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    dir_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(dir_); }
+
+  absl::StatusOr<Providers> Open(const std::string& pools) {
+    v1::Fleet fleet;
+    absl::Status status = common::ParseYaml("pools:\n" + pools, "fleet.yaml", &fleet);
+    if (!status.ok()) return status;
+    const auto resolved = ResolveFleet(fleet);
+    if (!resolved.ok()) return resolved.status();
+    return OpenProviders(*resolved, {.data = dir_, .endpoint_file = dir_ + "/endpoint", .beside = dir_});
+  }
+
+  std::string dir_;
+};
+
+TEST_F(RegistryTest, PoolsOfOneAccountShareAProvider) {
+  const auto providers = Open(R"(
+  - {name: priced, provider: aws, region: r, zone: z, capacity: spot}
+  - {name: a1, provider: aws, region: east, zone: a, capacity: spot, max: 9, min: 2, machines: {group: g1, start_seconds: 60}}
+  - {name: a2, provider: aws, region: east, zone: b, capacity: spot, machines: {group: g2}}
+  - {name: w, provider: aws, region: west, zone: a, capacity: spot, machines: {group: g1}}
+  - {name: g, provider: gcp, zone: z, capacity: spot, machines: {group: g, project: p}}
+  - {name: z, provider: azure, zone: z, capacity: spot, machines: {group: g, subscription: s, resource_group: r}}
+  - {name: h, provider: exec, zone: z, capacity: spot, machines: {command: [/bin/hook]}}
+  - {name: l1, provider: local, zone: z, capacity: spot, machines: {}}
+  - {name: l2, provider: local, zone: y, capacity: spot, machines: {boot_seconds: 5, start_seconds: 10}}
+)");
+  ASSERT_TRUE(providers.ok()) << providers.status();
+  EXPECT_EQ(providers->accounts.size(), 6u);
+  EXPECT_NE(providers->local, nullptr);
+  for (const Account& account : providers->accounts) {
+    const ReconcileOptions& first = account.pools[0];
+    if (first.pool == "a1") {
+      EXPECT_EQ(account.pools.size(), 2u);
+      EXPECT_EQ(first.min, 2);
+      EXPECT_EQ(first.max, 9);
+      EXPECT_EQ(first.start_seconds, 60);
+    }
+    if (first.pool == "l1") {
+      EXPECT_EQ(account.pools[1].start_seconds, 15);  // The boot counts apart.
+    }
+  }
+}
+
+TEST_F(RegistryTest, NothingIsOpenedForPricesAlone) {
+  const auto providers = Open("  - {provider: kubernetes, zone: z, capacity: spot, price: 1}\n");
+  ASSERT_TRUE(providers.ok()) << providers.status();
+  EXPECT_TRUE(providers->accounts.empty());
+}
+
+TEST_F(RegistryTest, ATraceLiesBesideTheFleetFile) {
+  const std::string pool =
+      "  - {name: l, provider: local, zone: z, capacity: spot, machines: {market: {trace: t.csv}}}\n";
+  EXPECT_THAT(std::string(Open(pool).status().message()), HasSubstr("pool l: machines.market.trace: "));
+  std::ofstream(dir_ + "/t.csv") << "tick,other\n0,1\n";
+  EXPECT_THAT(std::string(Open(pool).status().message()), HasSubstr("t.csv has no column z"));
+  std::ofstream(dir_ + "/t.csv") << "tick,z\n0,1\n1,2\n";
+  EXPECT_TRUE(Open(pool).ok()) << Open(pool).status();
+}
+
+TEST_F(RegistryTest, AClusterThatCannotBeReachedIsSaidWithTheFix) {
+  const std::string pool = "  - {name: k, provider: kubernetes, zone: z, capacity: spot, machines: {group: g}}\n";
+  unsetenv("KUBERNETES_SERVICE_HOST");
+  EXPECT_THAT(std::string(Open(pool).status().message()), HasSubstr("name a kubeconfig in machines.kubeconfig"));
+}
+
+}  // namespace
+}  // namespace rekindle::fleet
