@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "common/bfloat16.h"
+
 namespace rekindle::checkpoint {
 
 enum class FloatType { kF32, kF16, kBf16, kF64 };
@@ -37,13 +39,8 @@ inline uint16_t ToHalf(float value) {
   return sign | static_cast<uint16_t>(rounded >> 13);
 }
 
-inline float FromBf16(uint16_t high) { return std::bit_cast<float>(static_cast<uint32_t>(high) << 16); }
-
-inline uint16_t ToBf16(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7fffffff) > 0x7f800000) return static_cast<uint16_t>(bits >> 16 | 0x40);  // Stays a NaN.
-  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
-}
+using common::FromBf16;
+using common::ToBf16;
 
 }  // namespace rekindle::checkpoint
 

@@ -10,6 +10,8 @@ size_t SizeOf(DataType type) {
       return 1;
     case DataType::kInt64:
       return 8;
+    case DataType::kBfloat16:
+      return sizeof(uint16_t);
     case DataType::kFloat32:
       return 4;
   }

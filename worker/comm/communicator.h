@@ -25,7 +25,7 @@
 
 namespace rekindle::comm {
 
-enum class DataType { kUint8, kInt64, kFloat32 };
+enum class DataType { kUint8, kInt64, kFloat32, kBfloat16 };
 enum class ReduceOp { kSum, kMax };
 
 // Bytes of one element.

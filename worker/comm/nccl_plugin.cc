@@ -139,6 +139,8 @@ ncclDataType_t TypeOf(std::uint32_t type) {
       return ncclInt64;
     case DataType::kFloat32:
       return ncclFloat32;
+    case DataType::kBfloat16:
+      return ncclBfloat16;
     case DataType::kUint8:
       break;
   }

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "common/bfloat16.h"
+
 namespace rekindle::comm {
 namespace {
 
@@ -19,9 +21,25 @@ struct Sum<int64_t> {  // Unsigned arithmetic: wrapping is defined.
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   }
 };
+struct Bfloat16 {
+  uint16_t bits;
+};
+template <>
+struct Sum<Bfloat16> {
+  [[gnu::always_inline]] static Bfloat16 Apply(Bfloat16 a, Bfloat16 b) {
+    return {common::ToBf16(common::FromBf16(a.bits) + common::FromBf16(b.bits))};
+  }
+};
 template <typename T>
 struct Max {
   [[gnu::always_inline]] static T Apply(T a, T b) { return a > b || a != a ? a : b; }
+};
+
+template <>
+struct Max<Bfloat16> {
+  [[gnu::always_inline]] static Bfloat16 Apply(Bfloat16 a, Bfloat16 b) {
+    return {common::ToBf16(Max<float>::Apply(common::FromBf16(a.bits), common::FromBf16(b.bits)))};
+  }
 };
 
 // The one loop, inlined into a function for each instruction set. `ivdep`: out may be a or b themselves.
@@ -68,6 +86,8 @@ void Reduce(void* out, const void* a, const void* b, size_t count, DataType type
       return ForType<int64_t>(out, a, b, count, op);
     case DataType::kFloat32:
       return ForType<float>(out, a, b, count, op);
+    case DataType::kBfloat16:
+      return ForType<Bfloat16>(out, a, b, count, op);
   }
 }
 

@@ -9,7 +9,8 @@
 namespace rekindle::comm {
 
 // out[i] = a[i] op b[i] for `count` elements. `out` may be `a` or `b`, but not overlap them otherwise; all are aligned
-// to their element. Integer sums wrap. The maximum of a float and a NaN is the NaN. The result does not depend on the
+// to their element. Integer sums wrap; each of
+// bfloat16 is rounded. The maximum of a float and a NaN is the NaN. The result does not depend on the
 // instruction set.
 void Reduce(void* out, const void* a, const void* b, size_t count, DataType type, ReduceOp op);
 

@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "kernels/bfloat16.h"
+
 namespace rekindle::comm {
 namespace {
 
@@ -45,6 +47,23 @@ TEST(Reduce, MaximumKeepsNaN) {
   EXPECT_TRUE(std::isnan(max[1]));
   EXPECT_EQ(max[2], -1);
   EXPECT_EQ(max[3], 3);
+}
+
+TEST(Reduce, SixteenBitsAreSummedInFloatAndRoundedToEven) {
+  const std::vector<float> a{1, 256, 257, -3.5f, 1e38f, std::nanf("")}, b{2, 1, 1, 3.5f, 3e38f, 1};
+  std::vector<uint16_t> x(a.size()), y(a.size());
+  kernels::ToBfloat16(a.data(), static_cast<int64_t>(a.size()), x.data());
+  kernels::ToBfloat16(b.data(), static_cast<int64_t>(b.size()), y.data());
+  const std::vector<uint16_t> sums = Reduced(x, y, DataType::kBfloat16, ReduceOp::kSum);
+  std::vector<float> sum(sums.size());
+  kernels::FromBfloat16(sums.data(), static_cast<int64_t>(sums.size()), sum.data());
+  EXPECT_EQ(sum[0], 3);
+  EXPECT_EQ(sum[1], 256);  // 257 lies between 256 and 258.
+  EXPECT_EQ(sum[2], 256);  // As 257 was 256 before.
+  EXPECT_EQ(sum[3], 0);
+  EXPECT_TRUE(std::isinf(sum[4]));
+  EXPECT_TRUE(std::isnan(sum[5]));
+  EXPECT_EQ(Reduced(x, y, DataType::kBfloat16, ReduceOp::kMax)[1], x[1]);
 }
 
 TEST(Reduce, InPlaceOnEitherOperand) {

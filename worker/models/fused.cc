@@ -11,9 +11,12 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <numeric>
 #include <vector>
 
+#include "kernels/bfloat16.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/gelu.h"
 #include "kernels/layer_norm.h"
@@ -42,25 +45,71 @@ at::Tensor AsFloats(const at::Tensor& x) { return x.to(at::kFloat).contiguous();
 const float* Read(const at::Tensor& x) { return x.const_data_ptr<float>(); }
 float* Write(at::Tensor& x) { return x.mutable_data_ptr<float>(); }
 
+// work(first, elements, ...) in pieces whose floats stay in the nearest cache: 16-bit arrays are widened piece by
+// piece.
+constexpr int64_t kPiece = 2048;
+using Piece = std::array<float, kPiece>;
+
+template <typename Work>
+void EachPiece(int64_t elements, const Work& work) {
+  at::parallel_for(0, elements, kElements, [&](int64_t begin, int64_t end) {
+    for (int64_t first = begin; first < end; first += kPiece) work(first, std::min(kPiece, end - first));
+  });
+}
+
+const uint16_t* ReadBits(const at::Tensor& x) { return static_cast<const uint16_t*>(x.const_data_ptr()); }
+uint16_t* WriteBits(at::Tensor& x) { return static_cast<uint16_t*>(x.mutable_data_ptr()); }
+
+void GeluForward(const at::Tensor& x, at::Tensor& out, at::Tensor& slope) {
+  if (x.scalar_type() == at::kBFloat16) {
+    EachPiece(x.numel(),
+              [&, from = ReadBits(x), to = WriteBits(out), slopes = WriteBits(slope)](int64_t at, int64_t n) {
+                alignas(64) Piece wide, value, derivative;
+                kernels::FromBfloat16(from + at, n, wide.data());
+                kernels::GeluForward(wide.data(), n, value.data(), derivative.data());
+                kernels::ToBfloat16(value.data(), n, to + at);
+                kernels::ToBfloat16(derivative.data(), n, slopes + at);
+              });
+  } else {
+    EachPiece(x.numel(), [&, from = Read(x), to = Write(out), slopes = Write(slope)](int64_t at, int64_t n) {
+      kernels::GeluForward(from + at, n, to + at, slopes + at);
+    });
+  }
+}
+
+void GeluBackward(const at::Tensor& dy, const at::Tensor& slope, at::Tensor& dx) {
+  if (dy.scalar_type() == at::kBFloat16) {
+    EachPiece(dy.numel(), [&, from = ReadBits(dy), by = ReadBits(slope), to = WriteBits(dx)](int64_t at, int64_t n) {
+      alignas(64) Piece wide, factor, product;
+      kernels::FromBfloat16(from + at, n, wide.data());
+      kernels::FromBfloat16(by + at, n, factor.data());
+      kernels::GeluBackward(wide.data(), factor.data(), n, product.data());
+      kernels::ToBfloat16(product.data(), n, to + at);
+    });
+  } else {
+    EachPiece(dy.numel(), [&, from = Read(dy), by = Read(slope), to = Write(dx)](int64_t at, int64_t n) {
+      kernels::GeluBackward(from + at, by + at, n, to + at);
+    });
+  }
+}
+
+// In float32 or bfloat16 as it is; anything else by way of float32.
+at::Tensor ForGelu(const at::Tensor& x) { return x.scalar_type() == at::kBFloat16 ? x.contiguous() : AsFloats(x); }
+
 class GeluFunction : public torch::autograd::Function<GeluFunction> {
  public:
   static at::Tensor forward(AutogradContext* context, const at::Tensor& input) {
-    const at::Tensor x = AsFloats(input);
+    const at::Tensor x = ForGelu(input);
     at::Tensor out = at::empty_like(x), slope = at::empty_like(x);
-    float *to = Write(out), *slopes = Write(slope);
-    at::parallel_for(0, x.numel(), kElements, [&, from = Read(x)](int64_t begin, int64_t end) {
-      kernels::GeluForward(from + begin, end - begin, to + begin, slopes + begin);
-    });
+    GeluForward(x, out, slope);
     context->save_for_backward({slope.to(input.scalar_type())});
     return out.to(input.scalar_type());
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const at::Tensor slope = AsFloats(context->get_saved_variables()[0]), dy = AsFloats(gradients[0]);
+    const at::Tensor dy = ForGelu(gradients[0]);
+    const at::Tensor slope = context->get_saved_variables()[0].to(dy.scalar_type());
     at::Tensor dx = at::empty_like(dy);
-    float* to = Write(dx);
-    at::parallel_for(0, dy.numel(), kElements, [&, from = Read(dy), by = Read(slope)](int64_t begin, int64_t end) {
-      kernels::GeluBackward(from + begin, by + begin, end - begin, to + begin);
-    });
+    GeluBackward(dy, slope, dx);
     return {dx.to(gradients[0].scalar_type())};
   }
 };

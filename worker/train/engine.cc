@@ -52,6 +52,7 @@ absl::Status Engine::Run() {
         r.data_fingerprint = options_.data_fingerprint;
         r.probe_digest = options_.probe_digest;
         r.unigram_bits_per_byte = options_.unigram_bits_per_byte;
+        r.epoch_steps = static_cast<double>(parts_.batches.train_samples()) / options_.spec.global_batch;
         r.micro_batch = options_.spec.micro_batch;
         r.micro_batch_reason = options_.micro_batch_reason;
         r.micro_batch_search_seconds = options_.micro_batch_search_seconds;
@@ -231,7 +232,7 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const bool was_interrupted = generation.membership.interrupted && before == generation.membership.step;
   schedule_.StepDone(seconds, !was_interrupted && outcome.evaluation.micro_batches == 0);
   TellStep(outcome, seconds);
-  TellMemorySaved(generation);
+  TellBytesSaved(generation);
   if (was_interrupted) {
     parts_.metrics.Update([&](TrainerMetrics& m) { m.micro_batches_redone += steps_.computed(); });
   }

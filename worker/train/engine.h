@@ -141,7 +141,7 @@ class Engine {
   std::string DescribeNotFinite(const StepRecord& record) const;
   void TellLever(LeverNote note);
   void TellStep(const StepOutcome& outcome, double seconds);
-  void TellMemorySaved(const Generation& generation);
+  void TellBytesSaved(const Generation& generation);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
   void TellCheckpoints();

@@ -27,6 +27,30 @@ TEST_F(EngineTest, TheNumberOfWorkersDoesNotChangeTheResult) {
   }
 }
 
+TEST_F(EngineTest, SixteenBitsBetweenRanksLearnAlmostTheSameThroughAKill) {
+  TrainSpec spec = SmallSpec(400);
+  spec.exact = false;
+  double losses[2] = {};
+  for (const bool sixteen_bit : {false, true}) {
+    spec.sixteen_bit = sixteen_bit;
+    Start(spec, 3);
+    AwaitStep(20);
+    trainers_[1]->Kill();
+    Add("n9");
+    const v1::JobStatus status = AwaitEnd();
+    ASSERT_EQ(status.state(), v1::SUCCEEDED) << status.reason();  // So all ranks ended with the same bits.
+    EXPECT_EQ(status.steps_redone(), 0);
+    losses[sixteen_bit] = status.validation_loss();
+    EXPECT_EQ(std::any_of(status.levers().begin(), status.levers().end(),
+                          [](const v1::LeverStatus& l) { return l.lever() == "reduce" && l.bytes_saved() > 0; }),
+              sixteen_bit);
+    Clear();
+  }
+  EXPECT_LT(losses[0], 1.8);  // log(16) = 2.77 at the start.
+  EXPECT_NE(losses[0], losses[1]);
+  EXPECT_NEAR(losses[0], losses[1], 0.01 * losses[0]);
+}
+
 // The rate follows evaluations, so a trainer that lost what the schedule remembers would end with other weights.
 TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
   TrainSpec spec = SmallSpec(600);

@@ -68,6 +68,7 @@ absl::StatusOr<TrainSpec> ToTrainSpec(const v1::JobSpec& spec) {
   if (!compute.ok()) return compute.status();
   out.compute = *compute;
   out.exact = spec.training().reduce() == "exact";
+  out.sixteen_bit = spec.training().reduce() == "bf16";
   out.clip_norm = spec.training().clip_norm();
   out.evaluate_every = spec.training().evaluate_every();
   out.evaluate_micro_batches = spec.training().evaluate_micro_batches();

@@ -59,9 +59,10 @@ struct TrainSpec {
   int micro_batch = 0;   // Sequences a forward and backward; divides global_batch.
   int context = 0;       // Tokens a sequence.
   ComputeType compute = ComputeType::kFloat32;
-  bool exact = true;       // Reduction in int64 fixed point; else float32.
-  double clip_norm = 0;    // 0: no clipping.
-  int evaluate_every = 0;  // Steps; 0: only at the end.
+  bool exact = true;         // Reduction in int64 fixed point; else in floats.
+  bool sixteen_bit = false;  // Those floats are bfloat16 between ranks; not with `exact`.
+  double clip_norm = 0;      // 0: no clipping.
+  int evaluate_every = 0;    // Steps; 0: only at the end.
   int evaluate_micro_batches = 0;
   OptimizerSpec optimizer;
   ScheduleSpec schedule;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "common/clock.h"
+#include "kernels/bfloat16.h"
 
 namespace rekindle::train {
 namespace {
@@ -49,6 +50,7 @@ StepRunner::StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec
       readiness_(&buckets_),
       accumulator_(&model.layout(), ModeOf(spec), spec.micro_batches()),
       reduced_(spec.exact, model.layout().total),
+      wire_(spec.sixteen_bit ? static_cast<size_t>(model.layout().total) : 0),
       squares_(model.layout()) {}
 
 void StepRunner::Forget() {
@@ -150,6 +152,13 @@ absl::Status StepRunner::ComputeOne(const StateScalars& scalars, int index, bool
 
 void StepRunner::Reduce(int bucket, comm::Communicator& communicator) {
   const GradientBucket& b = buckets_[static_cast<size_t>(bucket)];
+  if (spec_.sixteen_bit) {
+    uint16_t* wire = wire_.data() + b.offset;
+    kernels::ToBfloat16(static_cast<const float*>(accumulator_.Data(b)), b.count, wire);
+    works_.push_back(communicator.AllReduce(wire, wire, static_cast<size_t>(b.count), comm::DataType::kBfloat16,
+                                            comm::ReduceOp::kSum));
+    return;
+  }
   works_.push_back(communicator.AllReduce(accumulator_.Data(b), reduced_.At(b.offset), static_cast<size_t>(b.count),
                                           spec_.exact ? comm::DataType::kInt64 : comm::DataType::kFloat32,
                                           comm::ReduceOp::kSum));
@@ -160,7 +169,11 @@ absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
   absl::Status status;
   for (size_t bucket = 0; bucket < works_.size(); ++bucket) {
     status.Update(works_[bucket].Wait());
-    if (status.ok()) squares_.Add(reduced_.view(), scalars.exponents, buckets_[bucket]);
+    const GradientBucket& b = buckets_[bucket];
+    if (status.ok() && spec_.sixteen_bit) {
+      kernels::FromBfloat16(wire_.data() + b.offset, b.count, reduced_.values() + b.offset);
+    }
+    if (status.ok()) squares_.Add(reduced_.view(), scalars.exponents, b);
   }
   return status;
 }

@@ -95,7 +95,8 @@ class StepRunner {
   BucketReadiness readiness_;
   GradientAccumulator accumulator_;
   GradientBuffer reduced_;
-  SquaresGatherer squares_;  // Of `reduced_`.
+  std::vector<uint16_t> wire_;  // With spec_.sixteen_bit: what of it is between ranks.
+  SquaresGatherer squares_;     // Of `reduced_`.
   std::vector<comm::Work> works_;
   std::set<int> held_;
   bool begun_ = false;

@@ -47,6 +47,7 @@ class ChainBatches final : public BatchSource {
   MicroBatch Train(int64_t step, int index) override { return Make(static_cast<uint64_t>(step) * 1000 + index, index); }
   MicroBatch Validation(int index) override { return Make(1'000'000'007ULL + index, index); }
   int validation_micro_batches() const override { return 5; }
+  int64_t train_samples() const override { return 1000; }
 
  private:
   static MicroBatch Make(uint64_t key, int index);

@@ -24,7 +24,7 @@ v1::JobRecord RecordOf(const TrainSpec& spec, int min_workers) {
   resolved.mutable_training()->set_steps(spec.steps);
   resolved.mutable_training()->set_global_batch(spec.global_batch);
   resolved.mutable_training()->set_micro_batch(spec.micro_batch);
-  resolved.mutable_training()->set_reduce(spec.exact ? "exact" : "fp32");
+  resolved.mutable_training()->set_reduce(spec.exact ? "exact" : spec.sixteen_bit ? "bf16" : "fp32");
   resolved.mutable_training()->set_optimizer_state(spec.sharded_state ? "sharded" : "whole");
   if (spec.checkpoint.kind != CheckpointSpec::Kind::kNever) resolved.mutable_checkpoint()->set_store("memory");
   *job.mutable_spec() = resolved;
