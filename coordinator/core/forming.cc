@@ -89,23 +89,53 @@ bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
          job.record.job().status().checkpoint_step() >= best->step;
 }
 
+// All that have the state must leave: for one generation those that hand it on and those that take it over may be more
+// than the job's most.
+struct HandingOn {
+  int keep = 0;  // Of those that leave. 0: there are too few micro-batches for both.
+  int members = 0;
+};
+HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int joiners) {
+  const bool sharded = SpecOf(job).training().optimizer_state() == "sharded";  // Each has a part that others lack.
+  const int least = sharded ? static_cast<int>(pool.size()) : 1;
+  if (joiners == 0 || least >= MicroBatches(job)) return {};
+  joiners = std::min(joiners, MaxWorkers(job));
+  const int members = std::min(MicroBatches(job), std::max(MaxWorkers(job), least + joiners));
+  return {std::max(least, members - joiners), members};
+}
+
+// Of those that must leave all but `keep` go, the one with the best state last.
+void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
+  const Candidate* best = FindBest(pool);
+  const std::string last = keep > 0 && best != nullptr ? best->trainer : "";
+  if (!last.empty()) --keep;
+  std::erase_if(pool, [&](const Candidate& candidate) {
+    if (candidate.trainer == last || !MustLeave(turn.state, job, candidate.trainer)) return false;
+    if (keep-- > 0) return false;
+    RecordRelease(job, candidate.trainer, WhyItLeaves(turn.state, job, candidate.trainer));
+    return true;
+  });
+}
+
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
 // saved it, or tried to.
-void ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, bool others_to_come) {
+// Returns how many members the next generation may have, whatever the job's most.
+int ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, int joiners) {
   std::vector<Candidate> staying;
   std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
                [&](const Candidate& candidate) { return !MustLeave(turn.state, job, candidate.trainer); });
   const bool others_live = FindBest(staying) != nullptr;
-  const bool others = others_to_come || !staying.empty();
+  const HandingOn handing = staying.empty() ? PlanHandingOn(job, pool, joiners) : HandingOn();
+  const bool others = handing.keep > 0 || !staying.empty();
   if (others) job.save_tried = false;
-  if (!others_live && others) return;  // First hand the state on; the next generation is without them.
-  if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return;
+  if (!others_live && others) {  // First hand the state on; the next generation is without them.
+    if (handing.keep > 0) LetGo(turn, job, pool, handing.keep);
+    return handing.members;
+  }
+  if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return 0;
   job.save_tried = false;
-  std::erase_if(pool, [&](const Candidate& candidate) {
-    if (!MustLeave(turn.state, job, candidate.trainer)) return false;
-    RecordRelease(job, candidate.trainer, WhyItLeaves(turn.state, job, candidate.trainer));
-    return true;
-  });
+  LetGo(turn, job, pool, 0);
+  return 0;
 }
 
 void Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
@@ -208,7 +238,10 @@ void TryForm(Turn& turn, Job& job) {
   }
   boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
-  if (boundary && best != nullptr) ReleaseDraining(turn, job, pool, !MustStop(job) && !joiners.empty());
+  int handing_on = 0;
+  if (boundary && best != nullptr) {
+    handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
+  }
   if (MustStop(job)) return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);
@@ -222,7 +255,7 @@ void TryForm(Turn& turn, Job& job) {
     return Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);
   }
   const Origin origin{Origin::Kind::kRank, best->step, best->attempt, "", ""};
-  Fill(pool, joiners, boundary ? MaxWorkers(job) : MinWorkers(job));
+  Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job)) {
     WaitForWorkers(turn, job, pool.size());
     return;

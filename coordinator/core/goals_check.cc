@@ -5,8 +5,8 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/off_peak.h"
-#include "coordinator/fleet/compare.h"
 #include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/reachable.h"
 
 namespace rekindle::core {
 namespace {

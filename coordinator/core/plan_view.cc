@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/costs.h"
+#include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/placement.h"
 #include "coordinator/core/text.h"
@@ -38,7 +39,7 @@ class Viewing {
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
       state_.pools[name];
-      const int g = AddGroup(name, &pool);
+      const int g = AddGroup(name, &pool, "");
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
       supply.nodes_per_slot = 1.0 / pool.devices;
@@ -49,20 +50,25 @@ class Viewing {
     }
   }
 
-  int AddGroup(const std::string& name, const PoolPrices* pool) {
+  int AddGroup(const std::string& name, const PoolPrices* pool, const std::string& device) {
     const auto g = static_cast<int>(view_.groups.size());
-    groups_[name] = g;
+    groups_[{name, device}] = g;
     view_.groups.push_back({name, {}});
     scheduler::Supply supply;
     supply.capacity = CapacityOf(pool) == "spot" ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
+    supply.device = device;
     view_.fleet.pools.push_back(supply);
     return g;
   }
 
+  // Of an ordered pool whatever its nodes compute on, else by that.
   int GroupOf(const NodeState& node) {
-    const auto known = groups_.find(node.record.pool());
+    const auto ordered = groups_.find({node.record.pool(), ""});
+    if (ordered != groups_.end() && ordered->second < static_cast<int>(view_.ordered.size())) return ordered->second;
+    const std::string& device = node.report.device().kind();
+    const auto known = groups_.find({node.record.pool(), device});
     if (known != groups_.end()) return known->second;
-    const int g = AddGroup(node.record.pool(), FindPool(state_.prices, node.record.pool()));
+    const int g = AddGroup(node.record.pool(), FindPool(state_.prices, node.record.pool()), device);
     view_.fleet.pools[g].nodes_per_slot = 1.0 / std::max(1, node.record.slots());
     return g;
   }
@@ -128,7 +134,10 @@ class Viewing {
     demand.priority = SpecOf(job).priority();
     demand.team = TeamOf(SpecOf(job).team());
     demand.min = wants ? MinWorkers(job) : 0;
-    demand.max = wants ? MaxWorkers(job) : 0;
+    const KindWanted kind = WantedKind(state_, job, SlotsOf(kCpu, slots), SlotsOf(kGpu, slots));
+    slots.moved = kind.moved;
+    demand.device = kind.device;
+    demand.max = wants ? MaxWorkers(job) + kind.beyond_its_most : 0;
     SetCapacity(state_, job, &demand);
     if (!view_.ordered.empty()) {
       SyncUnits(turn_, job, CountIn(slots));
@@ -140,6 +149,7 @@ class Viewing {
     }
     int held = 0;
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
+      if (kind.moved && view_.fleet.pools[g].device != kind.device) continue;
       auto count = static_cast<int>(slots.held[g].size());
       if (g < static_cast<int>(view_.ordered.size())) {
         const std::string& pool = view_.groups[g].pool;
@@ -154,6 +164,16 @@ class Viewing {
     const bool runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  KindSlots SlotsOf(const std::string& device, const JobSlots& job) const {
+    KindSlots slots;
+    for (size_t g = 0; g < view_.groups.size(); ++g) {
+      if (view_.fleet.pools[g].device != device) continue;
+      slots.held += static_cast<int>(job.held[g].size());
+      slots.free += static_cast<int>(view_.groups[g].free.size());
+    }
+    return slots;
   }
 
   std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
@@ -187,7 +207,7 @@ class Viewing {
   State& state_;
   PlanView view_;
   std::unordered_map<std::string, size_t> index_;
-  std::unordered_map<std::string, int> groups_;
+  std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device.
   std::unordered_map<std::string, int> teams_;
 };
 

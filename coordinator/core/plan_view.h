@@ -26,6 +26,7 @@ struct Group {
 struct JobSlots {
   Job* job = nullptr;
   std::vector<std::vector<SlotAt>> held;  // By group; not those that drain.
+  bool moved = false;                     // Wants none of these but on its new kind of device (first_epoch.h).
   std::vector<SlotAt> aside;              // On ordered nodes that may be taken soon.
   std::string off_peak;                   // Until when it waits for its hours; empty: it does not.
 };

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/placement.h"
@@ -19,8 +20,9 @@ namespace {
 // A cycle looks at every job and node: it may take so much of the time at most.
 constexpr double kSecondsEach = 5e-6;
 constexpr size_t kFew = 500;
+constexpr char kMoved[] = "the first epoch is over, and nodes with GPUs are ready";
 
-JobFacts FactsOf(const Job& job) {
+JobFacts FactsOf(const State& state, const Job& job) {
   JobFacts facts;
   facts.wants = !IsOver(job);
   if (!facts.wants) return facts;
@@ -30,6 +32,7 @@ JobFacts FactsOf(const Job& job) {
   facts.halted = !job.record.halt().empty();
   facts.min = MinWorkers(job);
   facts.max = MaxWorkers(job);
+  facts.first_epoch = PhaseOfFirstEpoch(state, job);
   if (!job.units.empty()) {
     facts.working = IsStepping(job) ? job.record.membership().members_size() : 0;
     for (const auto& [id, trainer] : job.trainers) {
@@ -49,6 +52,7 @@ NodeFacts FactsOf(const NodeState& node) {
   facts.hinted = !node.record.hint().empty();
   facts.slots = node.reported ? node.report.slots() : 0;
   facts.pool = node.record.pool();
+  facts.device = node.report.device().kind();
   return facts;
 }
 
@@ -81,6 +85,7 @@ class Cycle {
  private:
   void Follow(size_t j) {
     Job& job = *view_.jobs[j].job;
+    if (view_.jobs[j].moved) TellMoved(turn_, job);
     const scheduler::Allotment& allotment = plans_[j].allotment;
     const int slots = scheduler::CountSlots(allotment.slots);
     int held = 0;
@@ -155,7 +160,7 @@ class Cycle {
       const auto surplus = static_cast<int>(slots.held[g].size()) - AllottedOf(j, static_cast<int>(g));
       if (surplus <= 0) continue;
       for (const SlotAt& at : ToGive(job, slots.held[g], before, surplus)) {
-        if (GiveSlot(job, at, WhyTaken(job, plans_[j].allotment))) {
+        if (GiveSlot(job, at, slots.moved ? kMoved : WhyTaken(job, plans_[j].allotment))) {
           if (!before.count(NameOf(at))) news.push_back(at.node->record.name());
         } else {
           view_.groups[g].free.push_back(at);
@@ -164,7 +169,7 @@ class Cycle {
     }
     GiveAside(j);
     if (job.giving != before) again_.insert(&job);
-    if (news.empty()) return;
+    if (news.empty() || slots.moved) return;  // TellMoved did.
     std::sort(news.begin(), news.end());
     news.erase(std::unique(news.begin(), news.end()), news.end());
     turn_.Emit(
@@ -232,7 +237,7 @@ class Cycle {
 }  // namespace
 
 void CheckPlanned(State& state, Job& job) {
-  if (FactsOf(job) != job.planned_as) state.plan_due = true;
+  if (FactsOf(state, job) != job.planned_as) state.plan_due = true;
 }
 
 void CheckPlanned(State& state, NodeState& node) {
@@ -253,7 +258,7 @@ bool PlanJobs(Turn& turn, std::vector<Job*>* again) {
   state.plan_due = false;
   FreeSlots(state);
   *again = Cycle(turn).Run();
-  for (auto& [uid, job] : state.jobs) job.planned_as = FactsOf(job);
+  for (auto& [uid, job] : state.jobs) job.planned_as = FactsOf(state, job);
   for (auto& [name, node] : state.nodes) node.planned_as = FactsOf(node);
   return true;
 }

@@ -95,6 +95,7 @@ void TakeValidation(Job& job, const v1::TrainerReport& report) {
   if (report.unigram_bits_per_byte() > 0 && std::isfinite(report.unigram_bits_per_byte())) {
     status->set_unigram_bits_per_byte(report.unigram_bits_per_byte());
   }
+  if (report.epoch_steps() > 0 && std::isfinite(report.epoch_steps())) status->set_epoch_steps(report.epoch_steps());
   const v1::LossPoint& point = report.validation();
   if (point.step() == 0 && point.value() == 0) return;
   const auto& curve = status->validation_curve();

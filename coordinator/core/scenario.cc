@@ -123,6 +123,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_micro_batch(ToInt(Get(options, "micro_batch", "1")));  // "auto" is 0.
   spec->mutable_training()->set_steps(ToInt(Get(options, "steps", "100")));
   spec->mutable_training()->set_reduce(Get(options, "reduce", "exact"));
+  if (options.count("first_epoch")) spec->mutable_training()->set_first_epoch(options.at("first_epoch"));
   if (options.count("smoke")) spec->mutable_training()->set_smoke_test(true);
   spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
   spec->mutable_training()->set_optimizer_state(Get(options, "optimizer_state", "whole"));
@@ -144,9 +145,13 @@ void Scenario::Node(const Words& words, const Options& options) {
   report.set_protocol_version(ToInt(Get(options, "version", std::to_string(common::kProtocolVersion))));
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
-  if (options.count("memory")) report.mutable_device()->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
+  if (options.count("memory")) {
+    report.mutable_device()->set_kind("cpu");
+    report.mutable_device()->set_memory_bytes(ToDouble(options.at("memory")) * 1e9);
+  }
   if (options.count("zone")) report.set_zone(options.at("zone"));
   if (options.count("pool")) report.set_pool(options.at("pool"));
+  if (options.count("device")) report.mutable_device()->set_kind(options.at("device"));
   if (options.count("units")) {
     report.mutable_device()->set_kind("cpu");
     for (const std::string& unit : std::vector<std::string>(absl::StrSplit(options.at("units"), ','))) {

@@ -92,6 +92,8 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
       report.set_protocol_version(ToInt(value));
     else if (key == "micro_batch")
       report.set_micro_batch(ToInt(value));
+    else if (key == "epoch_steps")
+      report.set_epoch_steps(ToDouble(value));
     else if (key == "out_of_memory")
       report.set_out_of_memory(value);
     else if (key == "because")

@@ -87,6 +87,7 @@ struct JobFacts {
   int max = 0;
   int generation = 0;
   int deaths = 0;
+  int first_epoch = 0;
   int arrived = 0;
   int working = 0;
   bool operator==(const JobFacts&) const = default;
@@ -96,6 +97,7 @@ struct NodeFacts {
   bool hinted = false;
   int slots = 0;
   std::string pool;
+  std::string device;
   bool operator==(const NodeFacts&) const = default;
 };
 

@@ -25,7 +25,8 @@ Gpus ParseGpus(const std::string& text) {
   for (absl::string_view line : absl::StrSplit(text, '\n')) {
     const std::vector<absl::string_view> parts = absl::StrSplit(line, ',');
     double capability = 0, mebibytes = 0;
-    if (parts.size() != 2 || !absl::SimpleAtod(parts[0], &capability) || !absl::SimpleAtod(parts[1], &mebibytes)) continue;
+    if (parts.size() != 2 || !absl::SimpleAtod(parts[0], &capability) || !absl::SimpleAtod(parts[1], &mebibytes))
+      continue;
     if (!(capability >= 1 && capability < 100 && mebibytes > 0 && mebibytes < kMostMiB)) continue;
     const int of_this = static_cast<int>(std::lround(capability * 10));
     gpus.compute_capability = gpus.count == 0 ? of_this : std::min(gpus.compute_capability, of_this);

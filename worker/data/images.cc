@@ -48,6 +48,7 @@ class ImageBatches final : public train::BatchSource {
   }
   train::MicroBatch Validation(int index) override { return Gather(index, order_.Validation(index), -1); }
   int validation_micro_batches() const override { return order_.validation_micro_batches(); }
+  int64_t train_samples() const override { return order_.train_samples(); }
 
  private:
   // `number`: of the first sample in the run; below 0: images as they are.

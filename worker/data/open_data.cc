@@ -36,6 +36,7 @@ class WindowBatches final : public train::BatchSource {
   train::MicroBatch Train(int64_t step, int index) override { return dataset_.TrainMicroBatch(step, index); }
   train::MicroBatch Validation(int index) override { return dataset_.ValidationMicroBatch(index); }
   int validation_micro_batches() const override { return dataset_.validation_micro_batches(); }
+  int64_t train_samples() const override { return dataset_.train_samples(); }
 
  private:
   const TokenCache cache_;
@@ -87,6 +88,7 @@ class CachedImages final : public train::BatchSource {
   train::MicroBatch Train(int64_t step, int index) override { return images_->Train(step, index); }
   train::MicroBatch Validation(int index) override { return images_->Validation(index); }
   int validation_micro_batches() const override { return images_->validation_micro_batches(); }
+  int64_t train_samples() const override { return images_->train_samples(); }
 
  private:
   const TokenCache cache_;

@@ -17,6 +17,7 @@ class TableBatches final : public train::BatchSource {
   train::MicroBatch Train(int64_t step, int index) override { return Gather(index, order_.Train(step, index)); }
   train::MicroBatch Validation(int index) override { return Gather(index, order_.Validation(index)); }
   int validation_micro_batches() const override { return order_.validation_micro_batches(); }
+  int64_t train_samples() const override { return order_.train_samples(); }
 
  private:
   train::MicroBatch Gather(int index, const std::vector<int64_t>& rows) const {

@@ -16,6 +16,8 @@ class BatchSource {
   // Precondition: index < validation_micro_batches().
   virtual MicroBatch Validation(int index) = 0;
   virtual int validation_micro_batches() const = 0;
+  // Of an epoch.
+  virtual int64_t train_samples() const = 0;
 };
 
 }  // namespace rekindle::train

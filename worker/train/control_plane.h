@@ -121,6 +121,7 @@ struct Report {
   std::map<std::string, LeverNote> levers;  // By name.
   StepLoss validation;
   double unigram_bits_per_byte = 0;
+  double epoch_steps = 0;  // Steps that read as many samples as there are.
   std::string state_digest;
   std::string straggler_cause;  // As CauseName says; empty: slow at nothing.
   std::string straggler;

@@ -164,6 +164,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->mutable_validation()->set_step(static_cast<int32_t>(report.validation.step));
   message->mutable_validation()->set_value(report.validation.value);
   message->set_unigram_bits_per_byte(report.unigram_bits_per_byte);
+  message->set_epoch_steps(report.epoch_steps);
   message->set_straggler_cause(report.straggler_cause);
   message->set_straggler(report.straggler);
   message->set_state_digest(report.state_digest);

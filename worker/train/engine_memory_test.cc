@@ -1,7 +1,9 @@
 // Memory runs out in a step: the job goes on with smaller micro-batches, in the same processes, and loses no step.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <latch>
 #include <memory>
 #include <new>
 #include <vector>
@@ -36,11 +38,14 @@ v1::JobStatus Train(bool exact, int at, const std::vector<bool>& throws) {
   log::Init("engine_memory_test");
   LocalCoordinator coordinator(Spec(exact), 2);
   std::vector<std::atomic<bool>> thrown(throws.size());
+  std::latch all_there(std::count(throws.begin(), throws.end(), true));  // So that none hears of another before.
   std::vector<std::unique_ptr<LocalTrainer>> trainers;
   for (size_t i = 0; i < throws.size(); ++i) {
     LocalTrainerOptions options;
     options.before_backward = [&, i](int64_t step, int) {
-      if (throws[i] && step == at && !thrown[i].exchange(true)) throw std::bad_alloc();
+      if (!throws[i] || step != at || thrown[i].exchange(true)) return;
+      all_there.arrive_and_wait();
+      throw std::bad_alloc();
     };
     trainers.push_back(std::make_unique<LocalTrainer>(coordinator, Spec(exact), "n" + std::to_string(i), 1, options));
   }

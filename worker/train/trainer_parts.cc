@@ -14,6 +14,7 @@ class CappedBatches final : public BatchSource {
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return std::min(most_, batches_->validation_micro_batches()); }
+  int64_t train_samples() const override { return batches_->train_samples(); }
 
  private:
   const std::unique_ptr<BatchSource> batches_;

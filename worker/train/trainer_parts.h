@@ -26,6 +26,7 @@ class ResizableBatches final : public BatchSource {
   MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
   MicroBatch Validation(int index) override { return batches_->Validation(index); }
   int validation_micro_batches() const override { return batches_->validation_micro_batches(); }
+  int64_t train_samples() const override { return batches_->train_samples(); }
   absl::Status Resize(int micro_batch);
 
  private:
