@@ -100,9 +100,9 @@ void CheckPrecision(ComputeDevice device) {
   };
   for (const auto& [spec, batch] : cases) {
     const Outcome expected = Compute(spec, batch);
-    for (const auto& [compute, name, of_loss, of_gradient] :
-         {std::tuple{ComputeType::kFloat32, "fp32", 1e-4, 5e-3}, {ComputeType::kBfloat16, "bf16", 0.02, 0.5},
-          {ComputeType::kFloat16, "fp16", 0.005, 0.25}}) {
+    for (const auto& [compute, name, of_loss, of_gradient] : {std::tuple{ComputeType::kFloat32, "fp32", 1e-4, 5e-3},
+                                                              {ComputeType::kBfloat16, "bf16", 0.02, 0.5},
+                                                              {ComputeType::kFloat16, "fp16", 0.005, 0.25}}) {
       ModelSpec there = spec;
       there.compute = compute;
       there.device = device;

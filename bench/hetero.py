@@ -1,4 +1,4 @@
-"""Throughput of two ranks, one with a third of a core, beside the sum of what each does alone; how soon ranges adapt."""
+"""Throughput of two ranks, one with a third of a core, beside the sum of what each does in a job of its own; how soon ranges adapt."""
 import argparse
 import contextlib
 import pathlib
@@ -15,6 +15,7 @@ from throttle import throttled  # noqa: E402
 
 GLOBAL_BATCH, MICRO_BATCH = 32, 2    # 16 micro-batches: 12 and 4 when one rank is three times as fast.
 SHARE = 1 / 3
+MEASURED = 12    # Steps of the slowed rank on its own.
 SETTLE = 2       # Steps after a start or a new cut of the ranges that do not count.
 UNSLOWED = 10    # Steps before the slow rank is slowed.
 
@@ -58,17 +59,23 @@ def rate(done, first, last):
     return GLOBAL_BATCH * CONTEXT / statistics.median(gaps)
 
 
-def alone(data, steps, slow):
-    """Tokens a second of one rank; the digest where it ran to the end."""
-    with running(data, steps if not slow else 100_000, ("a",)) as cluster:
-        await_steps(cluster, SETTLE)
-        if not slow:
-            status = await_end(cluster)
-            return rate(completions(cluster.marks()), SETTLE, steps), status["state_digest"]
-        with throttled(cluster.nodes["a"], SHARE):
-            begun = max(completions(cluster.marks()))
-            done = await_steps(cluster, begun + SETTLE + 12)
-        return rate(done, begun + SETTLE, max(done)), None
+def undisturbed(data, steps):
+    """The digest of one rank's run."""
+    with running(data, steps, ("a",)) as cluster:
+        return await_end(cluster)["state_digest"]
+
+
+def apart(data):
+    """Tokens a second of each rank with a job of its own, both at the same time: cores that share caches and memory are not
+    as fast together as one is alone."""
+    with running(data, 100_000, ("a",)) as fast, running(data, 100_000, ("a",)) as slow:
+        for cluster in (fast, slow):
+            await_steps(cluster, SETTLE)
+        with throttled(slow.nodes["a"], SHARE):
+            begun = [max(completions(cluster.marks())) for cluster in (fast, slow)]
+            await_steps(slow, begun[1] + SETTLE + MEASURED)
+            done = [completions(cluster.marks()) for cluster in (fast, slow)]
+        return [rate(of, first + SETTLE, max(of)) for of, first in zip(done, begun)]
 
 
 def recuts(cluster):
@@ -106,25 +113,25 @@ def main():
     p = argparse.ArgumentParser(prog="scripts/bench hetero", description=__doc__)
     p.add_argument("--report", metavar="FILE")
     p.add_argument("--steps", type=int, default=60)
-    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of one rank, the slowed one, and both")
+    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of ranks apart and together")
     args = p.parse_args()
     report = Report("hetero")
     rows, fast, slow, digests = [], [], [], set()
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
+        digests.add(undisturbed(data, args.steps))
         for _ in range(args.rounds):
-            one, digest = alone(data, args.steps, slow=False)
-            fast.append(one)
-            slow.append(alone(data, args.steps, slow=True)[0])
+            for rates, got in zip((fast, slow), apart(data)):
+                rates.append(got)
             rows.append(together(data, args.steps))
-            digests |= {digest, rows[-1]["digest"]}
-            print(f"alone {fast[-1]:.0f} and {slow[-1]:.0f} tokens/s, together", rows[-1], file=sys.stderr)
+            digests.add(rows[-1]["digest"])
+            print(f"apart {fast[-1]:.0f} and {slow[-1]:.0f} tokens/s, together", rows[-1], file=sys.stderr)
     middle = lambda key: statistics.median(r[key] for r in rows if r[key])
     total = statistics.median(a + b for a, b in zip(fast, slow))
     report.result["slowed_by"] = rows[0]["how"]
-    report.add("tokens_per_second_alone", statistics.median(fast), "tokens/s")
-    report.add("tokens_per_second_slowed_alone", statistics.median(slow), "tokens/s")
+    report.add("tokens_per_second_apart", statistics.median(fast), "tokens/s")
+    report.add("tokens_per_second_slowed_apart", statistics.median(slow), "tokens/s")
     report.add("tokens_per_second_together", middle("rate"), "tokens/s", peer=total, target_ratio=0.9)
     if any(r["unadapted"] for r in rows):
         report.add("tokens_per_second_before_adapting", middle("unadapted"), "tokens/s", peer=total)

@@ -99,7 +99,10 @@ void CheckTraining(Checker& check, const v1::JobSpec& spec) {
       absl::StrCat("cuts the batch into ", MicroBatches(spec), " parts, at most ", kMaxMicroBatches, ": raise it"));
   check.OneOf("spec.training.precision", training.precision(), Precisions());
   check.OneOf("spec.training.activations", training.activations(), {"keep", "recompute"});
-  check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32"});
+  check.OneOf("spec.training.reduce", training.reduce(), {"exact", "fp32", "bf16"});
+  if (!training.first_epoch().empty()) check.OneOf("spec.training.first_epoch", training.first_epoch(), {"cpu"});
+  check.Require(training.first_epoch().empty() || training.reduce() != "exact", "spec.training.first_epoch",
+                "needs spec.training.reduce 'fp32' or 'bf16': a GPU computes other bits than a CPU");
   check.Range("spec.training.clip_norm", training.clip_norm(), 0, 1e6);
   check.Range("spec.training.evaluate_every", training.evaluate_every(), 0, kMaxSteps);
   check.Require(training.evaluate_every() == 0 || spec.data().validation_fraction() > 0, "spec.training.evaluate_every",

@@ -73,6 +73,9 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        "spec.training.precision: 'fp23' is not supported; did you mean 'fp32'?"},
       {[](auto& s) { s.mutable_training()->set_reduce("exat"); },
        "spec.training.reduce: 'exat' is not supported; did you mean 'exact'? supported: exact, fp32"},
+      {[](auto& s) { s.mutable_training()->set_first_epoch("gpu"); }, "spec.training.first_epoch: 'gpu' is not"},
+      {[](auto& s) { s.mutable_training()->set_first_epoch("cpu"); },
+       "spec.training.first_epoch: needs spec.training.reduce 'fp32' or 'bf16'"},
       {[=](auto& s) { s.mutable_training()->set_clip_norm(nan); }, "spec.training.clip_norm: nan is out of range"},
       {[](auto& s) { s.mutable_training()->set_evaluate_every(-1); }, "spec.training.evaluate_every"},
       {[](auto& s) {

@@ -129,19 +129,10 @@ absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const Sim
   return out;
 }
 
-absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
-  SimulatedJob unbounded = job;
-  unbounded.budget = kNever;
-  unbounded.deadline = kNever;
-  World on_demand_first = world;
-  std::stable_partition(on_demand_first.pools.begin(), on_demand_first.pools.end(),
-                        [](const WorldPool& pool) { return pool.capacity == Capacity::kSpot; });
-  Fastest fastest;
-  const Outcome earliest = Simulate(on_demand_first, unbounded, fastest);
-  if (!earliest.finished) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "the job cannot finish within the %.1f h of the traces: add pools or longer traces, or ask for less work",
-        world.steps * world.step_hours));
+std::vector<std::string> Caveats(const World& world, const SimulatedJob& job) {
+  std::vector<std::string> unknown;
+  for (const WorldPool& pool : world.pools) {
+    if (pool.grams.empty()) unknown.push_back(pool.name);
   }
   const bool greenest = job.policy.objective == scheduler::Objective::kGreenest;
   if (unknown.size() == world.pools.size()) {
@@ -150,17 +141,11 @@ absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
         "spec.goals.objective is greenest, but of no pool is known what it emits, so cost alone decides: give pools "
         "a carbon_region, and its trace"};
   }
-  return absl::OkStatus();
-}
-
-absl::Status CheckReachable(const World& world, const SimulatedJob& job) {
-  if (absl::Status status = CheckDeadline(world, job); !status.ok()) return status;
-  const double least = LeastCost(world, job);
-  if (least > job.budget) {
-    return absl::FailedPreconditionError(absl::StrFormat(
-        "spec.goals.budget: %.2f is too small: even with perfect knowledge the job costs %.2f; allow at least "
-        "that, or a later deadline",
-        job.budget, least));
+  if (unknown.empty()) return {};
+  if (unknown.size() > kNamed) {
+    const std::string more = absl::StrCat(unknown.size() - kNamed, " more");
+    unknown.resize(kNamed);
+    unknown.push_back(more);
   }
   return {absl::StrCat("what these pools emit is not known, and not in the figures: ", absl::StrJoin(unknown, ", "),
                        greenest ? "; the planner takes them for as dirty as the dirtiest that is known" : "")};

@@ -28,12 +28,8 @@ std::vector<std::string> Policies();
 absl::StatusOr<std::vector<PolicyOutcome>> Compare(const World& world, const SimulatedJob& job,
                                                    const std::vector<std::string>& names);
 
-// OK where the deadline can be kept at all. FAILED_PRECONDITION: the earliest finish and what it costs.
-absl::Status CheckDeadline(const World& world, const SimulatedJob& job);
-
-// OK where the deadline and the budget can be kept at all. FAILED_PRECONDITION: the earliest finish and what it costs,
-// or the least budget that would do (with perfect knowledge of the traces: less cannot).
-absl::Status CheckReachable(const World& world, const SimulatedJob& job);
+// What the figures do not know, a sentence each: pools without carbon data.
+std::vector<std::string> Caveats(const World& world, const SimulatedJob& job);
 
 }  // namespace rekindle::fleet
 

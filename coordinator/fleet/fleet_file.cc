@@ -109,31 +109,6 @@ absl::Status ResolveTeams(v1::Fleet& fleet) {
   return absl::OkStatus();
 }
 
-// What the planner does not do yet.
-absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {
-  if (pool.min() > 0) return Wrong(path + ".min", "nodes that are always kept are not planned yet: leave it out");
-  if (pool.devices() > 1) {
-    return Wrong(path + ".devices",
-                 "only nodes of one device are planned so far: leave it out, and count "
-                 "spec.workers in nodes");
-  }
-  return absl::OkStatus();
-}
-
-absl::Status AddZones(const Trace& trace, const v1::Fleet& fleet, std::map<std::string, const ZoneTrace*>* zones) {
-  for (const ZoneTrace& zone : trace.zones) {
-    const auto names = [&](const v1::Fleet::Pool& pool) {
-      return pool.zone() == zone.zone && pool.capacity() == "spot";
-    };
-    if (std::none_of(fleet.pools().begin(), fleet.pools().end(), names)) {
-      return Wrong("trace of zone " + zone.zone, "no spot pool of the fleet is there: add one, or leave the trace out");
-    }
-    if (!zones->emplace(zone.zone, &zone).second)
-      return Wrong("trace of zone " + zone.zone, "is given twice: leave one out");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {

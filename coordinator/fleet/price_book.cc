@@ -54,6 +54,7 @@ absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::
     prices.capacity = pool.capacity();
     prices.devices = pool.devices();
     prices.min = pool.min();
+    prices.ordered = pool.has_machines();
     prices.max = pool.max();
     prices.price = HistoryOf(pool);
     if (pool.prices().empty()) prices.known_from = fleet->as_of().empty() ? written : UnixTime(fleet->as_of());

@@ -140,24 +140,6 @@ class ElasticFinish {
   std::vector<std::pair<double, int>> offers_;
 };
 
-absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
-  const Finish earliest = EarliestFinish(world, job);
-  const char* on = job.policy.capacity == Allowed::kSpot       ? " on spot capacity alone"
-                   : job.policy.capacity == Allowed::kOnDemand ? " on on-demand capacity alone"
-                                                               : "";
-  if (earliest.hours == kNever) {
-    return absl::FailedPreconditionError(
-        absl::StrFormat("the job cannot finish%s within the %.1f h of the traces: add pools or longer traces, or ask "
-                        "for less work",
-                        on, world.steps * world.step_hours));
-  }
-  if (earliest.hours <= job.deadline + kRounding) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrFormat("spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish%s is after "
-                      "%.2f h, for %.2f; allow at least that, or add pools or workers",
-                      job.deadline, on, earliest.hours, earliest.cost));
-}
-
 absl::Status CheckBudget(const World& world, const SimulatedJob& job) {
   if (job.budget == kNever) return absl::OkStatus();
   absl::StatusOr<double> least = LeastCost(world, job);
@@ -193,6 +175,24 @@ Finish EarliestFinish(const World& world, const SimulatedJob& job) {
 absl::StatusOr<double> LeastCost(const World& world, const SimulatedJob& job) {
   const World allowed = AllowedTo(job, world);
   return job.gang() ? GangOptimum(allowed, job) : ElasticBound(allowed, job);
+}
+
+absl::Status CheckDeadline(const World& world, const SimulatedJob& job) {
+  const Finish earliest = EarliestFinish(world, job);
+  const char* on = job.policy.capacity == Allowed::kSpot       ? " on spot capacity alone"
+                   : job.policy.capacity == Allowed::kOnDemand ? " on on-demand capacity alone"
+                                                               : "";
+  if (earliest.hours == kNever) {
+    return absl::FailedPreconditionError(
+        absl::StrFormat("the job cannot finish%s within the %.1f h of the traces: add pools or longer traces, or ask "
+                        "for less work",
+                        on, world.steps * world.step_hours));
+  }
+  if (earliest.hours <= job.deadline + kRounding) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrFormat("spec.goals.deadline_hours: %.2f is impossible on this fleet: the earliest finish%s is after "
+                      "%.2f h, for %.2f; allow at least that, or add pools or workers",
+                      job.deadline, on, earliest.hours, earliest.cost));
 }
 
 absl::Status CheckReachable(const World& world, const SimulatedJob& job) {

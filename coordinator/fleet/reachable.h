@@ -23,6 +23,9 @@ Finish EarliestFinish(const World& world, const SimulatedJob& job);
 // The least that the job costs with perfect knowledge, on the pools that it may use. RESOURCE_EXHAUSTED: see optimum.h.
 absl::StatusOr<double> LeastCost(const World& world, const SimulatedJob& job);
 
+// OK where the deadline can be kept at all. FAILED_PRECONDITION: the earliest finish and what it costs.
+absl::Status CheckDeadline(const World& world, const SimulatedJob& job);
+
 // OK where the deadline and the budget can be kept at all. FAILED_PRECONDITION: the earliest finish and what it costs,
 // or the least budget that would do.
 absl::Status CheckReachable(const World& world, const SimulatedJob& job);

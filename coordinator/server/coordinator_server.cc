@@ -47,8 +47,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
   self->fleet_ = options.fleet;
-  self->takes_orders_ = options.takes_orders;
-  absl::StatusOr<core::PriceBook> prices = self->ReadFleet();
+  absl::StatusOr<core::PriceBook> prices = ReadPrices(options.fleet);
   if (!prices.ok()) return prices.status();
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
 
@@ -73,9 +72,13 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   loop.on_alert = [raw](const v1::Event& event) {
     if (raw->webhook_) raw->webhook_->Send(AlertText(event));
   };
-  loop.on_orders = options.on_orders;
+  loop.on_orders = [raw](const std::vector<core::PoolOrder>& orders) {
+    for (const core::PoolOrder& order : orders) raw->machines_->Order(order);
+  };
   loop.on_fatal = options.on_fatal;
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
+  self->machines_ = std::make_unique<Machines>(Machines::Options{
+      .fleet = options.fleet, .data = self->folder_->path(), .endpoint_file = self->folder_->File("endpoint")});
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
   self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &self->metrics_);
   self->users_ = std::make_unique<UserService>(
@@ -95,7 +98,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
   if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
   if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
-  if (absl::Status started = self->machines_->Start([](const core::PoolReported&) {}); !started.ok()) return started;
+  if (absl::Status started =
+          self->machines_->Start([raw](const core::PoolReported& report) { raw->loop_->Report(report); });
+      !started.ok())
+    return started;
   self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
@@ -104,15 +110,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   return self;
 }
 
-absl::StatusOr<core::PriceBook> CoordinatorServer::ReadFleet() const {
-  absl::StatusOr<core::PriceBook> book = ReadPrices(fleet_);
-  if (!book.ok()) return book;
-  for (auto& [name, pool] : book->pools) pool.ordered = takes_orders_(name);
-  return book;
-}
-
 absl::Status CoordinatorServer::ReloadPrices() {
-  absl::StatusOr<core::PriceBook> prices = ReadFleet();
+  absl::StatusOr<core::PriceBook> prices = ReadPrices(fleet_);
   if (!prices.ok()) return prices.status();
   loop_->SetPrices(*std::move(prices));
   return absl::OkStatus();

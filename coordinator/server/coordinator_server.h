@@ -33,10 +33,6 @@ class CoordinatorServer {
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
-    // Which pools of the fleet file take orders, and who carries them out: durable by then, on the loop's thread, must
-    // return at once. What becomes of them is told by `Report`.
-    std::function<bool(const std::string& pool)> takes_orders = [](const std::string&) { return false; };
-    std::function<void(const std::vector<core::PoolOrder>&)> on_orders = [](const std::vector<core::PoolOrder>&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
   };
 
@@ -50,20 +46,15 @@ class CoordinatorServer {
   // Reads the fleet file again. Errors, as of Start, leave the prices as they are.
   absl::Status ReloadPrices();
 
-  // What a provider says of a pool. From any thread.
-  void Report(core::PoolReported report) { loop_->Report(std::move(report)); }
-
   const std::string& address() const { return server_->address(); }
   const std::string& metrics_address() const { return metrics_address_; }  // Empty: none.
 
  private:
   CoordinatorServer() = default;
-  absl::StatusOr<core::PriceBook> ReadFleet() const;
   absl::Status WriteEndpoint(const std::string& advertise);
 
   common::Metrics metrics_;
   std::string fleet_;
-  std::function<bool(const std::string&)> takes_orders_;
   std::optional<DataFolder> folder_;
   std::unique_ptr<StateStore> own_store_;
   std::unique_ptr<Webhook> webhook_;

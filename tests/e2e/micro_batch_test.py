@@ -92,29 +92,43 @@ class MicroBatchTest(ClusterTest):
         status = self.await_end(cluster, "job", state="FAILED")
         self.assertIn("data.text", status["reason"])
 
-    def test_a_step_that_runs_out_of_memory_goes_on_with_half_the_micro_batch(self):
-        cluster = self.cluster(("n1", "n2"))
-        job = small_job("job", self.text, steps=100_000, workers=2, global_batch=32, micro_batch=16, reduce="fp32")
+    def endless(self, name, micro_batch, workers):
+        job = small_job(name, self.text, steps=100_000, workers=workers, global_batch=32, micro_batch=micro_batch, reduce="fp32")
         job["spec"]["model"].update(width=128, heads=8, layers=2, context=256)
+        return job
+
+    def needed(self, cluster, micro_batch):
+        """Bytes of data that a trainer has once it steps: what it has asked for it keeps."""
+        name = f"size-{micro_batch}"
+        cluster.submit(self.endless(name, micro_batch, workers=1))
+        wait_until(lambda: cluster.status(name)["step"] >= 3, 120, "the first steps")
+        [pid] = cluster.nodes["n1"].pids("trainer")
+        bytes_ = data_bytes(pid)
+        cluster.cli("cancel", name)
+        wait_until(lambda: not cluster.nodes["n1"].pids("trainer"), 30, "the trainer to leave")
+        return bytes_
+
+    def test_a_step_that_runs_out_of_memory_goes_on_with_half_the_micro_batch(self):
+        cluster = self.cluster(("n1",))
+        most, half = self.needed(cluster, 16), self.needed(cluster, 8)
+        self.assertGreater(most - half, 20e6)
+        n2 = cluster.add_node("n2")
+        for pid in wait_until(lambda: n2.pids("init") + n2.pids("agent") if n2.pids("agent") else None, 20, "its agent"):
+            resource.prlimit(pid, resource.RLIMIT_DATA, ((most + half) // 2,) * 2)    # Its trainers inherit it.
+        job = self.endless("job", 16, workers=2)
+        job["spec"]["workers"]["min"] = 2
         cluster.submit(job)
-        wait_until(lambda: cluster.status("job")["step"] >= 3, 120, "the first steps")
-        [pid] = cluster.nodes["n2"].pids("trainer")
-        seen = []
-        wait_until(lambda: seen.append(data_bytes(pid)) or len(seen) >= 400, 60, "a look at its memory")
-        least, most = min(seen), max(seen)
-        self.assertGreater(most - least, 50e6)   # What a micro-batch of 16 takes for a while.
-        limit = int(least + 0.7 * (most - least))
-        resource.prlimit(pid, resource.RLIMIT_DATA, (limit, limit))
 
         def halved():
             return cluster.status("job")["resolved_spec"]["training"]["micro_batch"] < 16
         wait_until(halved, 60, "a smaller micro-batch")
-        step = cluster.status("job")["step"]
-        wait_until(lambda: cluster.status("job")["step"] > step + 3, 120, "steps with it")
+        [pid] = n2.pids("trainer")
+        wait_until(lambda: cluster.status("job")["step"] > 3, 120, "steps with it")
         status = cluster.status("job")
-        self.assertEqual(cluster.nodes["n2"].pids("trainer"), [pid])
+        self.assertEqual(n2.pids("trainer"), [pid])
         self.assertEqual(status["steps_redone"], 0)
         self.assertEqual(status["resolved_spec"]["training"]["global_batch"], 32)
+        self.assertEqual(status["resolved_spec"]["training"]["micro_batch"], 8)
         told = [e["text"] for e in cluster.events("job")["events"] if e["kind"] == "micro_batch"]
         self.assertRegex(told[0], "micro_batch goes from 16 to 8 after step .* trainer n2/0 ran out of memory")
         cluster.cli("cancel", "job")

@@ -95,7 +95,7 @@ class Node:
         self.worker = self.cluster.spawn(
             ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
              "--node", self.name, *flags, *self.cluster.worker_flags.get(self.name, [])],
-            f"{self.name}-worker", self.enter())
+            f"{self.name}-worker", self.enter(), self.cluster.worker_env.get(self.name))
         self.children.append(self.worker)
 
     def enter(self):
@@ -164,11 +164,11 @@ class Node:
 
 class Cluster:
     """`host`: where the coordinator listens. `enter`, `addresses` and `worker_flags`, by node: the command that puts a
-    program into the node's namespaces, the address its trainers advertise, and more flags of its worker."""
+    program into the node's namespaces, the address its trainers advertise, more flags and environment of its worker."""
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
                  checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None,
-                 worker_flags=None):
+                 worker_flags=None, worker_env=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -179,7 +179,7 @@ class Cluster:
         self.coordinator_flags, self.checkpoint_flags = list(coordinator_flags), list(checkpoint_flags)
         self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
-        self.worker_flags = worker_flags or {}
+        self.worker_flags, self.worker_env = worker_flags or {}, worker_env or {}
         self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
         self.port = 0
         self.endpoint = ""
@@ -187,9 +187,9 @@ class Cluster:
         self.coordinator = None
         self.nodes = {name: Node(self, name) for name in nodes}
 
-    def spawn(self, command, log, enter=()):
+    def spawn(self, command, log, enter=(), env=None):
         with open(self.logs / f"{log}.log", "ab") as out:
-            return subprocess.Popen([*enter, program(command[0]), *command[1:]], env=self.env, stdin=subprocess.DEVNULL,
+            return subprocess.Popen([*enter, program(command[0]), *command[1:]], env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
                                     stdout=out, stderr=out, start_new_session=True)
 
     def start_coordinator(self):

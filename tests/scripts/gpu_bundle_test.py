@@ -55,7 +55,8 @@ class Bundle(unittest.TestCase):
         self.assertEqual(report["metrics"]["adamw_float"]["limit"], 3000)
         self.assertNotIn("limit", report["metrics"]["copy"])
         self.assertEqual(report["checks"], {"probe": True})
-        self.assertEqual(report["skipped"], {"nccl": "one GPU"})
+        self.assertEqual(report["skipped"]["nccl"], "one GPU")
+        self.assertIn("rekindle-bench-gpu-train", report["skipped"]["training"])
 
     def test_a_failed_check_fails_the_run(self):
         self.pretend([GPU, {"check": "norm_float", "ok": False, "detail": "squares[0]: ..."}])

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/file.h"
 #include "common/memory.h"
+#include "coordinator/fleet/csv.h"
 #include "coordinator/fleet/providers/aws.h"
 #include "coordinator/fleet/providers/azure.h"
 #include "coordinator/fleet/providers/azure_token.h"
@@ -41,7 +42,7 @@ std::string PathOf(const std::string& path, const ProviderOptions& options) {
 
 absl::StatusOr<std::vector<int>> ReadTrace(const Pool& pool, const ProviderOptions& options) {
   const v1::Fleet::Market& market = pool.machines().market();
-  const auto text = common::ReadFile(*common::PosixFileSystem(), PathOf(market.trace(), options), kMaxTraceBytes);
+  const auto text = common::ReadFile(*common::PosixFileSystem(), PathOf(market.trace(), options), kMaxCsvBytes);
   if (!text.ok()) return Wrong(pool, absl::StrCat("machines.market.trace: ", std::string(text.status().message())));
   const auto trace = ParseTrace(*text, market.trace(), {.step_seconds = market.step_seconds(), .name = pool.zone()});
   if (!trace.ok()) return Wrong(pool, absl::StrCat("machines.market.trace: ", std::string(trace.status().message())));

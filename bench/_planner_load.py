@@ -1,0 +1,79 @@
+"""The parts of bench/planner.py that go through gRPC: a coordinator on one core, its clients on another."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from _bench_json import REPO, program
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+from cluster import Cluster, wait_until  # noqa: E402
+
+LOAD = "rekindle-bench-coordinator-load"
+
+
+class PinnedCluster(Cluster):
+    """A coordinator alone, on the first core."""
+
+    def __init__(self, folder):
+        super().__init__(folder, nodes=())
+
+    def spawn(self, command, log, enter=(), env=None):
+        return super().spawn(command, log, ["taskset", "-c", "0", *enter], env)
+
+
+def load(cluster, *arguments):
+    """What the load program printed, a line at a time; it has the other cores."""
+    others = ",".join(map(str, range(1, os.cpu_count()))) or "0"
+    done = subprocess.run(["taskset", "-c", others, program(LOAD), "--endpoint", cluster.endpoint, *map(str, arguments)],
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{LOAD} exited with {done.returncode}")
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def peak_bytes(cluster):
+    lines = pathlib.Path(f"/proc/{cluster.coordinator.pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+
+
+def job(folder):
+    text = pathlib.Path(folder) / "text.txt"
+    text.write_text("a rank is a process of one job " * 1000)
+    path = pathlib.Path(folder) / "job.json"
+    path.write_text(json.dumps({"name": "load", "spec": {
+        "workers": {"min": 1, "max": 8}, "model": {"kind": "gpt", "layers": 1, "heads": 1, "width": 16, "context": 16},
+        "data": {"text": [str(text)]}, "training": {"steps": 1000, "global_batch": 32, "micro_batch": 4}}}))
+    return path
+
+
+def heartbeats(report, nodes, seconds):
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
+        cluster.start()
+        registered, beats = load(cluster, "heartbeats", "--nodes", nodes, "--seconds", seconds)
+        report.add("registrations_per_second", registered["calls"] / registered["seconds"], "1/s")
+        report.add("heartbeats_per_second", beats["calls"] / beats["seconds"], "1/s", target=10_000)
+        report.add("heartbeat_p99_seconds", beats["p99_seconds"], "s")
+        report.add("coordinator_memory", peak_bytes(cluster) / 1e6, "MB", target=1000, lower_is_better=True)
+
+
+def planned(cluster):
+    """How many jobs have been through the planner: their status says what they wait for."""
+    return sum(j["status"]["reason"].startswith("waits for") for j in cluster.cli("jobs")["jobs"])
+
+
+def submits(report, jobs):
+    """No node is there: all jobs queue. The last one is planned when its status says what it waits for."""
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
+        cluster.start()
+        begin = time.monotonic()
+        [taken] = load(cluster, "submits", "--job", job(folder), "--jobs", jobs)
+        wait_until(lambda: planned(cluster) == jobs, 60, "all jobs to be planned", poll=0.1)
+        # Until somebody has seen all of them planned.
+        report.add("submits_planned_per_second", jobs / (time.monotonic() - begin), "1/s", target=500)
+        report.add("submits_taken_per_second", jobs / taken["seconds"], "1/s")
+        report.add("submit_p99_seconds", taken["p99_seconds"], "s")
+        report.add("coordinator_memory_with_jobs", peak_bytes(cluster) / 1e6, "MB", target=1000, lower_is_better=True)

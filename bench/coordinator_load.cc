@@ -1,0 +1,227 @@
+// Loads a coordinator over gRPC: heartbeats of many nodes, or submits of many jobs.
+//
+//   rekindle-bench-coordinator-load --endpoint HOST:PORT heartbeats --nodes 10000 --seconds 10
+//   rekindle-bench-coordinator-load --endpoint HOST:PORT submits --job FILE.json --jobs 15000
+//
+// One line of JSON: {"calls": n, "seconds": s, "failed": n, "p99_seconds": s}.
+#include <grpcpp/grpcpp.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/version.h"
+#include "google/protobuf/util/json_util.h"
+#include "rekindle/v1/coordinator.grpc.pb.h"
+#include "rekindle/v1/node.grpc.pb.h"
+
+namespace rekindle::bench {
+namespace {
+
+struct Options {
+  std::string endpoint, job_file;
+  int connections = 100, in_flight = 4, nodes = 10'000, jobs = 15'000;
+  double seconds = 10;
+};
+
+// A connection of its own, rather than one that all channels of a process share.
+std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// Calls one after the other, several at a time, until `next` has nothing more. `Call` makes the asynchronous call.
+class Load {
+ public:
+  void Ended(bool ok, double seconds) {
+    const std::lock_guard lock(mutex_);
+    ok ? ++calls_ : ++failed_;
+    latencies_.push_back(seconds);
+  }
+  void Print(double seconds) {
+    const std::lock_guard lock(mutex_);
+    double p99 = 0;
+    if (!latencies_.empty()) {
+      const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(latencies_.size() * 99 / 100);
+      std::nth_element(latencies_.begin(), at, latencies_.end());
+      p99 = *at;
+    }
+    std::printf("%s\n",
+                nlohmann::json{{"calls", calls_}, {"seconds", seconds}, {"failed", failed_}, {"p99_seconds", p99}}
+                    .dump()
+                    .c_str());
+  }
+  int calls() const { return calls_; }
+
+ private:
+  std::mutex mutex_;
+  int calls_ = 0, failed_ = 0;
+  std::vector<double> latencies_;
+};
+
+// One call at a time of a stub, each started when the one before has ended.
+template <typename Request, typename Reply>
+class Lane {
+ public:
+  using Start = std::function<void(grpc::ClientContext*, const Request*, Reply*, std::function<void(grpc::Status)>)>;
+  // False: there is nothing more to send.
+  using Next = std::function<bool(Request*)>;
+
+  Lane(Load& load, Start start, Next next) : load_(load), start_(std::move(start)), next_(std::move(next)) {}
+  void Go() {
+    if (!next_(&request_)) {
+      done_ = true;
+      done_.notify_one();
+      return;
+    }
+    context_ = std::make_unique<grpc::ClientContext>();
+    context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
+    const double begun = common::SteadySeconds();
+    start_(context_.get(), &request_, &reply_, [this, begun](grpc::Status status) {
+      load_.Ended(status.ok(), common::SteadySeconds() - begun);
+      if (!status.ok()) std::fprintf(stderr, "%s\n", status.error_message().c_str());
+      Go();
+    });
+  }
+  void Await() const { done_.wait(false); }
+
+ private:
+  Load& load_;
+  const Start start_;
+  const Next next_;
+  Request request_;
+  Reply reply_;
+  std::unique_ptr<grpc::ClientContext> context_;
+  std::atomic<bool> done_{false};
+};
+
+template <typename Request, typename Reply>
+double RunLanes(std::vector<std::unique_ptr<Lane<Request, Reply>>>& lanes) {
+  const double begun = common::SteadySeconds();
+  for (auto& lane : lanes) lane->Go();
+  for (auto& lane : lanes) lane->Await();
+  return common::SteadySeconds() - begun;
+}
+
+v1::NodeReport ReportOf(int node) {
+  v1::NodeReport report;
+  report.set_node("node-" + std::to_string(node));
+  report.set_incarnation("i");
+  report.set_agent_incarnation("a");
+  report.set_protocol_version(common::kProtocolVersion);
+  report.set_version(common::kVersion);
+  report.set_slots(1);
+  report.mutable_device()->set_kind("cpu");
+  return report;
+}
+
+// All nodes report once, to be known; then again and again.
+int Heartbeats(const Options& options) {
+  using NodeLane = Lane<v1::NodeReport, v1::NodeDirective>;
+  std::vector<std::shared_ptr<v1::Nodes::Stub>> stubs;
+  for (int i = 0; i < options.connections; ++i) stubs.push_back(v1::Nodes::NewStub(Connect(options.endpoint)));
+  Load registered, load;
+  const auto start_of = [](const std::shared_ptr<v1::Nodes::Stub>& stub) {
+    return [stub](grpc::ClientContext* context, const v1::NodeReport* report, v1::NodeDirective* directive,
+                  std::function<void(grpc::Status)> done) {
+      stub->async()->Sync(context, report, directive, std::move(done));
+    };
+  };
+  std::vector<std::unique_ptr<NodeLane>> lanes;
+  for (int i = 0; i < options.connections; ++i) {
+    lanes.push_back(std::make_unique<NodeLane>(
+        registered, start_of(stubs[i]), [&options, node = i - options.connections](v1::NodeReport* report) mutable {
+          node += options.connections;
+          if (node >= options.nodes) return false;
+          *report = ReportOf(node);
+          return true;
+        }));
+  }
+  registered.Print(RunLanes(lanes));
+  lanes.clear();
+  const double until = common::SteadySeconds() + options.seconds;
+  for (int i = 0; i < options.connections; ++i) {
+    for (int k = 0; k < options.in_flight; ++k) {
+      // A connection's nodes, divided among its lanes.
+      const int stride = options.connections * options.in_flight, first = i + k * options.connections;
+      lanes.push_back(std::make_unique<NodeLane>(
+          load, start_of(stubs[i]),
+          [&options, until, stride, first, node = first - stride](v1::NodeReport* report) mutable {
+            if (common::SteadySeconds() >= until) return false;
+            node = node + stride < options.nodes ? node + stride : first;
+            *report = ReportOf(node);
+            return true;
+          }));
+    }
+  }
+  load.Print(RunLanes(lanes));
+  return 0;
+}
+
+int Submits(const Options& options) {
+  using JobLane = Lane<v1::SubmitJobRequest, v1::Job>;
+  std::ifstream file(options.job_file);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  v1::Job job;
+  if (!google::protobuf::util::JsonStringToMessage(text, &job).ok()) {
+    std::fprintf(stderr, "error: %s is no job\n", options.job_file.c_str());
+    return 1;
+  }
+  std::vector<std::shared_ptr<v1::Coordinator::Stub>> stubs;
+  for (int i = 0; i < options.connections; ++i) stubs.push_back(v1::Coordinator::NewStub(Connect(options.endpoint)));
+  Load load;
+  std::atomic<int> number{0};
+  std::vector<std::unique_ptr<JobLane>> lanes;
+  for (int i = 0; i < options.connections; ++i) {
+    lanes.push_back(std::make_unique<JobLane>(
+        load,
+        [stub = stubs[i]](grpc::ClientContext* context, const v1::SubmitJobRequest* request, v1::Job* reply,
+                          std::function<void(grpc::Status)> done) {
+          stub->async()->SubmitJob(context, request, reply, std::move(done));
+        },
+        [&](v1::SubmitJobRequest* request) {
+          const int mine = number++;
+          if (mine >= options.jobs) return false;
+          *request->mutable_job() = job;
+          request->mutable_job()->set_name("job-" + std::to_string(mine));
+          request->set_request_id("load-" + std::to_string(mine));
+          return true;
+        }));
+  }
+  load.Print(RunLanes(lanes));
+  return load.calls() == options.jobs ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rekindle::bench
+
+int main(int argc, char** argv) {
+  using rekindle::bench::Options;
+  Options options;
+  CLI::App app("Loads a coordinator over gRPC.");
+  app.add_option("--endpoint", options.endpoint, "host:port")->required();
+  app.add_option("--connections", options.connections)->check(CLI::Range(1, 1000));
+  app.require_subcommand(1);
+  CLI::App* heartbeats = app.add_subcommand("heartbeats", "Nodes that report as fast as they are answered");
+  heartbeats->add_option("--nodes", options.nodes)->check(CLI::Range(1, 1'000'000));
+  heartbeats->add_option("--seconds", options.seconds)->check(CLI::Range(0.1, 600.0));
+  heartbeats->add_option("--in-flight", options.in_flight, "Calls of a connection")->check(CLI::Range(1, 1000));
+  CLI::App* submits = app.add_subcommand("submits", "Jobs, as fast as they are taken");
+  submits->add_option("--job", options.job_file, "A job as JSON")->required();
+  submits->add_option("--jobs", options.jobs)->check(CLI::Range(1, 1'000'000));
+  CLI11_PARSE(app, argc, argv);
+  return heartbeats->parsed() ? rekindle::bench::Heartbeats(options) : rekindle::bench::Submits(options);
+}

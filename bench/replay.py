@@ -1,0 +1,139 @@
+"""Two hours of a public spot trace, 20 times as fast, played to real processes: what the job loses, and what share of the
+machines' time is useful."""
+import argparse
+import collections
+import pathlib
+import statistics
+import sys
+import tempfile
+import time
+
+from _bench_json import REPO, Report
+from _fleet import TRACES
+
+sys.path.insert(0, str(REPO / "tests" / "harness"))
+from cluster import Cluster, completions, wait_until  # noqa: E402
+from fleet import FleetCluster, Meter, local_pool  # noqa: E402
+from step import write_data  # noqa: E402
+
+TRACE, TICK = "preempt_v100_4node_aws_2023-08-03.csv", 300     # Seconds a row.
+WINDOW, SPEED, WORKERS = 7200, 20, 4
+LEAST_GAP = 15        # Seconds between changes, on average, as played.
+NOTICE = 6.0          # Two minutes, as fast as the rest.
+PRICE = 0.92
+
+
+def changes_of(rows):
+    """[(seconds, zone, nodes)] where a row differs from the one before."""
+    return [(i * TICK, zone, now[zone]) for i, (then, now) in enumerate(zip(rows, rows[1:]), 1)
+            for zone in now if now[zone] != then[zone]]
+
+
+def window():
+    """(nodes at first by zone, changes) of the stretch with the most changes that are not too near each other, among
+    those that begin with a machine."""
+    lines = [line.split(",") for line in (TRACES / TRACE).read_text().split()]
+    zones = lines[0][1:]
+    rows = [dict(zip(zones, map(int, line[1:]))) for line in lines[1:] if all(line)]
+    count, most = WINDOW // TICK, WINDOW / SPEED / LEAST_GAP
+    best = None
+    for first in range(len(rows) - count):
+        found = changes_of(rows[first:first + count])
+        if any(rows[first].values()) and len(found) <= most and (best is None or len(found) > len(best[1])):
+            best = rows[first], found
+    return best
+
+
+def job(data, steps):
+    return {"name": "replay", "spec": {
+        "seed": 1, "workers": {"min": 1, "max": WORKERS, "threads_per_rank": 1},
+        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 128, "context": 128},
+        "data": {"text": [str(data)], "validation_fraction": 0.05},
+        "training": {"steps": steps, "global_batch": 48, "micro_batch": 2, "reduce": "exact", "clip_norm": 1.0},
+        "optimizer": {"kind": "adamw", "learning_rate": 1e-3}, "schedule": {"kind": "constant"},
+        "checkpoint": {"every_seconds": 10}}}
+
+
+def await_end(cluster):
+    def ended():
+        status = cluster.status("replay")
+        return status if status["state"] in ("SUCCEEDED", "FAILED") else None
+    return wait_until(ended, 1200, "the job to end", poll=0.5)
+
+
+def undisturbed(data, steps):
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, Cluster(folder, nodes=("a", "b")) as cluster:
+        cluster.start()
+        cluster.submit(job(data, steps))
+        return await_end(cluster)["state_digest"]
+
+
+def useful_seconds(marks, begin, end):
+    """Node-seconds of completed steps, none counted for longer than twice the median of its number of workers."""
+    world = {m["step"]: m["world"] for m in marks if m["event"] == "step"}
+    done = sorted((t, step) for step, t in completions(marks).items() if begin <= t <= end)
+    took = [(t - before, world[step]) for (before, _), (t, step) in zip(done, done[1:])]
+    by_world = collections.defaultdict(list)
+    for seconds, workers in took:
+        by_world[workers].append(seconds)
+    middle = {workers: statistics.median(all_of) for workers, all_of in by_world.items()}
+    return sum(min(seconds, 2 * middle[workers]) * workers for seconds, workers in took)
+
+
+def play(data, steps, first, changes):
+    """(status, marks, [begin, end], node-seconds, losses without a word)"""
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
+        pools = [local_pool(zone, PRICE, nodes, most=WORKERS) for zone, nodes in first.items()]
+        with FleetCluster(folder, pools) as cluster:
+            cluster.start()
+            cluster.submit(job(data, steps))
+            wait_until(lambda: completions(cluster.marks()), 60, "the first step", poll=0.1)
+            with Meter(cluster) as meter:
+                begin, silent, losses = time.monotonic(), 0, 0
+                for seconds, zone, nodes in changes:
+                    time.sleep(max(0.0, begin + seconds / SPEED - time.monotonic()))    # The trace's own clock.
+                    losses += nodes < first[zone]
+                    notice = NOTICE if losses % 2 else 0.0
+                    silent += nodes < first[zone] and not notice
+                    first = {**first, zone: nodes}
+                    cluster.market(zone, nodes, notice)
+                    print(f"{seconds / SPEED:.0f} s: {zone} lets {nodes} run, "
+                          f"step {cluster.status('replay')['step']}", file=sys.stderr)
+                time.sleep(max(0.0, begin + WINDOW / SPEED - time.monotonic()))
+                end = time.monotonic()
+            for zone in first:
+                cluster.market(zone, WORKERS)
+            status = await_end(cluster)
+            for event in cluster.events("replay")["events"]:
+                print(event["kind"], event["text"], file=sys.stderr)
+            return status, cluster.marks(), (begin, end), meter.node_seconds(begin, end), silent
+
+
+def main():
+    p = argparse.ArgumentParser(prog="scripts/bench replay", description=__doc__)
+    p.add_argument("--report", metavar="FILE")
+    p.add_argument("--steps", type=int, default=1500)
+    args = p.parse_args()
+    report = Report("replay")
+    if not (TRACES / TRACE).exists():
+        print(f"error: no traces in {TRACES}; set REKINDLE_TRACES", file=sys.stderr)
+        return 1
+    first, changes = window()
+    with tempfile.TemporaryDirectory() as folder:
+        data = pathlib.Path(folder) / "data.txt"
+        write_data(data)
+        status, marks, (begin, end), paid, silent = play(data, args.steps, first, changes)
+        expected = undisturbed(data, args.steps)
+    lost = sum(f["steps_redone"] for f in status["faults"] if f["kind"] != "all_killed")
+    report.result["changes"] = len(changes)
+    report.add("digest_equal", float(status["state_digest"] == expected), "yes or no", target=1)
+    report.add("steps_lost_while_a_replica_lived", lost, "steps", target=0, lower_is_better=True)
+    report.add("goodput", useful_seconds(marks, begin, end) / paid, "ratio", target=0.9)
+    report.add("steps_redone_in_all", status["steps_redone"], "steps")
+    report.add("losses_without_notice", silent, "machines' losses")
+    report.add("paid_node_seconds", paid, "s")
+    return report.finish(args.report)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

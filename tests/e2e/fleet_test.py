@@ -1,0 +1,51 @@
+"""The planner with real processes: two clouds on this machine, whose markets have different prices. The job moves to the cheaper one,
+and back when that takes its machines away; `rekindle events` tells the story."""
+import pathlib
+import unittest
+
+from base import ClusterTest, small_job, steps_done, wait_until
+from fleet import FleetCluster, local_pool
+
+STEPS = 600
+PATIENCE = 150     # A pool that had nothing is asked again after a minute.
+
+
+class FleetTest(ClusterTest):
+    def started(self, *pools, **goals):
+        cluster = FleetCluster(pathlib.Path(self.folder) / "cluster", pools)
+        self.addCleanup(cluster.stop)
+        cluster.start()
+        spec = small_job("job", self.text, steps=STEPS, workers=2, global_batch=48)
+        # A start is short here, so a move soon pays.
+        spec["spec"]["estimate"] = {"step_seconds": 0.5, "start_seconds": 2}
+        spec["spec"]["goals"] = goals
+        cluster.submit(spec)
+        return cluster, spec
+
+    def pools_of_members(self, cluster):
+        pools = {node["name"]: node["pool"] for node in cluster.cli("nodes")["nodes"]}
+        return sorted(pools.get(m["node"], "") for m in cluster.status("job").get("members", []))
+
+    def await_pools(self, cluster, pools, what):
+        wait_until(lambda: self.pools_of_members(cluster) == pools, PATIENCE, what, poll=0.2)
+        done = steps_done(cluster)
+        wait_until(lambda: steps_done(cluster) > done + 3, 60, "steps there", poll=0.1)
+
+    def test_moves_to_the_cheaper_cloud_and_back(self):
+        cluster, spec = self.started(local_pool("cheap", 0.4, 0), local_pool("dear", 1.0, 2), capacity="spot")
+        self.await_pools(cluster, ["dear", "dear"], "the job to run where there is capacity")
+        cluster.market("cheap", 2)
+        self.await_pools(cluster, ["cheap", "cheap"], "the job to move to the cheaper cloud")
+        wait_until(lambda: all(name.startswith("cheap") for name in cluster.machines()), 60, "the others to be given back", poll=0.2)
+        cluster.market("cheap", 0, notice=20)
+        self.await_pools(cluster, ["dear", "dear"], "the job to be back")
+        status = self.await_end(cluster, "job")
+        self.assertEqual(sum(f["steps_redone"] for f in status["faults"]), 0, status["faults"])
+        self.assert_undisturbed(status, {**spec, "spec": {k: v for k, v in spec["spec"].items() if k not in ("goals", "estimate")}})
+        story = "\n".join(e["text"] for e in cluster.cli("events")["events"])
+        for sentence in ("dear has spot capacity", "costs 0.400 an hour", "the market of pool cheap shrank"):
+            self.assertIn(sentence, story)
+
+
+if __name__ == "__main__":
+    unittest.main()
