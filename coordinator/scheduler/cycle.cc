@@ -17,6 +17,7 @@ class Ordering {
   Ordering(FleetView& fleet, const std::vector<CycleJob>& jobs, std::vector<Allotment> shares)
       : fleet_(fleet), jobs_(jobs), shares_(std::move(shares)) {
     for (const Supply& pool : fleet.pools) left_.push_back(pool.slots);
+    for (const PoolView& pool : fleet.orders) prices_.push_back(pool.price);
     for (const Allotment& share : shares_) {
       for (const Slots& s : share.slots) left_[s.pool] -= s.count;
     }
@@ -91,7 +92,8 @@ class Ordering {
     JobView& view = *job.view;
     PlanMemory& memory = *job.memory;
     const bool timely = view.deadline == kNever && job.policy.objective != Objective::kGreenest;
-    const bool same = memory.settled && memory.available == available && memory.units.size() == plan.units.size() &&
+    const bool same = memory.settled && memory.available == available && memory.prices == prices_ &&
+                      memory.units.size() == plan.units.size() &&
                       std::equal(plan.units.begin(), plan.units.end(), memory.units.begin(), SamePlace);
     if (same && (timely || job.hours < memory.hours + job.policy.period)) return;
     for (int p = 0; p < Pools(); ++p) fleet_.orders[p].available = available[p];
@@ -113,6 +115,7 @@ class Ordering {
     }
     memory.settled = plan.actions.empty();
     memory.available = available;
+    memory.prices = prices_;
     memory.units = plan.units;
     memory.hours = job.hours;
   }
@@ -120,7 +123,8 @@ class Ordering {
   FleetView& fleet_;
   const std::vector<CycleJob>& jobs_;
   std::vector<Allotment> shares_;
-  std::vector<int> left_;  // Of pools: slots that nobody was given.
+  std::vector<int> left_;       // Of pools: slots that nobody was given.
+  std::vector<double> prices_;  // Of pools that take orders.
 };
 
 }  // namespace

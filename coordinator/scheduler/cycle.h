@@ -22,6 +22,7 @@ struct PlanMemory {
   Planner planner;
   bool settled = false;  // With the following nothing was to change.
   std::vector<int> available;
+  std::vector<double> prices;
   std::vector<UnitView> units;
   double hours = 0;
 };

@@ -19,9 +19,12 @@ class FleetCluster(Cluster):
     def __init__(self, folder, pools, teams=(), **options):
         self.fleet = pathlib.Path(folder) / "fleet.yaml"
         self.fleet.parent.mkdir(parents=True, exist_ok=True)
-        self.fleet.write_text(json.dumps({"pools": list(pools), **({"teams": list(teams)} if teams else {})}))
+        self.write_fleet(pools, teams)
         super().__init__(folder, nodes=(), coordinator_flags=["--fleet", str(self.fleet), *options.pop("coordinator_flags", ())],
                          **options)
+
+    def write_fleet(self, pools, teams=()):
+        self.fleet.write_text(json.dumps({"pools": list(pools), **({"teams": list(teams)} if teams else {})}))
 
     def market(self, pool, nodes, notice=0.0):
         self.cli("market", pool, str(nodes), "--notice", f"{notice}s")

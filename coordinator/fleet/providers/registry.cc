@@ -1,6 +1,7 @@
 #include "coordinator/fleet/providers/registry.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <utility>
 
@@ -44,10 +45,12 @@ absl::StatusOr<std::vector<int>> ReadTrace(const Pool& pool, const ProviderOptio
   const v1::Fleet::Market& market = pool.machines().market();
   const auto text = common::ReadFile(*common::PosixFileSystem(), PathOf(market.trace(), options), kMaxCsvBytes);
   if (!text.ok()) return Wrong(pool, absl::StrCat("machines.market.trace: ", std::string(text.status().message())));
-  const auto trace = ParseTrace(*text, market.trace(), {.step_seconds = market.step_seconds(), .name = pool.zone()});
+  const auto trace = ParseTrace(*text, market.trace(), {.step_seconds = market.step_seconds()});
   if (!trace.ok()) return Wrong(pool, absl::StrCat("machines.market.trace: ", std::string(trace.status().message())));
+  // A trace without columns for zones is called after its file.
+  const std::string stem = std::filesystem::path(market.trace()).stem().string();
   for (const ZoneTrace& zone : trace->zones) {
-    if (zone.zone == pool.zone() && !zone.nodes.empty()) return zone.nodes;
+    if ((zone.zone == pool.zone() || zone.zone == stem) && !zone.nodes.empty()) return zone.nodes;
   }
   return Wrong(pool, absl::StrCat("machines.market.trace: ", market.trace(), " has no column ", pool.zone(),
                                   ", the pool's zone"));
