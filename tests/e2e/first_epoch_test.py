@@ -37,7 +37,7 @@ class FirstEpochTest(ClusterTest):
         self.assertGreater(status["epoch_steps"], 20)
         self.assertLess(status["epoch_steps"], 0.5 * STEPS)
         self.assertGreaterEqual(min(used["g"]), status["epoch_steps"], "no node with a GPU before")
-        self.assertEqual(min(used["c"]), 0)
+        self.assertLess(min(used["c"]), status["epoch_steps"])
         self.assertLess(max(used["c"]), STEPS, "none without one to the end")
         self.assertEqual(status["steps_redone"], 0)
         told = [lever for lever in status["levers"] if lever["lever"] == "first_epoch"]

@@ -15,8 +15,17 @@
 #include "worker/models/autocast.h"
 #include "worker/models/fused.h"
 #include "worker/models/random.h"
+#include "worker/train/out_of_memory.h"
 
 namespace rekindle::models {
+namespace {
+
+absl::Status Failure(const train::MicroBatch& batch, const std::exception& error) {
+  const absl::Status status = train::FromException(error);
+  return absl::Status(status.code(), absl::StrCat("micro-batch ", batch.index, ": ", status.message()));
+}
+
+}  // namespace
 
 void AtenModel::BindWeights(float* weights) {
   weights_ = weights;
@@ -87,7 +96,7 @@ absl::StatusOr<train::LossSum> AtenModel::Backward(const train::MicroBatch& batc
       if (result.ok()) BackwardInPlace(loss, loss_scale, sink);
     }
   } catch (const std::exception& error) {
-    result = absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
+    result = Failure(batch, error);
   }
   sink_ = nullptr;
   if (copy_) copy_->Forget();
@@ -119,7 +128,7 @@ absl::StatusOr<train::LossSum> AtenModel::Evaluate(const train::MicroBatch& batc
     at::NoGradGuard no_grad;
     return LossOf(Forward(batch, nullptr), batch);
   } catch (const std::exception& error) {
-    return absl::InternalError(absl::StrCat("micro-batch ", batch.index, ": ", error.what()));
+    return Failure(batch, error);
   }
 }
 

@@ -5,17 +5,19 @@
 
 namespace rekindle::train {
 
-// What a model throws while it computes has left the state alone: nothing of a step is applied before all of it is
-// reduced. Its half-finished micro-batch is forgotten with all others.
+// What a model says or throws while it computes has left the state alone: nothing of a step is applied before all of it
+// is reduced. Its half-finished micro-batch is forgotten with all others.
 absl::Status Engine::Computed(const std::function<absl::Status()>& compute) {
+  absl::Status status;
   try {
-    return compute();
+    status = compute();
   } catch (const std::exception& error) {
-    const absl::Status status = FromException(error);
-    out_of_memory_ = absl::IsResourceExhausted(status);
+    status = FromException(error);
     steps_.Forget();
-    return status;
   }
+  out_of_memory_ = absl::IsResourceExhausted(status);
+  if (out_of_memory_) steps_.Forget();
+  return status;
 }
 
 // REQUIRES: the communicator was aborted, so that nobody reads what was to be reduced.

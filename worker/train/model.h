@@ -77,7 +77,8 @@ class Model {
   virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
   // Forward and backward. The sink gets gradients, and a buffer's statistic, times `loss_scale`, a power of two; the
   // loss returned has none of it. OUT_OF_RANGE names the micro-batch when the loss is not finite; then the sink has
-  // got nothing. INVALID_ARGUMENT: a batch that is not of this model's shape or vocabulary.
+  // got nothing. INVALID_ARGUMENT: a batch that is not of this model's shape or vocabulary. RESOURCE_EXHAUSTED, or
+  // std::bad_alloc: out of memory, and the sink may have got a part.
   virtual absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
                                            const GradientSink& sink) = 0;
   // Forward without dropout; batch norm by its buffers.
