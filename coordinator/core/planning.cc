@@ -79,7 +79,9 @@ class Cycle {
         at = std::min(at, turn_.now + turn_.state.tunables.planning_seconds);
       }
     }
-    return {again_.begin(), again_.end()};
+    std::vector<Job*> again;
+    for (const size_t j : again_) again.push_back(view_.jobs[j].job);
+    return again;
   }
 
  private:
@@ -92,24 +94,24 @@ class Cycle {
     for (const auto& in_group : view_.jobs[j].held) held += static_cast<int>(in_group.size());
     Learn(j);
     const std::string waits_for = allotment.wait == scheduler::Wait::kQuota ? DescribeQuota(job) : "";
-    if (std::exchange(job.waits_for, waits_for) != waits_for) again_.insert(&job);
+    if (std::exchange(job.waits_for, waits_for) != waits_for) again_.insert(j);
     if (!view_.jobs[j].off_peak.empty() && !job.record.want_paused()) {
       Halt(turn_, job, "off_peak", view_.jobs[j].off_peak);
       job.giving.clear();
-      again_.insert(&job);
+      again_.insert(j);
       return;
     }
     const bool may_run = slots >= MinWorkers(job);
     if (may_run && !job.record.halt().empty()) {
       Unhalt(turn_, job, SpecOf(job).goals().off_peak().empty() ? "there is room again" : "its hours have come");
-      again_.insert(&job);
+      again_.insert(j);
     }
     const bool lives = job.record.membership().members_size() > 0 && !job.record.released();
-    if (!may_run && held > 0 && lives && allotment.taken_by != scheduler::kNone) return StopWhole(job, allotment);
+    if (!may_run && held > 0 && lives && allotment.taken_by != scheduler::kNone) return StopWhole(j);
     if (slots == 0 && held > 0 && lives && !job.moves_because.empty()) {
       Halt(turn_, job, "waiting", job.moves_because);
       job.giving.clear();
-      again_.insert(&job);
+      again_.insert(j);
     }
     if (!job.record.halt().empty()) return;
     Give(j);
@@ -142,12 +144,14 @@ class Cycle {
     return absl::StrCat(Describe(*view_.jobs[allotment.taken_by].job), " needs it (has ", SpecOf(job).priority(), ")");
   }
 
-  void StopWhole(Job& job, const scheduler::Allotment& allotment) {
+  void StopWhole(size_t j) {
+    Job& job = *view_.jobs[j].job;
+    const scheduler::Allotment& allotment = plans_[j].allotment;
     Halt(turn_, job, "preempted",
          absl::StrCat("preempted by ", Describe(*view_.jobs[allotment.taken_by].job), " (has ", SpecOf(job).priority(),
                       "); waits for ", Nodes(MinWorkers(job))));
     job.giving.clear();
-    again_.insert(&job);
+    again_.insert(j);
   }
 
   // What it has beyond its allotment goes: at a step boundary where members of it live.
@@ -168,7 +172,7 @@ class Cycle {
       }
     }
     GiveAside(j);
-    if (job.giving != before) again_.insert(&job);
+    if (job.giving != before) again_.insert(j);
     if (news.empty() || slots.moved) return;  // TellMoved did.
     std::sort(news.begin(), news.end());
     news.erase(std::unique(news.begin(), news.end()), news.end());
@@ -230,7 +234,7 @@ class Cycle {
   Turn& turn_;
   PlanView view_;
   std::vector<scheduler::JobPlan> plans_;
-  std::set<Job*> again_;
+  std::set<size_t> again_;        // Jobs, in order of submission: where they lie in memory must decide nothing.
   std::vector<std::string> why_;  // More is ordered, by group.
 };
 
