@@ -6,6 +6,7 @@
 #include "common/spec/yaml.h"
 #include "coordinator/fleet/csv.h"
 #include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/trace_world.h"
 
 namespace rekindle::cli {
@@ -14,11 +15,7 @@ namespace {
 absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
   auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
   if (!text.ok()) return text.status();
-  v1::Fleet file;
-  if (absl::Status status = common::ParseYaml(*text, path, &file); !status.ok()) return status;
-  auto fleet = fleet::ResolveFleet(file);
-  if (!fleet.ok()) return absl::InvalidArgumentError(path + ": " + std::string(fleet.status().message()));
-  return fleet;
+  return fleet::ParseFleet(*text, path);
 }
 
 // FILE, or NAME=FILE for the one series of a file; what is there with the '=' in its name is a FILE.

@@ -1,9 +1,7 @@
 #include "coordinator/fleet/price_book.h"
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/spec/yaml.h"
-#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/fleet_text.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -41,10 +39,8 @@ const Pool* OnDemandOf(const v1::Fleet& fleet, const Pool& spot) {
 }  // namespace
 
 absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::string& source, double written) {
-  v1::Fleet file;
-  if (absl::Status status = common::ParseYaml(text, source, &file); !status.ok()) return status;
-  const absl::StatusOr<v1::Fleet> fleet = ResolveFleet(file);
-  if (!fleet.ok()) return absl::InvalidArgumentError(absl::StrCat(source, ": ", fleet.status().message()));
+  const absl::StatusOr<v1::Fleet> fleet = ParseFleet(text, source);
+  if (!fleet.ok()) return fleet.status();
   core::PriceBook book;
   book.currency = fleet->currency();
   if (fleet->stale_after_hours() > 0) book.stale_after = fleet->stale_after_hours() * 3600;

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/spec/yaml.h"
-#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/fleet_text.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -15,11 +15,7 @@ absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
   if (path.empty()) return v1::Fleet();
   const auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", std::string(text.status().message())));
-  v1::Fleet file;
-  if (absl::Status status = common::ParseYaml(*text, path, &file); !status.ok()) return status;
-  absl::StatusOr<v1::Fleet> fleet = fleet::ResolveFleet(file);
-  if (!fleet.ok()) return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::string(fleet.status().message())));
-  return fleet;
+  return fleet::ParseFleet(*text, path);
 }
 
 }  // namespace

@@ -8,8 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
-#include "common/spec/yaml.h"
-#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/providers/registry.h"
 
 namespace {
@@ -47,9 +46,7 @@ absl::StatusOr<json> Run(const std::vector<std::string>& arguments) {
   const std::string& path = arguments.at(0);
   const auto text = rekindle::common::ReadFile(*rekindle::common::PosixFileSystem(), path, 1 << 20);
   if (!text.ok()) return text.status();
-  rekindle::v1::Fleet file;
-  if (absl::Status status = rekindle::common::ParseYaml(*text, path, &file); !status.ok()) return status;
-  const auto fleet = rekindle::fleet::ResolveFleet(file);
+  const auto fleet = rekindle::fleet::ParseFleet(*text, path);
   if (!fleet.ok()) return fleet.status();
   const auto providers = rekindle::fleet::OpenProviders(*fleet, {});
   if (!providers.ok()) return providers.status();
