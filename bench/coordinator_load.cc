@@ -1,14 +1,16 @@
 // Loads a coordinator over gRPC: heartbeats of many nodes, or submits of many jobs.
 //
 //   rekindle-bench-coordinator-load --endpoint HOST:PORT heartbeats --nodes 10000 --seconds 10
-//   rekindle-bench-coordinator-load --endpoint HOST:PORT submits --job FILE.json --jobs 15000
+//   rekindle-bench-coordinator-load --endpoint HOST:PORT submits --job FILE.json --jobs 15000 --nodes 1000 --slots 16
 //
-// One line of JSON: {"calls": n, "seconds": s, "failed": n, "p99_seconds": s}.
+// Lines of JSON: {"calls": n, "seconds": s, "failed": n, "p99_seconds": s}; after submits, where there are nodes, also
+// {"placed": n, "seconds": s}: from the first submit until nodes were told to run a trainer for each job.
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -32,7 +34,7 @@ namespace {
 
 struct Options {
   std::string endpoint, job_file;
-  int connections = 100, in_flight = 4, nodes = 10'000, jobs = 15'000;
+  int connections = 100, in_flight = 4, nodes = 10'000, slots = 1, jobs = 15'000;
   double seconds = 10;
 };
 
@@ -77,12 +79,12 @@ template <typename Request, typename Reply>
 class Lane {
  public:
   using Start = std::function<void(grpc::ClientContext*, const Request*, Reply*, std::function<void(grpc::Status)>)>;
-  // False: there is nothing more to send.
-  using Next = std::function<bool(Request*)>;
+  // What to send after that reply (empty at first). False: nothing more.
+  using Next = std::function<bool(const Reply& last, Request*)>;
 
   Lane(Load& load, Start start, Next next) : load_(load), start_(std::move(start)), next_(std::move(next)) {}
   void Go() {
-    if (!next_(&request_)) {
+    if (!next_(reply_, &request_)) {
       done_ = true;
       done_.notify_one();
       return;
@@ -116,53 +118,75 @@ double RunLanes(std::vector<std::unique_ptr<Lane<Request, Reply>>>& lanes) {
   return common::SteadySeconds() - begun;
 }
 
-v1::NodeReport ReportOf(int node) {
+v1::NodeReport ReportOf(const Options& options, int node) {
   v1::NodeReport report;
   report.set_node("node-" + std::to_string(node));
   report.set_incarnation("i");
   report.set_agent_incarnation("a");
   report.set_protocol_version(common::kProtocolVersion);
   report.set_version(common::kVersion);
-  report.set_slots(1);
+  report.set_slots(options.slots);
+  report.set_zone("zone-" + std::to_string(node % 9));
+  report.set_checkpoint_incarnation("c");
+  report.set_checkpoint_address("10.0." + std::to_string(node / 250) + "." + std::to_string(node % 250) + ":7071");
   report.mutable_device()->set_kind("cpu");
   return report;
 }
 
-// All nodes report once, to be known; then again and again.
-int Heartbeats(const Options& options) {
-  using NodeLane = Lane<v1::NodeReport, v1::NodeDirective>;
-  std::vector<std::shared_ptr<v1::Nodes::Stub>> stubs;
+using NodeLane = Lane<v1::NodeReport, v1::NodeDirective>;
+using NodeStub = std::shared_ptr<v1::Nodes::Stub>;
+
+std::vector<NodeStub> ConnectNodes(const Options& options) {
+  std::vector<NodeStub> stubs;
   for (int i = 0; i < options.connections; ++i) stubs.push_back(v1::Nodes::NewStub(Connect(options.endpoint)));
-  Load registered, load;
-  const auto start_of = [](const std::shared_ptr<v1::Nodes::Stub>& stub) {
-    return [stub](grpc::ClientContext* context, const v1::NodeReport* report, v1::NodeDirective* directive,
-                  std::function<void(grpc::Status)> done) {
-      stub->async()->Sync(context, report, directive, std::move(done));
-    };
+  return stubs;
+}
+
+NodeLane::Start StartOf(const NodeStub& stub) {
+  return [stub](grpc::ClientContext* context, const v1::NodeReport* report, v1::NodeDirective* directive,
+                std::function<void(grpc::Status)> done) {
+    stub->async()->Sync(context, report, directive, std::move(done));
   };
+}
+
+// Every node reports once, to be known.
+void Register(const Options& options, const std::vector<NodeStub>& stubs) {
+  Load load;
   std::vector<std::unique_ptr<NodeLane>> lanes;
   for (int i = 0; i < options.connections; ++i) {
     lanes.push_back(std::make_unique<NodeLane>(
-        registered, start_of(stubs[i]), [&options, node = i - options.connections](v1::NodeReport* report) mutable {
+        load, StartOf(stubs[i]),
+        [&options, node = i - options.connections](const v1::NodeDirective&, v1::NodeReport* report) mutable {
           node += options.connections;
           if (node >= options.nodes) return false;
-          *report = ReportOf(node);
+          *report = ReportOf(options, node);
           return true;
         }));
   }
-  registered.Print(RunLanes(lanes));
-  lanes.clear();
+  load.Print(RunLanes(lanes));
+}
+
+// All nodes report, as fast as they are answered, again and again.
+int Heartbeats(const Options& options) {
+  const std::vector<NodeStub> stubs = ConnectNodes(options);
+  Register(options, stubs);
+  Load load;
+  std::vector<int> known(options.nodes);
+  std::vector<std::unique_ptr<NodeLane>> lanes;
   const double until = common::SteadySeconds() + options.seconds;
   for (int i = 0; i < options.connections; ++i) {
     for (int k = 0; k < options.in_flight; ++k) {
       // A connection's nodes, divided among its lanes.
       const int stride = options.connections * options.in_flight, first = i + k * options.connections;
       lanes.push_back(std::make_unique<NodeLane>(
-          load, start_of(stubs[i]),
-          [&options, until, stride, first, node = first - stride](v1::NodeReport* report) mutable {
+          load, StartOf(stubs[i]),
+          [&options, &known, until, stride, first, node = first - stride](const v1::NodeDirective& last,
+                                                                          v1::NodeReport* report) mutable {
+            if (node >= 0 && last.revision() != 0) known[node] = last.revision();
             if (common::SteadySeconds() >= until) return false;
             node = node + stride < options.nodes ? node + stride : first;
-            *report = ReportOf(node);
+            *report = ReportOf(options, node);
+            report->set_known_revision(known[node]);
             return true;
           }));
     }
@@ -170,6 +194,54 @@ int Heartbeats(const Options& options) {
   load.Print(RunLanes(lanes));
   return 0;
 }
+
+// Nodes that wait for work in long polls, as agents do, until each job has a trainer.
+class Workers {
+ public:
+  Workers(const Options& options, const std::vector<NodeStub>& stubs) : options_(options), trainers_(options.nodes) {
+    for (int node = 0; node < options.nodes; ++node) {
+      lanes_.push_back(std::make_unique<NodeLane>(
+          load_, StartOf(stubs[node % stubs.size()]),
+          [this, node](const v1::NodeDirective& last, v1::NodeReport* report) { return Poll(node, last, report); }));
+    }
+    for (auto& lane : lanes_) lane->Go();
+  }
+  ~Workers() {
+    for (auto& lane : lanes_) lane->Await();
+  }
+  // How many jobs have a trainer; false: there is none for some of them after that time.
+  bool Await(double seconds) {
+    std::unique_lock lock(mutex_);
+    const bool all = placed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return total_ >= options_.jobs; });
+    done_ = true;
+    return all;
+  }
+  int total() const { return total_; }
+
+ private:
+  bool Poll(int node, const v1::NodeDirective& last, v1::NodeReport* report) {
+    const std::lock_guard lock(mutex_);
+    if (last.revision() != 0 && last.revision() != report->known_revision()) {
+      total_ += last.trainers_size() - trainers_[node];
+      trainers_[node] = last.trainers_size();
+      if (total_ >= options_.jobs) placed_.notify_all();
+    }
+    if (done_ || total_ >= options_.jobs) return false;
+    *report = ReportOf(options_, node);
+    report->set_known_revision(last.revision());
+    report->set_wait_ms(1000);
+    return true;
+  }
+
+  const Options& options_;
+  Load load_;
+  std::mutex mutex_;
+  std::condition_variable placed_;
+  std::vector<int> trainers_;
+  int total_ = 0;
+  bool done_ = false;
+  std::vector<std::unique_ptr<NodeLane>> lanes_;
+};
 
 int Submits(const Options& options) {
   using JobLane = Lane<v1::SubmitJobRequest, v1::Job>;
@@ -182,6 +254,10 @@ int Submits(const Options& options) {
   }
   std::vector<std::shared_ptr<v1::Coordinator::Stub>> stubs;
   for (int i = 0; i < options.connections; ++i) stubs.push_back(v1::Coordinator::NewStub(Connect(options.endpoint)));
+  const std::vector<NodeStub> nodes = ConnectNodes(options);
+  if (options.nodes > 0) Register(options, nodes);
+  Workers workers(options, nodes);
+  const double begun = common::SteadySeconds();
   Load load;
   std::atomic<int> number{0};
   std::vector<std::unique_ptr<JobLane>> lanes;
@@ -192,7 +268,7 @@ int Submits(const Options& options) {
                           std::function<void(grpc::Status)> done) {
           stub->async()->SubmitJob(context, request, reply, std::move(done));
         },
-        [&](v1::SubmitJobRequest* request) {
+        [&](const v1::Job&, v1::SubmitJobRequest* request) {
           const int mine = number++;
           if (mine >= options.jobs) return false;
           *request->mutable_job() = job;
@@ -202,7 +278,12 @@ int Submits(const Options& options) {
         }));
   }
   load.Print(RunLanes(lanes));
-  return load.calls() == options.jobs ? 0 : 1;
+  if (load.calls() != options.jobs) return 1;
+  if (options.nodes == 0) return 0;
+  const bool placed = workers.Await(120);
+  std::printf("%s\n",
+              nlohmann::json{{"placed", workers.total()}, {"seconds", common::SteadySeconds() - begun}}.dump().c_str());
+  return placed ? 0 : 1;
 }
 
 }  // namespace
@@ -222,6 +303,8 @@ int main(int argc, char** argv) {
   CLI::App* submits = app.add_subcommand("submits", "Jobs, as fast as they are taken");
   submits->add_option("--job", options.job_file, "A job as JSON")->required();
   submits->add_option("--jobs", options.jobs)->check(CLI::Range(1, 1'000'000));
+  submits->add_option("--nodes", options.nodes, "That wait for work")->check(CLI::Range(0, 1'000'000));
+  submits->add_option("--slots", options.slots, "Of each node")->check(CLI::Range(1, 1024));
   CLI11_PARSE(app, argc, argv);
   return heartbeats->parsed() ? rekindle::bench::Heartbeats(options) : rekindle::bench::Submits(options);
 }

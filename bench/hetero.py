@@ -13,7 +13,7 @@ from cluster import Cluster, completions, wait_until  # noqa: E402
 from step import CONTEXT, job, write_data  # noqa: E402
 from throttle import throttled  # noqa: E402
 
-GLOBAL_BATCH, MICRO_BATCH = 32, 2    # 16 micro-batches: 12 and 4 when one rank is three times as fast.
+GLOBAL_BATCH, MICRO_BATCH = 64, 2    # 32 micro-batches: 24 and 8 when one rank is three times as fast.
 SHARE = 1 / 3
 MEASURED = 12    # Steps of the slowed rank on its own.
 SETTLE = 2       # Steps after a start or a new cut of the ranges that do not count.
@@ -112,7 +112,7 @@ def together(data, steps):
 def main():
     p = argparse.ArgumentParser(prog="scripts/bench hetero", description=__doc__)
     p.add_argument("--report", metavar="FILE")
-    p.add_argument("--steps", type=int, default=60)
+    p.add_argument("--steps", type=int, default=50)
     p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of ranks apart and together")
     args = p.parse_args()
     report = Report("hetero")

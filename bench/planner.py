@@ -1,4 +1,4 @@
-"""How long one planning cycle takes on 100 to 10,000 nodes with up to 1,000 jobs, and how that grows."""
+"""How long a planning cycle takes on up to 10,000 nodes and 1,000 jobs, and how that grows; heartbeats and submits through gRPC."""
 import argparse
 import json
 import math
@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 from _bench_json import Report, program
+from _planner_load import heartbeats, submits
 
 SIZES = (100, 300, 1000, 3000, 10_000)  # Nodes; a tenth as many jobs.
 ROUNDS = 41
@@ -30,16 +31,19 @@ def cycles(report):
     report.add("heartbeat", 1e3 * took[last]["heartbeat_ms"], "us in the core", target=100, **low)
 
 
-PARTS = (cycles,)  # Others measure the whole coordinator: heartbeats through gRPC, submits.
+PARTS = {"cycles": cycles,    # The core alone.
+         "heartbeats": lambda report: heartbeats(report, nodes=10_000, seconds=10),    # The whole coordinator, through gRPC.
+         "submits": lambda report: submits(report, jobs=15_000)}
 
 
 def main():
     p = argparse.ArgumentParser(prog="scripts/bench planner", description=__doc__)
     p.add_argument("--report", metavar="FILE")
+    p.add_argument("--part", choices=PARTS, action="append", help="only this one; may be repeated")
     args = p.parse_args()
     report = Report("planner")
-    for part in PARTS:
-        part(report)
+    for part in args.part or PARTS:
+        PARTS[part](report)
     return report.finish(args.report)
 
 

@@ -1,6 +1,7 @@
 #include "coordinator/core/cluster.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "coordinator/core/costs.h"
 #include "coordinator/core/directives.h"
@@ -28,51 +29,58 @@ void SettleJob(Turn& turn, Job& job) {
 
 // Whom an event can concern.
 struct Concern {
-  Job* job = nullptr;  // It alone; null: all, or nobody.
-  bool all = false;
-  bool nodes = false;  // What is known of nodes has changed, or is to be looked at.
+  std::vector<Job*> jobs;  // These alone ...
+  bool all = false;        // ... or all of them.
+  bool nodes = false;      // What is known of nodes has changed, or is to be looked at.
 };
-constexpr Concern kAll{.all = true, .nodes = true};
+Concern All() { return {.all = true, .nodes = true}; }
 
 struct Route {
   Turn& turn;
 
   Concern Of(const std::string& uid) const {
     const auto it = turn.state.jobs.find(uid);
-    return {.job = it == turn.state.jobs.end() ? nullptr : &it->second};
+    if (it == turn.state.jobs.end()) return {};
+    return {.jobs = {&it->second}};
   }
   Concern operator()(const SubmitJob& e) const {
     Submit(turn, e.record);
     Concern concern = Of(e.record.job().uid());
-    if (concern.job != nullptr) SettleJob(turn, *concern.job);
+    for (Job* job : concern.jobs) SettleJob(turn, *job);
     return concern;
   }
   Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid), Of(e.uid); }
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), Of(e.uid); }
-  Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), kAll; }
+  Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
   // That a node lives concerns only jobs on it that do not train: whoever forms a membership waits for that.
   Concern operator()(const NodeReported& e) const {
-    if (AcceptNodeReport(turn, e.report)) return kAll;
+    if (AcceptNodeReport(turn, e.report)) return All();
     Concern concern;
     const auto node = turn.state.nodes.find(e.report.node());
     if (node == turn.state.nodes.end()) return concern;
     for (const auto& [slot, uid] : node->second.slots) {
       const auto job = turn.state.jobs.find(uid);
-      if (job == turn.state.jobs.end() || job->second.active || concern.job == &job->second) continue;
-      if (concern.job != nullptr) return {.all = true};
-      concern.job = &job->second;
+      if (job == turn.state.jobs.end() || job->second.active) continue;
+      if (std::find(concern.jobs.begin(), concern.jobs.end(), &job->second) != concern.jobs.end()) continue;
+      concern.jobs.push_back(&job->second);
     }
     return concern;
   }
   Concern operator()(const PoolReported& e) const { return TakePoolReport(turn, e), Concern{}; }
   Concern operator()(const Tick&) const {
+    Concern concern;
+    turn.state.jobs_wake_at = kNever;
     for (auto& [uid, job] : turn.state.jobs) {
-      if (job.wake_at <= turn.now) Advance(turn, job);
+      if (job.wake_at <= turn.now) {
+        concern.jobs.push_back(&job);
+      } else {
+        turn.state.jobs_wake_at = std::min(turn.state.jobs_wake_at, job.wake_at);
+      }
     }
-    return {};
+    return concern;
   }
-  Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, kAll; }
+  Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, All(); }
   Concern operator()(const PricesSet& e) const {
     for (auto& [uid, job] : turn.state.jobs) {
       CountCosts(turn, job);  // So far at the old ones.
@@ -80,14 +88,15 @@ struct Route {
     }
     turn.state.prices = e.prices;
     turn.state.plan_due = true;
-    return kAll;
+    return All();
   }
   // Trainers report often, and seldom say anything that concerns nodes.
   Concern operator()(const TrainerReported& e) const {
     Concern concern = Of(e.report.job_uid());
-    if (concern.job == nullptr) return concern;
-    AcceptReport(turn, *concern.job, e.report);
-    concern.nodes = turn.state.any_lost && (IsLost(e.report.node()) || HasLostMember(*concern.job));
+    if (concern.jobs.empty()) return concern;
+    Job& job = *concern.jobs.front();
+    AcceptReport(turn, job, e.report);
+    concern.nodes = turn.state.any_lost && (IsLost(e.report.node()) || HasLostMember(job));
     return concern;
   }
   bool IsLost(const std::string& name) const {
@@ -116,12 +125,12 @@ struct Route {
         }
       }
     }
-    return kAll;
+    return All();
   }
 };
 
 void Collect(Turn& turn, Job& job) {
-  if (job.status_changed || job.must_save) turn.effects.changed_jobs.push_back(job.record.job().name());
+  if (job.status_changed || job.must_save) turn.effects.changed_jobs.push_back(job.record.job().uid());
   const bool due = job.status_changed && turn.now >= job.saved_at + kSaveProgressSeconds;
   if (job.must_save || due) {
     turn.effects.save_jobs.push_back(job.record);
@@ -130,36 +139,26 @@ void Collect(Turn& turn, Job& job) {
     job.status_changed = false;
   }
   if (job.status_changed) job.wake_at = std::min(job.wake_at, job.saved_at + kSaveProgressSeconds);
+  turn.state.jobs_wake_at = std::min(turn.state.jobs_wake_at, job.wake_at);  // Of an earlier look at the latest.
 }
 
-// The whole of it, or one.
-void CollectJobs(Turn& turn, Job* only, bool all) {
-  State& state = turn.state;
-  if (all) {
-    state.jobs_wake_at = kNever;
-    for (const std::string& uid : state.order) {
-      Job& job = state.jobs.at(uid);
-      Collect(turn, job);
-      state.jobs_wake_at = std::min(state.jobs_wake_at, job.wake_at);
-    }
-  } else if (only != nullptr) {
-    Collect(turn, *only);
-    state.jobs_wake_at = std::min(state.jobs_wake_at, only->wake_at);  // Of an earlier look at the latest.
-  }
-  turn.effects.wake_at = std::min({state.watch_nodes_at, state.jobs_wake_at, state.plan_at});
-}
-
-void CollectNode(Turn& turn, NodeState& node) {
+void Collect(Turn& turn, NodeState& node) {
   if (node.must_save) turn.effects.save_nodes.push_back(node.record);
   node.must_save = false;
 }
 
-void CollectNodes(Turn& turn, const Event& event, bool all) {
-  if (all) {
-    for (auto& [name, node] : turn.state.nodes) CollectNode(turn, node);
-  } else if (const auto* report = std::get_if<NodeReported>(&event)) {
-    const auto node = turn.state.nodes.find(report->report.node());
-    if (node != turn.state.nodes.end()) CollectNode(turn, node->second);
+// What to save and to tell: of everything, or of those that events concerned.
+void CollectAll(Turn& turn) {
+  State& state = turn.state;
+  state.jobs_wake_at = kNever;
+  for (const std::string& uid : state.order) Collect(turn, state.jobs.at(uid));
+  for (auto& [name, node] : state.nodes) Collect(turn, node);
+}
+void CollectSome(Turn& turn, const Unsettled& of) {
+  for (const std::string& uid : of.jobs) Collect(turn, turn.state.jobs.at(uid));
+  for (const std::string& name : of.nodes) {
+    const auto node = turn.state.nodes.find(name);
+    if (node != turn.state.nodes.end()) Collect(turn, node->second);
   }
 }
 
@@ -191,55 +190,92 @@ Cluster& Cluster::operator=(const Cluster& other) {
 
 Effects Cluster::Step(const Event& event, double now) {
   Effects effects;
+  Take(event, now, &effects);
+  Settle(now, &effects);
+  return effects;
+}
+
+void Cluster::Take(const Event& event, double now, Effects* effects) {
   State& state = *impl_;
-  Turn turn{state, effects, now};
+  Turn turn{state, *effects, now};
+  Unsettled& unsettled = state.unsettled;
   Concern concern = std::visit(Route{turn}, event);
+  unsettled.watch = unsettled.watch || concern.nodes;
+  if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
   if (concern.all) {
+    unsettled.all = true;
     for (auto& [uid, job] : state.jobs) Advance(turn, job);
-  } else if (concern.job != nullptr) {
-    Advance(turn, *concern.job);
-    CheckPlanned(state, *concern.job);
-    concern.nodes = concern.nodes || concern.job->must_save;
+    return;
   }
-  const bool due = concern.nodes || now >= state.watch_nodes_at;
+  for (Job* job : concern.jobs) {
+    Advance(turn, *job);
+    CheckPlanned(state, *job);
+    unsettled.jobs.insert(job->record.job().uid());
+    unsettled.watch = unsettled.watch || job->must_save;
+  }
+}
+
+void Cluster::Settle(double now, Effects* effects) {
+  State& state = *impl_;
+  Turn turn{state, *effects, now};
+  const Unsettled of = std::exchange(state.unsettled, {});
+  const bool due = of.watch || now >= state.watch_nodes_at;
   if (due) {
     state.watch_nodes_at = WatchNodes(turn);
     for (const std::string& uid : state.order) SettleJob(turn, state.jobs.at(uid));
   }
-  if (due || concern.all || std::holds_alternative<Tick>(event)) {
+  if (due || of.all) {
     for (auto& [uid, job] : state.jobs) CheckPlanned(state, job);
   }
   const bool planned = Plan(turn);
   if (due || planned) ShareNodes(turn);
-  const bool any = due || planned || concern.all || std::holds_alternative<Tick>(event);
-  effects.quiet = !any && concern.job == nullptr && std::holds_alternative<NodeReported>(event);
-  CollectJobs(turn, any ? nullptr : concern.job, any);
-  CollectNodes(turn, event, any);
-  return effects;
+  const bool all = due || planned || of.all;
+  if (all) {
+    RefreshSurroundings(state);
+    CollectAll(turn);
+  } else {
+    CollectSome(turn, of);
+  }
+  effects->all_touched = effects->all_touched || all;
+  effects->touched_jobs.insert(of.jobs.begin(), of.jobs.end());
+  effects->wake_at = std::min({state.watch_nodes_at, state.jobs_wake_at, state.plan_at});
 }
 
-v1::TrainerDirective Cluster::DirectiveForTrainer(const std::string& job_uid, const std::string& trainer) const {
+v1::TrainerDirective Cluster::DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
+                                                  int known_revision) const {
   const auto it = impl_->jobs.find(job_uid);
-  return it == impl_->jobs.end() ? UnknownJobDirective(job_uid) : TrainerDirectiveFor(*impl_, it->second, trainer);
+  return it == impl_->jobs.end() ? UnknownJobDirective(job_uid, known_revision)
+                                 : TrainerDirectiveFor(*impl_, it->second, trainer, known_revision);
 }
 
-v1::NodeDirective Cluster::DirectiveForNode(const std::string& node) const { return NodeDirectiveFor(*impl_, node); }
+v1::NodeDirective Cluster::DirectiveForNode(const std::string& node, int known_revision) const {
+  return NodeDirectiveFor(*impl_, node, known_revision);
+}
+
+std::vector<std::string> Cluster::NodesOf(const std::set<std::string>& job_uids) const {
+  std::vector<std::string> names;
+  for (const auto& [name, node] : impl_->nodes) {
+    const auto is_of = [&](const auto& slot) { return job_uids.count(slot.second) > 0; };
+    if (std::any_of(node.slots.begin(), node.slots.end(), is_of)) names.push_back(name);
+  }
+  return names;
+}
 
 const v1::JobRecord* Cluster::FindJob(const std::string& name_or_uid) const {
   const auto by_uid = impl_->jobs.find(name_or_uid);
   if (by_uid != impl_->jobs.end()) return &by_uid->second.record;
-  const v1::JobRecord* newest = nullptr;  // Names are free again when a job is over: the newest has it.
-  for (const std::string& uid : impl_->order) {
-    const v1::JobRecord& record = impl_->jobs.at(uid).record;
-    if (record.job().name() == name_or_uid) newest = &record;
-  }
-  return newest;
+  const auto by_name = impl_->newest.find(name_or_uid);
+  return by_name == impl_->newest.end() ? nullptr : &impl_->jobs.at(by_name->second).record;
 }
 
 std::vector<const v1::JobRecord*> Cluster::Jobs() const {
   std::vector<const v1::JobRecord*> jobs;
   for (const std::string& uid : impl_->order) jobs.push_back(&impl_->jobs.at(uid).record);
   return jobs;
+}
+
+size_t Cluster::ActiveJobs() const {
+  return impl_->surroundings.active + (impl_->order.size() - impl_->surroundings.jobs);  // And those just submitted.
 }
 
 std::vector<v1::Node> Cluster::Nodes(double now) const { return ListNodes(*impl_, now); }

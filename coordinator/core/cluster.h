@@ -7,6 +7,7 @@
 
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -67,9 +68,10 @@ struct Effects {
   std::vector<v1::JobRecord> save_jobs;  // To be durable before anything else of this step is seen.
   std::vector<v1::NodeRecord> save_nodes;
   std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
-  std::vector<std::string> changed_jobs;  // Names whose status changed (wakes watchers); nothing to persist.
+  std::vector<std::string> changed_jobs;  // Uids whose status changed (wakes watchers); nothing to persist.
   std::vector<PoolOrder> orders;          // Those that changed; all again after a restart. Not before save_jobs.
-  bool quiet = false;                     // No directive but that of the node that reported can have changed.
+  bool all_touched = false;               // Any directive may have changed; else those of the sender ...
+  std::set<std::string> touched_jobs;     // ... and of the trainers of these, and of the nodes they have slots on.
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
 };
 
@@ -99,15 +101,26 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   Cluster(const Cluster&);
   Cluster& operator=(const Cluster&);
 
+  // Take, and Settle at once.
   Effects Step(const Event& event, double now);
+  // Takes an event in, as far as it concerns one job or node. `effects` is added to: status and events.
+  void Take(const Event& event, double now, Effects* effects);
+  // What is decided over all jobs and nodes: once for all events that were taken. REQUIRED before directives and views
+  // are asked for, and before time passes.
+  void Settle(double now, Effects* effects);
 
-  // What to answer; `revision` is set and changes whenever the rest does. Errors are inside the directive.
-  v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer) const;
-  v1::NodeDirective DirectiveForNode(const std::string& node) const;
+  // What to answer; `revision` is set and changes whenever the rest does, and the rest is left out where it is known.
+  // Errors are inside the directive.
+  v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
+                                           int known_revision = 0) const;
+  v1::NodeDirective DirectiveForNode(const std::string& node, int known_revision = 0) const;
+  // Those with slots of one of these jobs.
+  std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 
   // Views for the user's verbs. Null when there is none.
   const v1::JobRecord* FindJob(const std::string& name_or_uid) const;
   std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission.
+  size_t ActiveJobs() const;                       // Those that are not over.
   std::vector<v1::Node> Nodes(double now) const;   // By name.
 
  private:

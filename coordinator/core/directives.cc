@@ -7,13 +7,23 @@
 namespace rekindle::core {
 namespace {
 
-// FNV-1a of the content (without revision), never 0: it survives a coordinator restart and cannot by accident stay
-// the same when the content changes.
-int Revision(const google::protobuf::MessageLite& message) {
-  uint64_t hash = 14695981039346656037ULL;
+// FNV-1a of the content.
+uint64_t Hash(const google::protobuf::MessageLite& message, uint64_t hash = 14695981039346656037ULL) {
   for (const char c : message.SerializeAsString()) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
+  return hash;
+}
+
+// Never 0: it survives a coordinator restart and cannot by accident stay the same when the content changes.
+int Revision(uint64_t hash) {
   const int revision = static_cast<int>((hash ^ (hash >> 32)) & 0x7fffffff);
   return revision == 0 ? 1 : revision;
+}
+
+v1::TrainerDirective Revised(v1::TrainerDirective directive, int known_revision) {
+  const int revision = Revision(Hash(directive));
+  if (revision == known_revision) directive.Clear();
+  directive.set_revision(revision);
+  return directive;
 }
 
 v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string& reason) {
@@ -107,66 +117,88 @@ bool NothingLeft(const NodeState& node) {
   return true;
 }
 
+// What that node alone is told.
+v1::NodeDirective OwnPart(const State& state, const std::string& name, const NodeState& node) {
+  v1::NodeDirective directive;
+  directive.set_error(node.error);
+  directive.set_probe(node.probe);
+  for (const auto& [slot, uid] : node.slots) {
+    const auto found = state.jobs.find(uid);
+    if (!node.error.empty() || found == state.jobs.end()) continue;
+    const Job& job = found->second;
+    if (!IsDesired(state, job, name, slot)) continue;
+    v1::DesiredTrainer* desired = directive.add_trainers();
+    desired->set_job_uid(uid);
+    desired->set_job_name(job.record.job().name());
+    desired->set_slot(slot);
+    *desired->mutable_spec() = SpecOf(job);
+    desired->set_job_secret(job.record.secret());
+    if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
+  }
+  for (const v1::TrainerProcess& process : node.report.trainers()) {
+    if (!process.running()) directive.add_acknowledged_exits(process.trainer());
+  }
+  directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
+  return directive;
+}
+
+// Whose memory may hold copies of checkpoints, and of which jobs there are any that are worth holding.
 constexpr int kMaxCheckpointPeers = 256;
 
-// Whose memory may hold copies of this node's checkpoints, and of which jobs any are worth holding.
-void AddCheckpointPeers(const State& state, const std::string& name, v1::NodeDirective* directive) {
-  for (const auto& [other, node] : state.nodes) {
-    const bool serves = node.reported && !node.lost && node.error.empty() && !node.report.checkpoint_address().empty();
-    if (other == name || !serves || directive->checkpoint_peers_size() >= kMaxCheckpointPeers) continue;
-    v1::CheckpointPeer* peer = directive->add_checkpoint_peers();
-    peer->set_node(other);
+}  // namespace
+
+v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer,
+                                         int known_revision) {
+  return Revised(WithoutRevision(state, job, trainer), known_revision);
+}
+
+v1::TrainerDirective UnknownJobDirective(const std::string& job_uid, int known_revision) {
+  return Revised(Told(v1::TrainerDirective::EXIT, absl::StrCat("no job has the uid ", Bounded(job_uid, 64))),
+                 known_revision);
+}
+
+v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name, int known_revision) {
+  const auto it = state.nodes.find(name);
+  const bool known = it != state.nodes.end();
+  v1::NodeDirective directive;
+  if (known) directive = OwnPart(state, name, it->second);
+  const int revision = Revision(Hash(directive, state.surroundings.hash));
+  if (revision == known_revision) {
+    directive.Clear();
+  } else if (known) {
+    *directive.mutable_live_jobs() = state.surroundings.told.live_jobs();
+    for (const v1::CheckpointPeer& peer : state.surroundings.told.checkpoint_peers()) {
+      if (peer.node() != name) *directive.add_checkpoint_peers() = peer;
+    }
+  }
+  directive.set_revision(revision);
+  return directive;
+}
+
+bool IsDrained(const State& state, const std::string& name) {
+  const auto it = state.nodes.find(name);
+  return it != state.nodes.end() && OwnPart(state, name, it->second).drained();
+}
+
+void RefreshSurroundings(State& state) {
+  v1::NodeDirective told;
+  size_t active = 0;
+  for (const auto& [name, node] : state.nodes) {
+    if (told.checkpoint_peers_size() > kMaxCheckpointPeers) break;  // One more: no node is its own.
+    if (!node.reported || node.lost || !node.error.empty() || node.report.checkpoint_address().empty()) continue;
+    v1::CheckpointPeer* peer = told.add_checkpoint_peers();
+    peer->set_node(name);
     peer->set_address(node.report.checkpoint_address());
     peer->set_zone(node.report.zone());
   }
   for (const std::string& uid : state.order) {
-    if (!IsOver(state.jobs.at(uid))) directive->add_live_jobs(uid);
+    const Job& job = state.jobs.at(uid);
+    if (IsOver(job)) continue;
+    ++active;
+    if (job.record.membership().generation() > 0) told.add_live_jobs(uid);
   }
-}
-
-}  // namespace
-
-v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer) {
-  v1::TrainerDirective directive = WithoutRevision(state, job, trainer);
-  directive.set_revision(Revision(directive));
-  return directive;
-}
-
-v1::TrainerDirective UnknownJobDirective(const std::string& job_uid) {
-  v1::TrainerDirective directive =
-      Told(v1::TrainerDirective::EXIT, absl::StrCat("no job has the uid ", Bounded(job_uid, 64)));
-  directive.set_revision(Revision(directive));
-  return directive;
-}
-
-v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name) {
-  v1::NodeDirective directive;
-  const auto it = state.nodes.find(name);
-  if (it != state.nodes.end()) {
-    const NodeState& node = it->second;
-    directive.set_error(node.error);
-    directive.set_probe(node.probe);
-    for (const auto& [slot, uid] : node.slots) {
-      const auto found = state.jobs.find(uid);
-      if (!node.error.empty() || found == state.jobs.end()) continue;
-      const Job& job = found->second;
-      if (!IsDesired(state, job, name, slot)) continue;
-      v1::DesiredTrainer* desired = directive.add_trainers();
-      desired->set_job_uid(uid);
-      desired->set_job_name(job.record.job().name());
-      desired->set_slot(slot);
-      *desired->mutable_spec() = SpecOf(job);
-      desired->set_job_secret(job.record.secret());
-      if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
-    }
-    for (const v1::TrainerProcess& process : node.report.trainers()) {
-      if (!process.running()) directive.add_acknowledged_exits(process.trainer());
-    }
-    AddCheckpointPeers(state, name, &directive);
-    directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
-  }
-  directive.set_revision(Revision(directive));
-  return directive;
+  const uint64_t hash = Hash(told);
+  state.surroundings = {.told = std::move(told), .hash = hash, .jobs = state.order.size(), .active = active};
 }
 
 }  // namespace rekindle::core

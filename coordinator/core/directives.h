@@ -1,4 +1,5 @@
-// What each trainer and agent is told: a pure function of the state, so that asking twice changes nothing.
+// What each trainer and agent is told: a pure function of the state, so that asking twice changes nothing. Who knows the
+// directive's revision gets that alone.
 #ifndef REKINDLE_COORDINATOR_CORE_DIRECTIVES_H_
 #define REKINDLE_COORDINATOR_CORE_DIRECTIVES_H_
 
@@ -8,9 +9,15 @@
 
 namespace rekindle::core {
 
-v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer);
-v1::TrainerDirective UnknownJobDirective(const std::string& job_uid);
-v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& node);
+v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer,
+                                         int known_revision = 0);
+v1::TrainerDirective UnknownJobDirective(const std::string& job_uid, int known_revision = 0);
+v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& node, int known_revision = 0);
+
+// Nothing of any job is left on that node, which drains.
+bool IsDrained(const State& state, const std::string& node);
+// Finds anew what all nodes are told alike. To be called when jobs or nodes have changed.
+void RefreshSurroundings(State& state);
 
 }  // namespace rekindle::core
 

@@ -136,17 +136,26 @@ void Watch(Turn& turn, Job& job) {
   job.forming.unheard = unheard;
 }
 
+Job& AddJob(State& state, const v1::JobRecord& record) {
+  const std::string& uid = record.job().uid();
+  Job& job = state.jobs[uid];
+  job.record = record;
+  state.order.push_back(uid);
+  state.newest[record.job().name()] = uid;
+  return job;
+}
+
 }  // namespace
 
 void Submit(Turn& turn, const v1::JobRecord& record) {
   const std::string& uid = record.job().uid();
-  for (const auto& [other, job] : turn.state.jobs) {
-    if (other == uid || (job.record.job().name() == record.job().name() && !IsOver(job))) {
-      turn.effects.status = absl::AlreadyExistsError(
-          absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
-                       record.job().name(), "` first"));
-      return;
-    }
+  const auto same_name = turn.state.newest.find(record.job().name());
+  if (turn.state.jobs.count(uid) > 0 ||
+      (same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second)))) {
+    turn.effects.status = absl::AlreadyExistsError(
+        absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
+                     record.job().name(), "` first"));
+    return;
   }
   if (turn.state.tunables.refuse_unfit_precision) {
     const std::string unfit = UnfitPrecision(turn.state, record.job().status().resolved_spec());
@@ -165,9 +174,7 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
     turn.effects.status = status;
     return;
   }
-  Job& job = turn.state.jobs[uid];
-  turn.state.order.push_back(uid);
-  job.record = record;
+  Job& job = AddJob(turn.state, record);
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_checkpoint_step(-1);
   if (SpecOf(job).goals().budget() > 0) status->mutable_cost()->set_budget(SpecOf(job).goals().budget());
@@ -212,10 +219,7 @@ void Resume(Turn& turn, const std::string& uid, double budget) {
 }
 
 void Adopt(Turn& turn, const v1::JobRecord& record) {
-  const std::string& uid = record.job().uid();
-  Job& job = turn.state.jobs[uid];
-  turn.state.order.push_back(uid);
-  job.record = record;
+  Job& job = AddJob(turn.state, record);
   job.saved_at = turn.now;
   if (IsOver(job)) return;
   OpenAbsence(turn, job);

@@ -278,7 +278,7 @@ double WatchNodes(Turn& turn) {
     }
     // Remembers whom it sent home, so that the node is welcome again when somebody starts a new agent.
     if (node.record.draining() && node.reported && node.record.drained_agent() != node.report.agent_incarnation() &&
-        NodeDirectiveFor(turn.state, name).drained()) {
+        IsDrained(turn.state, name)) {
       node.record.set_drained_agent(node.report.agent_incarnation());
       node.must_save = true;
       turn.state.plan_due = true;

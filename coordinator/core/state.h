@@ -3,6 +3,8 @@
 #ifndef REKINDLE_COORDINATOR_CORE_STATE_H_
 #define REKINDLE_COORDINATOR_CORE_STATE_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
@@ -53,7 +55,6 @@ struct OpenFault {
 // Pool as nodes name it -> how many nodes of it, in parts by slots.
 using Shares = std::map<std::string, double>;
 
-// What the last planning cycle knew of a job, a node: another cycle is due when it is not true any more.
 // What a job is to have in a pool that takes orders: one slot.
 struct Unit {
   std::string pool;
@@ -77,6 +78,7 @@ struct PoolState {
   int short_at = 0;             // With so many nodes there.
 };
 
+// What the last planning cycle knew of a job, a node: another cycle is due when it is not true any more.
 struct JobFacts {
   bool wants = false;
   bool runs = false;
@@ -170,6 +172,21 @@ struct NodeState {
   double idle_since = kNever;  // Of a node that was ordered: since when it serves nobody.
 };
 
+// What events since the last Cluster::Settle concerned.
+struct Unsettled {
+  bool all = false;
+  bool watch = false;  // What is known of nodes has changed, or is to be looked at.
+  std::set<std::string> jobs;
+  std::set<std::string> nodes;
+};
+
+// What was found of all jobs and nodes when any of them changed last.
+struct Surroundings {
+  v1::NodeDirective told;  // To all nodes alike: peers and live jobs.
+  uint64_t hash = 0;       // Of that.
+  size_t jobs = 0, active = 0;
+};
+
 struct State {
   Tunables tunables;
   PriceBook prices;
@@ -180,8 +197,11 @@ struct State {
   bool restarted = false;           // Restored brought records: nobody is silent before reconnect_seconds.
   std::map<std::string, Job> jobs;  // By uid.
   std::vector<std::string> order;   // Uids in order of submission.
+  std::map<std::string, std::string> newest;  // Name -> uid: names are free again when a job is over.
   std::map<std::string, NodeState> nodes;
   bool any_lost = false;
+  Unsettled unsettled;
+  Surroundings surroundings;
   double jobs_wake_at = kNever;     // Not later than the first wake_at of all jobs.
   double watch_nodes_at = -kNever;  // When a node may count as lost, or its drain as overdue.
   bool plan_due = true;

@@ -45,7 +45,8 @@ absl::Status Loop::Start() {
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
-  Absorb(cluster_.Step(*std::move(restored), core_now()));
+  (void)Take(*std::move(restored));  // Nobody asked.
+  Settle();
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -135,16 +136,16 @@ void Loop::Turn(std::vector<Item> items) {
   if (failing()) {
     Hold(std::move(items));
   } else {
-    if (std::exchange(clock_moved_, false)) Absorb(cluster_.Step(core::ClockSet{unix_offset_ + stalled_}, core_now()));
+    if (std::exchange(clock_moved_, false)) (void)Take(core::ClockSet{unix_offset_ + stalled_});
     std::vector<Item> all = std::exchange(held_, {});
     for (Item& item : items) all.push_back(std::move(item));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
     // After the reports: time must not accuse whom a report in the queue acquits.
     if (core_now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
       last_tick_ = now();
-      unpublished_.touched_all = true;
-      Absorb(cluster_.Step(core::Tick{}, core_now()));
+      (void)Take(core::Tick{});
     }
+    Settle();
     CommitAndPublish();
   }
   Expire();
@@ -155,7 +156,7 @@ void Loop::Handle(TrainerItem& item) {
   const TrainerKey key(item.report.job_uid(), item.report.trainer());
   const int32_t known_revision = item.report.known_revision();
   unpublished_.touched_jobs.insert(key.first);
-  Absorb(cluster_.Step(core::TrainerReported{std::move(item.report)}, core_now()));
+  (void)Take(core::TrainerReported{std::move(item.report)});  // Its directive says what is wrong with it.
   trainer_polls_.Add(key, known_revision, item.deadline, std::move(item.reply));
 }
 
@@ -168,58 +169,66 @@ void Loop::Handle(NodeItem& item) {
     bulletin_.Publish("logs/" + chunk.job_uid());
   }
   item.report.clear_logs();
-  const core::Effects effects = cluster_.Step(core::NodeReported{std::move(item.report)}, core_now());
-  Absorb(effects);
-  if (effects.quiet) {
-    unpublished_.touched_nodes.insert(node);
-  } else {
-    unpublished_.touched_all = true;
-  }
+  unpublished_.touched_nodes.insert(node);
+  (void)Take(core::NodeReported{std::move(item.report)});
   node_polls_.Add(node, known_revision, item.deadline, std::move(item.reply));
 }
 
 void Loop::Handle(Mutation& mutation) {
-  const auto answer = [&](absl::StatusOr<std::string> reply) {
-    unpublished_.answers.emplace_back(std::move(mutation.done), std::move(reply));
-  };
   if (!mutation.request_id.empty()) {
+    // A repetition is answered as the first was, which may be of this very turn.
+    const auto same = [&](const Mutation& other) { return other.request_id == mutation.request_id; };
+    if (std::any_of(unpublished_.unanswered.begin(), unpublished_.unanswered.end(), same)) Settle();
     if (const v1::RequestRecord* seen = journal_.FindRequest(mutation.request_id)) {
-      if (seen->call() == mutation.call) return answer(seen->reply());
-      return answer(absl::InvalidArgumentError(
-          absl::StrCat("request_id: ", mutation.request_id, " was used for another call: use a new one for each")));
+      if (seen->call() == mutation.call) return Answer(mutation, seen->reply());
+      return Answer(mutation, absl::InvalidArgumentError(absl::StrCat("request_id: ", mutation.request_id,
+                                                                      " was used for another call: use a new one for each")));
     }
   }
   const absl::StatusOr<core::Event> event = mutation.event();
-  if (!event.ok()) return answer(event.status());
-  unpublished_.touched_all = true;
-  const core::Effects effects = cluster_.Step(*event, core_now());
-  Absorb(effects);
-  if (!effects.status.ok()) return answer(effects.status);
-  absl::StatusOr<std::string> reply = mutation.answer();
-  if (reply.ok() && !mutation.request_id.empty()) {
-    v1::RequestRecord record;
-    record.set_id(mutation.request_id);
-    record.set_call(mutation.call);
-    record.set_reply(*reply);
-    record.set_at(now() + unix_offset_);
-    journal_.Add(record);
-  }
-  answer(std::move(reply));
+  if (!event.ok()) return Answer(mutation, event.status());
+  if (absl::Status status = Take(*event); !status.ok()) return Answer(mutation, status);
+  unpublished_.unanswered.push_back(std::move(mutation));
 }
 
-void Loop::Handle(core::PoolReported& report) {
-  unpublished_.touched_all = true;
-  Absorb(cluster_.Step(std::move(report), core_now()));
+void Loop::Handle(core::PoolReported& report) { (void)Take(std::move(report)); }
+
+absl::Status Loop::Take(const core::Event& event) {
+  core::Effects effects;
+  cluster_.Take(event, core_now(), &effects);
+  journal_.Add(effects, now() + unix_offset_);
+  return effects.status;
+}
+
+void Loop::Settle() {
+  core::Effects effects;
+  cluster_.Settle(core_now(), &effects);
+  Absorb(effects);
+  for (Mutation& mutation : std::exchange(unpublished_.unanswered, {})) {
+    absl::StatusOr<std::string> reply = mutation.answer();
+    if (reply.ok() && !mutation.request_id.empty()) {
+      v1::RequestRecord record;
+      record.set_id(mutation.request_id);
+      record.set_call(mutation.call);
+      record.set_reply(*reply);
+      record.set_at(now() + unix_offset_);
+      journal_.Add(record);
+    }
+    Answer(mutation, std::move(reply));
+  }
+}
+
+void Loop::Answer(Mutation& mutation, absl::StatusOr<std::string> reply) {
+  unpublished_.answers.emplace_back(std::move(mutation.done), std::move(reply));
 }
 
 void Loop::Absorb(const core::Effects& effects) {
   journal_.Add(effects, now() + unix_offset_);
   wake_at_ = effects.wake_at;
   unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
-  for (const v1::JobRecord& record : effects.save_jobs) unpublished_.changed_jobs.insert(record.job().uid());
-  for (const std::string& name : effects.changed_jobs) {
-    if (const v1::JobRecord* record = cluster_.FindJob(name)) unpublished_.changed_jobs.insert(record->job().uid());
-  }
+  unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
+  unpublished_.touched_jobs.insert(effects.touched_jobs.begin(), effects.touched_jobs.end());
+  unpublished_.touched_all = unpublished_.touched_all || effects.all_touched;
 }
 
 void Loop::CommitAndPublish() {
@@ -288,20 +297,23 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
 }
 
 void Loop::CheckPolls() {
-  const auto for_trainer = [this](const TrainerKey& key) {
-    return cluster_.DirectiveForTrainer(key.first, key.second);
+  const auto for_trainer = [this](const TrainerKey& key, int32_t known) {
+    return cluster_.DirectiveForTrainer(key.first, key.second, known);
   };
-  const auto for_node = [this](const std::string& node) { return cluster_.DirectiveForNode(node); };
+  const auto for_node = [this](const std::string& node, int32_t known) {
+    return cluster_.DirectiveForNode(node, known);
+  };
   if (unpublished_.touched_all) {
     trainer_polls_.CheckAll(for_trainer);
-  } else {
-    for (const std::string& uid : unpublished_.touched_jobs) {
-      trainer_polls_.CheckFrom(
-          {uid, ""}, [&](const TrainerKey& key) { return key.first == uid; }, for_trainer);
-    }
+    return node_polls_.CheckAll(for_node);
   }
-  // A job that changes may place or free trainers on any node.
-  if (unpublished_.touched_all || !unpublished_.touched_jobs.empty()) return node_polls_.CheckAll(for_node);
+  for (const std::string& uid : unpublished_.touched_jobs) {
+    trainer_polls_.CheckFrom(
+        {uid, ""}, [&](const TrainerKey& key) { return key.first == uid; }, for_trainer);
+  }
+  if (!unpublished_.touched_jobs.empty()) {
+    for (const std::string& name : cluster_.NodesOf(unpublished_.touched_jobs)) unpublished_.touched_nodes.insert(name);
+  }
   for (const std::string& name : unpublished_.touched_nodes) node_polls_.Check(name, for_node);
 }
 
@@ -337,13 +349,13 @@ void Loop::ExpireHeld() {
 
 void Loop::Expire() {
   const absl::Status unpublished = failing() ? absl::UnavailableError(failure_.message()) : absl::OkStatus();
-  trainer_polls_.Expire(now(), [&](const TrainerKey& key) -> absl::StatusOr<v1::TrainerDirective> {
+  trainer_polls_.Expire(now(), [&](const TrainerKey& key, int32_t known) -> absl::StatusOr<v1::TrainerDirective> {
     if (!unpublished.ok()) return unpublished;
-    return cluster_.DirectiveForTrainer(key.first, key.second);
+    return cluster_.DirectiveForTrainer(key.first, key.second, known);
   });
-  node_polls_.Expire(now(), [&](const std::string& node) -> absl::StatusOr<v1::NodeDirective> {
+  node_polls_.Expire(now(), [&](const std::string& node, int32_t known) -> absl::StatusOr<v1::NodeDirective> {
     if (!unpublished.ok()) return unpublished;
-    return cluster_.DirectiveForNode(node);
+    return cluster_.DirectiveForNode(node, known);
   });
 }
 

@@ -106,9 +106,10 @@ class Loop {
   // What was stepped but not yet published.
   struct Unpublished {
     std::set<std::string> changed_jobs;   // Uids whose status changed.
-    std::set<std::string> touched_jobs;   // Uids whose trainers' directives may have changed.
+    std::set<std::string> touched_jobs;   // Uids whose directives may have changed.
     std::set<std::string> touched_nodes;  // Their own directives only.
     bool touched_all = false;
+    std::vector<Mutation> unanswered;  // Taken in, and to be answered with what was decided.
     std::vector<core::PoolOrder> orders;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
@@ -121,7 +122,12 @@ class Loop {
   void Handle(Mutation& mutation);
   void Handle(core::PoolReported& report);
   void Handle(Task& task) { task(); }
+  // Takes an event in; its status.
+  absl::Status Take(const core::Event& event);
+  // Decides on what was taken in.
+  void Settle();
   void Absorb(const core::Effects& effects);
+  void Answer(Mutation& mutation, absl::StatusOr<std::string> reply);
   void CommitAndPublish();
   void CommitFailed(const absl::Status& status);
   void PublishJobs(const std::vector<v1::Event>& events);

@@ -26,7 +26,7 @@ class PollTableTest : public testing::Test {
     });
   }
   static Table::Answer Revision(int revision) {
-    return [revision](const std::string&) {
+    return [revision](const std::string&, int32_t) {
       v1::NodeDirective directive;
       directive.set_revision(revision);
       return directive;

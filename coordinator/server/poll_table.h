@@ -21,7 +21,8 @@ template <typename Key, typename Directive>
 class PollTable {
  public:
   using Reply = std::function<void(absl::StatusOr<Directive>)>;
-  using Answer = std::function<absl::StatusOr<Directive>(const Key&)>;
+  // With the known revision for its revision a directive has nothing else set.
+  using Answer = std::function<absl::StatusOr<Directive>(const Key&, int32_t known_revision)>;
 
   void Add(const Key& key, int32_t known_revision, double deadline, Reply reply) {
     polls_[key].push_back({known_revision, deadline, std::move(reply)});
@@ -43,8 +44,7 @@ class PollTable {
 
   void Expire(double now, const Answer& answer) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      const Key key = deadlines_.begin()->second;
-      Take(polls_.find(key), answer(key), [now](const Poll& poll) { return poll.deadline <= now; });
+      Take(polls_.find(deadlines_.begin()->second), answer, [now](const Poll& poll) { return poll.deadline <= now; });
     }
   }
   double NextDeadline() const {
@@ -52,7 +52,8 @@ class PollTable {
   }
 
   void AnswerAll(const absl::Status& status) {
-    while (!polls_.empty()) Take(polls_.begin(), status, [](const Poll&) { return true; });
+    const Answer answer = [&](const Key&, int32_t) { return status; };
+    while (!polls_.empty()) Take(polls_.begin(), answer, [](const Poll&) { return true; });
   }
   size_t size() const { return deadlines_.size(); }
 
@@ -65,17 +66,17 @@ class PollTable {
   using Polls = std::map<Key, std::vector<Poll>>;
 
   typename Polls::iterator CheckAt(typename Polls::iterator at, const Answer& answer) {
-    const absl::StatusOr<Directive> directive = answer(at->first);
     const Poll* newest = &at->second.back();
-    return Take(at, directive, [&](const Poll& poll) {
-      return &poll != newest || !directive.ok() || poll.known_revision != directive->revision();
-    });
+    const absl::StatusOr<Directive> directive = answer(at->first, newest->known_revision);
+    const bool stands = directive.ok() && newest->known_revision == directive->revision();
+    return Take(
+        at, [&](const Key& key, int32_t known) { return known == newest->known_revision ? directive : answer(key, known); },
+        [&](const Poll& poll) { return &poll != newest || !stands; });
   }
 
   // Answers and removes the polls that `chosen` names; returns what follows the key.
-  template <typename Chosen>
-  typename Polls::iterator Take(typename Polls::iterator at, const absl::StatusOr<Directive>& directive,
-                                Chosen chosen) {
+  template <typename AnswerTo, typename Chosen>
+  typename Polls::iterator Take(typename Polls::iterator at, const AnswerTo& answer, Chosen chosen) {
     std::vector<Poll> kept;
     for (const Poll& poll : at->second) {
       if (!chosen(poll)) {
@@ -83,7 +84,7 @@ class PollTable {
         continue;
       }
       deadlines_.erase(deadlines_.find({poll.deadline, at->first}));
-      poll.reply(directive);
+      poll.reply(answer(at->first, poll.known_revision));
     }
     at->second = std::move(kept);
     return at->second.empty() ? polls_.erase(at) : std::next(at);

@@ -42,6 +42,7 @@ TEST_F(SyncTest, ALongPollEndsWithTheSameRevisionWhenItsTimeIsOver) {
   const auto directive = Sync(report);
   ASSERT_TRUE(directive.ok());
   EXPECT_EQ(directive->revision(), report.known_revision());
+  EXPECT_EQ(directive->action(), v1::TrainerDirective::ACTION_UNSPECIFIED) << "what is known is not told again";
 }
 
 TEST_F(SyncTest, BadReportsAreRefused) {

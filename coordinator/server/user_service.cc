@@ -21,7 +21,7 @@ namespace {
 constexpr int kDefaultPage = 100;
 constexpr int kLargestPage = 1000;
 constexpr size_t kPageBytes = 3 << 20;  // Below the limit of a message.
-constexpr size_t kMaxActiveJobs = 1000;
+constexpr size_t kMaxActiveJobs = 20'000;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1000;
 
@@ -99,8 +99,7 @@ absl::StatusOr<v1::JobSpec> UserService::Resolve(const v1::Job& job) const {
 
 absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::JobSpec& resolved,
                                                  const std::string& uid) {
-  size_t active = 0;
-  for (const v1::JobRecord* other : loop_->cluster().Jobs()) active += !IsOver(other->job());
+  const size_t active = loop_->cluster().ActiveJobs();
   if (active >= kMaxActiveJobs) {
     return absl::ResourceExhaustedError(
         absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));

@@ -140,13 +140,15 @@ class Agent {
   std::optional<int> TakeDirective() {
     const std::optional<CoordinatorLink::Delivery> delivery = link_->Take();
     if (!delivery) return std::nullopt;
-    if (!delivery->directive.error().empty()) {
-      log::Error("refused by the coordinator", {{"error", delivery->directive.error()}});
-      return kExitRefused;
+    if (delivery->directive) {
+      if (!delivery->directive->error().empty()) {
+        log::Error("refused by the coordinator", {{"error", delivery->directive->error()}});
+        return kExitRefused;
+      }
+      supervisor_.Apply(*delivery->directive);
+      probe_->SetPeers(PeersIn(*delivery->directive));
+      drained_ = delivery->directive->drained();
     }
-    supervisor_.Apply(delivery->directive);
-    probe_->SetPeers(PeersIn(delivery->directive));
-    drained_ = delivery->directive.drained();
     if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
     return std::nullopt;
   }

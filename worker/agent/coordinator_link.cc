@@ -79,8 +79,12 @@ bool CoordinatorLink::CallOnce() {
     complained_ = false;
     must_ask_ = false;
     answered_ = std::max(answered_, number);
-    known_revision_ = directive.revision();
-    delivery_ = Delivery{std::move(directive), answered_};
+    if (!delivery_) delivery_.emplace();
+    delivery_->answered = answered_;
+    if (directive.revision() != known_revision_) {
+      known_revision_ = directive.revision();
+      delivery_->directive = std::move(directive);
+    }
     waker_->Wake();
     return true;
   }

@@ -25,7 +25,7 @@ namespace rekindle::agent {
 class CoordinatorLink {
  public:
   struct Delivery {
-    v1::NodeDirective directive;
+    std::optional<v1::NodeDirective> directive;  // None: the last one stands.
     int64_t answered = 0;  // The newest published report that the coordinator has seen.
   };
 

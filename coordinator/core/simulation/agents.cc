@@ -38,14 +38,14 @@ void World::AgentReport(SimNode& node) {
   const std::string name = node.name;
   Send([this, report, request, incarnation, name] {
     if (!coordinator_up_) return;
-    Feed(NodeReported{report});
-    if (!coordinator_up_) return;
-    const v1::NodeDirective directive = cluster_->DirectiveForNode(name);
-    Send([this, directive, request, incarnation, name] {
-      SimNode& node = nodes_[name];
-      if (!node.up || !node.agent || node.agent_incarnation != incarnation || request < node.last_reply) return;
-      node.last_reply = request;
-      ObeyNode(node, directive);
+    Feed(NodeReported{report}, [this, request, incarnation, name] {
+      const v1::NodeDirective directive = cluster_->DirectiveForNode(name);
+      Send([this, directive, request, incarnation, name] {
+        SimNode& node = nodes_[name];
+        if (!node.up || !node.agent || node.agent_incarnation != incarnation || request < node.last_reply) return;
+        node.last_reply = request;
+        ObeyNode(node, directive);
+      });
     });
   });
 }

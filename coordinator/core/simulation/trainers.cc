@@ -42,15 +42,16 @@ void World::Report(Process& process) {
   const v1::TrainerReport report = process.report;
   Send([this, report] {
     if (!coordinator_up_) return;
-    Feed(TrainerReported{report});
-    if (!coordinator_up_) return;
-    const v1::TrainerDirective directive = cluster_->DirectiveForTrainer(report.job_uid(), report.trainer());
-    if (directive.revision() == report.known_revision()) return;
-    Send([this, directive, report] {
-      AtProcess(report.trainer(), 0, [this, directive, sequence = report.sequence()](Process& p) {
-        if (sequence < p.last_reply) return;
-        p.last_reply = sequence;
-        Obey(p, directive);
+    Feed(TrainerReported{report}, [this, report] {
+      const v1::TrainerDirective directive =
+          cluster_->DirectiveForTrainer(report.job_uid(), report.trainer(), report.known_revision());
+      if (directive.revision() == report.known_revision()) return;
+      Send([this, directive, report] {
+        AtProcess(report.trainer(), 0, [this, directive, sequence = report.sequence()](Process& p) {
+          if (sequence < p.last_reply) return;
+          p.last_reply = sequence;
+          Obey(p, directive);
+        });
       });
     });
   });

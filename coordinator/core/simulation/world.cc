@@ -1,6 +1,7 @@
 #include "coordinator/core/simulation/world.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -12,6 +13,8 @@ constexpr double kSlowest = 0.03;  // Seconds of a message.
 constexpr double kLost = 0.04;
 constexpr double kDoubled = 0.04;
 constexpr double kCrashInStep = 0.0008;  // Of the coordinator, before or after it has saved.
+constexpr double kBusy = 0.3;            // An event waits for the end of a turn ...
+constexpr double kLongestTurn = 0.01;    // ... so long at most, with all that arrive meanwhile.
 constexpr double kFinishSeconds = 400;   // After the faults have stopped.
 constexpr size_t kJournalLines = 4000;
 
@@ -71,14 +74,27 @@ void World::Crash(double away) {
   Note("coordinator is killed");
   coordinator_up_ = false;
   cluster_.reset();
+  arrived_.clear();
   queue_.At(queue_.now() + away, [this] { StartCoordinator(); });
 }
 
-void World::Feed(const Event& event) {
+void World::Feed(const Event& event, std::function<void()> then) {
+  arrived_.emplace_back(event, std::move(then));
+  if (arrived_.size() > 1) return;  // The turn is due already.
+  if (!lossy_ || !chance_.Happens(kBusy)) return RunTurn();
+  queue_.At(queue_.now() + chance_.Uniform(0, kLongestTurn), [this, life = coordinator_life_] {
+    if (coordinator_up_ && life == coordinator_life_) RunTurn();
+  });
+}
+
+void World::RunTurn() {
   ++coordinator_steps_;
   const bool crash = lossy_ && chance_.Happens(kCrashInStep);
   const bool saved = !crash || chance_.Happens(0.5);
-  const Effects effects = cluster_->Step(event, queue_.now());
+  const auto arrived = std::exchange(arrived_, {});
+  Effects effects;
+  for (const auto& [event, then] : arrived) cluster_->Take(event, queue_.now(), &effects);
+  cluster_->Settle(queue_.now(), &effects);
   if (saved) {
     for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
     for (const v1::JobRecord& job : effects.save_jobs) {
@@ -90,6 +106,9 @@ void World::Feed(const Event& event) {
   wake_at_ = effects.wake_at;
   if (crash) return Crash(chance_.Uniform(0.05, 2));
   CheckWake();
+  for (const auto& [event, then] : arrived) {
+    if (then) then();
+  }
 }
 
 void World::CheckWake() {

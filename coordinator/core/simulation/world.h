@@ -5,6 +5,7 @@
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_WORLD_H_
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -88,7 +89,9 @@ class World {
   // world.cc: the coordinator and the messages to it.
   void Start();
   void StartCoordinator();
-  void Feed(const Event& event);
+  // The coordinator takes it in with what else has arrived until it can; `then`, unless it dies before.
+  void Feed(const Event& event, std::function<void()> then = {});
+  void RunTurn();
   void Crash(double away);
   void CheckWake();
   void Note(const std::string& line);
@@ -155,6 +158,7 @@ class World {
   int coordinator_life_ = 0;
   int coordinator_steps_ = 0;
   double wake_at_ = 0;
+  std::vector<std::pair<Event, std::function<void()>>> arrived_;
   bool lossy_ = true;
   double coordinator_since_ = 0;
   std::string uid_ = "job";
