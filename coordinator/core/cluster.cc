@@ -147,11 +147,14 @@ void Collect(Turn& turn, NodeState& node) {
   node.must_save = false;
 }
 
+// Of any node: whether that one lives may hang on what the job has just learned.
+bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
+
 // What to save and to tell: of everything, or of those that events concerned.
 void CollectAll(Turn& turn) {
   State& state = turn.state;
   state.jobs_wake_at = kNever;
-  for (const std::string& uid : state.order) Collect(turn, state.jobs.at(uid));
+  for (auto& [uid, job] : state.jobs) Collect(turn, job);
   for (auto& [name, node] : state.nodes) Collect(turn, node);
 }
 void CollectSome(Turn& turn, const Unsettled& of) {
@@ -211,7 +214,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
     Advance(turn, *job);
     CheckPlanned(state, *job);
     unsettled.jobs.insert(job->record.job().uid());
-    unsettled.watch = unsettled.watch || job->must_save;
+    unsettled.watch = unsettled.watch || (job->must_save && HasTrainers(*job));
   }
 }
 

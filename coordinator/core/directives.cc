@@ -7,9 +7,11 @@
 namespace rekindle::core {
 namespace {
 
+constexpr uint64_t kHashFactor = 1099511628211ULL;
+
 // FNV-1a of the content.
 uint64_t Hash(const google::protobuf::MessageLite& message, uint64_t hash = 14695981039346656037ULL) {
-  for (const char c : message.SerializeAsString()) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211ULL;
+  for (const char c : message.SerializeAsString()) hash = (hash ^ static_cast<uint8_t>(c)) * kHashFactor;
   return hash;
 }
 
@@ -97,15 +99,16 @@ bool ListsRunning(const NodeState& node, const std::string& trainer) {
 }
 
 // A node or slot to be left keeps what lives there and is still a member; everything else stops, nothing is started.
-bool IsDesired(const State& state, const Job& job, const std::string& node, int slot) {
+bool IsDesired(const State& state, const Job& job, const std::string& name, const NodeState& node, int slot) {
   if (IsOver(job)) return false;
-  if (!IsDraining(state, node) && !job.giving.count(absl::StrCat(node, "/", slot))) return true;
-  if (state.nodes.at(node).overdue) return false;  // Its agent stops it; that is evidence for the others.
+  const bool given = !job.giving.empty() && job.giving.count(absl::StrCat(name, "/", slot)) > 0;
+  if (!IsDraining(state, name) && !given) return true;
+  if (node.overdue) return false;  // Its agent stops it; that is evidence for the others.
   for (const v1::Member& member : job.record.membership().members()) {
-    if (member.node() != node || SlotOf(member.trainer()) != slot) continue;
+    if (member.node() != name || SlotOf(member.trainer()) != slot) continue;
     const Trainer* trainer = FindTrainer(job, member.trainer());
     if (trainer != nullptr && !trainer->death.empty()) return false;
-    return (trainer != nullptr && trainer->reported) || ListsRunning(state.nodes.at(node), member.trainer());
+    return (trainer != nullptr && trainer->reported) || ListsRunning(node, member.trainer());
   }
   return false;
 }
@@ -117,7 +120,7 @@ bool NothingLeft(const NodeState& node) {
   return true;
 }
 
-// What that node alone is told.
+// What that node alone is told, but the specs of its trainers.
 v1::NodeDirective OwnPart(const State& state, const std::string& name, const NodeState& node) {
   v1::NodeDirective directive;
   directive.set_error(node.error);
@@ -126,13 +129,10 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
     const auto found = state.jobs.find(uid);
     if (!node.error.empty() || found == state.jobs.end()) continue;
     const Job& job = found->second;
-    if (!IsDesired(state, job, name, slot)) continue;
+    if (!IsDesired(state, job, name, node, slot)) continue;
     v1::DesiredTrainer* desired = directive.add_trainers();
     desired->set_job_uid(uid);
-    desired->set_job_name(job.record.job().name());
     desired->set_slot(slot);
-    *desired->mutable_spec() = SpecOf(job);
-    desired->set_job_secret(job.record.secret());
     if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
   }
   for (const v1::TrainerProcess& process : node.report.trainers()) {
@@ -140,6 +140,30 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
   }
   directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
   return directive;
+}
+
+// Of the whole, without making it: polls are many, and most find nothing new.
+int RevisionOf(const State& state, const v1::NodeDirective& own) {
+  uint64_t hash = Hash(own, state.surroundings.hash);
+  for (const v1::DesiredTrainer& desired : own.trainers()) {
+    const Job& job = state.jobs.at(desired.job_uid());
+    if (job.spec_hash == 0) job.spec_hash = Hash(SpecOf(job));
+    hash = (hash ^ job.spec_hash) * kHashFactor;
+  }
+  return Revision(hash);
+}
+
+void AddRest(const State& state, const std::string& name, v1::NodeDirective* directive) {
+  for (v1::DesiredTrainer& desired : *directive->mutable_trainers()) {
+    const Job& job = state.jobs.at(desired.job_uid());
+    desired.set_job_name(job.record.job().name());
+    *desired.mutable_spec() = SpecOf(job);
+    desired.set_job_secret(job.record.secret());
+  }
+  *directive->mutable_live_jobs() = state.surroundings.told.live_jobs();
+  for (const v1::CheckpointPeer& peer : state.surroundings.told.checkpoint_peers()) {
+    if (peer.node() != name) *directive->add_checkpoint_peers() = peer;
+  }
 }
 
 // Whose memory may hold copies of checkpoints, and of which jobs there are any that are worth holding.
@@ -162,14 +186,11 @@ v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name, 
   const bool known = it != state.nodes.end();
   v1::NodeDirective directive;
   if (known) directive = OwnPart(state, name, it->second);
-  const int revision = Revision(Hash(directive, state.surroundings.hash));
+  const int revision = RevisionOf(state, directive);
   if (revision == known_revision) {
     directive.Clear();
   } else if (known) {
-    *directive.mutable_live_jobs() = state.surroundings.told.live_jobs();
-    for (const v1::CheckpointPeer& peer : state.surroundings.told.checkpoint_peers()) {
-      if (peer.node() != name) *directive.add_checkpoint_peers() = peer;
-    }
+    AddRest(state, name, &directive);
   }
   directive.set_revision(revision);
   return directive;
@@ -191,8 +212,7 @@ void RefreshSurroundings(State& state) {
     peer->set_address(node.report.checkpoint_address());
     peer->set_zone(node.report.zone());
   }
-  for (const std::string& uid : state.order) {
-    const Job& job = state.jobs.at(uid);
+  for (const auto& [uid, job] : state.jobs) {
     if (IsOver(job)) continue;
     ++active;
     if (job.record.membership().generation() > 0) told.add_live_jobs(uid);

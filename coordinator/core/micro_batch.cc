@@ -60,7 +60,7 @@ const v1::JobRecord* FoundEarlier(const State& state, const std::string& key) {
 
 void Resolve(Turn& turn, Job& job, const v1::MicroBatchSearch& found, v1::LeverStatus lever, const std::string& node) {
   *job.record.mutable_micro_batch_search() = found;
-  v1::JobSpec* spec = job.record.mutable_job()->mutable_status()->mutable_resolved_spec();
+  v1::JobSpec* spec = MutableSpec(job);
   spec->mutable_training()->set_micro_batch(found.micro_batch());
   if (spec->workers().max() == 0) spec->mutable_workers()->set_max(std::min(MicroBatches(job), kMaxWorkers));
   SetState(job, v1::PENDING, "waits for workers");

@@ -18,7 +18,7 @@ namespace rekindle::core {
 namespace {
 
 // A cycle looks at every job and node: it may take so much of the time at most.
-constexpr double kSecondsEach = 5e-6;
+constexpr double kSecondsEach = 1e-5;
 constexpr size_t kFew = 500;
 constexpr char kMoved[] = "the first epoch is over, and nodes with GPUs are ready";
 

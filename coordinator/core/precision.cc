@@ -68,13 +68,17 @@ std::string UnfitPrecision(const State& state, const v1::JobSpec& spec) {
 
 void SettlePrecision(Turn& turn, Job& job) {
   if (job.precision_settled || IsOver(job)) return;
+  const std::string& asked = SpecOf(job).training().precision();
+  if (asked.empty() || asked == "fp32") {  // Fit for every node.
+    job.precision_settled = true;
+    return;
+  }
   const auto nodes = UsableNodes(turn.state);
   if (nodes.empty()) return;
   job.precision_settled = true;
-  if (SpecOf(job).training().precision() == "auto") {
+  if (asked == "auto") {
     const PrecisionChoice choice = ChoosePrecision(nodes);
-    v1::JobStatus* status = job.record.mutable_job()->mutable_status();
-    status->mutable_resolved_spec()->mutable_training()->set_precision(choice.precision);
+    MutableSpec(job)->mutable_training()->set_precision(choice.precision);
     turn.Emit(&job, "precision", absl::StrCat("precision auto is ", choice.reason));
     job.must_save = true;
     Touch(job);

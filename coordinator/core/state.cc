@@ -22,6 +22,11 @@ void Turn::Emit(const Job* job, const std::string& kind, const std::string& text
 
 void Turn::Wake(Job& job, double when) const { job.wake_at = std::min(job.wake_at, std::max(when, now)); }
 
+v1::JobSpec* MutableSpec(Job& job) {
+  job.spec_hash = 0;
+  return job.record.mutable_job()->mutable_status()->mutable_resolved_spec();
+}
+
 const v1::JobSpec& SpecOf(const Job& job) {
   const v1::Job& j = job.record.job();
   return j.status().has_resolved_spec() ? j.status().resolved_spec() : j.spec();

@@ -105,6 +105,7 @@ struct NodeFacts {
 
 struct Job {
   v1::JobRecord record;
+  mutable uint64_t spec_hash = 0;              // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
@@ -222,6 +223,7 @@ struct Turn {
 
 // Facts every part asks for.
 const v1::JobSpec& SpecOf(const Job& job);
+v1::JobSpec* MutableSpec(Job& job);  // For every change of it.
 int MicroBatches(const Job& job);
 // Not yet two steps on its one first worker, and the spec wants those before any other is started.
 bool IsSmokeTest(const Job& job);
