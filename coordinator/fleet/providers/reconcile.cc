@@ -89,6 +89,8 @@ std::optional<core::PoolReported> PoolReconciler::Set(const Next& asked, const a
     set_at_ = After(status, set_failures_, now, random);
     set_trouble_ = {KindOf(status), Shown(status)};
   }
+  // A part of it may have been granted: the next listing tells, and the report comes with it.
+  if (set_trouble_.kind == core::PoolTrouble::kNoCapacity) return std::nullopt;
   return Report(now);
 }
 

@@ -42,7 +42,8 @@ class PoolReconciler {
   void Order(core::PoolOrder order, double now);
   Next next() const;
 
-  // How `next` went; what to report, where something has changed or an order has been answered.
+  // How `next` went; what to report, where something has changed or an order has been answered. A refusal for want of
+  // capacity is reported with the next listing: a part may have been granted.
   std::optional<core::PoolReported> Listed(const absl::StatusOr<Listing>& listing, double now, double random);
   std::optional<core::PoolReported> Set(const Next& asked, const absl::Status& status, double now, double random);
 

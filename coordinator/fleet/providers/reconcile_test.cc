@@ -103,7 +103,8 @@ TEST_F(ReconcileTest, ARefusalIsReportedAndTriedAgainEverMoreSlowly) {
   double pause = 0;
   for (int i = 0; i < 12; ++i) {
     while (!Due().set) Listed(Has(0, 0));
-    const auto report = Set(absl::ResourceExhaustedError("no c7i in zone a"));
+    Set(absl::ResourceExhaustedError("no c7i in zone a"));
+    const auto report = Listed(Has(0, 0));
     if (i == 0) {
       ASSERT_TRUE(report);
       EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
@@ -116,6 +117,18 @@ TEST_F(ReconcileTest, ARefusalIsReportedAndTriedAgainEverMoreSlowly) {
     pause = std::min(200.0, now_ - begun);
   }
   EXPECT_EQ(pause, 200);
+}
+
+TEST_F(ReconcileTest, ARefusalOfAPartIsReportedWithWhatWasGranted) {
+  pool_.Order(Want(4), now_);
+  Listed(Has(0, 0));
+  Due();
+  EXPECT_FALSE(Set(absl::ResourceExhaustedError("2 of 4")));
+  EXPECT_FALSE(Due().set) << "a listing comes first";
+  const auto report = Listed(Has(2, 2));
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->running, 2);
+  EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
 }
 
 TEST_F(ReconcileTest, ANewOrderIsTriedAtOnceAfterARefusal) {
