@@ -112,9 +112,8 @@ class Viewing {
     const OrderedNodes& nodes = view_.ordered[g];
     int count = pool.max - static_cast<int>(nodes.leaving.size());
     if (state.avoided) {
-      const bool come = state.reported.trouble != PoolTrouble::kNone;
       const auto gone = static_cast<int>(nodes.leaving.size() + nodes.released.size());
-      count = std::min(count, come ? state.reported.running - gone : 0);
+      count = std::min(count, state.given_up ? 0 : state.reported.running - gone);
     }
     scheduler::Supply& supply = view_.fleet.pools[g];
     supply.slots = std::max(supply.slots, count * pool.devices);

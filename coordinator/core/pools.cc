@@ -26,6 +26,7 @@ void Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::stri
   pool.avoid_seconds = std::min(kLongestAvoid, std::max({first, 2 * pool.avoid_seconds, least}));
   pool.avoid_until = turn.now + pool.avoid_seconds;
   pool.avoided = true;
+  pool.given_up = false;
   pool.short_since = kNever;
   turn.state.plan_due = true;
   turn.Emit(nullptr, "pool_trouble",
@@ -169,6 +170,7 @@ double WatchPools(Turn& turn) {
             absl::StrCat(pool.told.nodes - pool.short_at, " of ", CountNodes(pool.told.nodes), " have not come within ",
                          Duration(patience), " of being ordered"),
             0);
+      pool.given_up = true;
     }
     if (!pool.avoided) continue;
     if (turn.now < pool.avoid_until) {

@@ -72,6 +72,7 @@ struct PoolState {
   bool is_told = false;
   PoolReported reported;
   bool avoided = false;
+  bool given_up = false;  // Avoided because what it says it runs has not come.
   double avoid_until = -kNever;
   double avoid_seconds = 0;     // Of the last time; 0 again once an order was fulfilled.
   double short_since = kNever;  // Since when what is ordered does not come.
