@@ -32,6 +32,7 @@ inline void CheckGolden(const std::filesystem::path& path,
   std::stringstream text, in, played;
   text << std::ifstream(path).rdbuf();
   in << text.str();
+  EXPECT_FALSE(text.str().empty()) << path << " tells nothing";
   std::string line;
   while (std::getline(in, line)) {
     if (line.rfind(kMark, 0) == 0) continue;
