@@ -93,7 +93,9 @@ class Agent {
     server_ = *std::move(server);
     probe_ = std::make_unique<CheckpointProbe>(*checkpoint, &waker_);
     link_ = std::make_unique<CoordinatorLink>(*coordinator, &waker_);
-    notices_ = std::make_unique<NoticeWatcher>(*std::move(sources), &waker_);
+    notices_ = std::make_unique<NoticeWatcher>(
+        *std::move(sources), &waker_,
+        [this](const std::string& source, const NoticeCounts& counts) { metrics_.CountNotices(source, counts); });
     return absl::OkStatus();
   }
 

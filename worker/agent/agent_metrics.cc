@@ -38,6 +38,19 @@ AgentMetrics::AgentMetrics()
       restarts_(metrics_.Counter("rekindle_worker_trainer_restarts_total", "Trainers started again after their end.")) {
 }
 
+void AgentMetrics::CountNotices(const std::string& source, const NoticeCounts& counts) {
+  const auto count = [&](const char* kind, int notices) {
+    if (notices == 0) return;
+    metrics_
+        .Counter("rekindle_notices_total", "Notices that this machine was given, by source.",
+                 {{"source", source}, {"kind", kind}})
+        .Increment(notices);
+  };
+  count("leaves", counts.leaves);
+  count("hint", counts.hints);
+  count("withdrawn", counts.withdrawn);
+}
+
 void AgentMetrics::Advance(const std::string& job, const v1::TrainerMetrics& before, const v1::TrainerMetrics& now) {
   if (now.rank() < 0 || now.rank() > kMaxRank) return;
   const common::Metrics::Labels labels = {{"job", job}, {"rank", absl::StrCat(now.rank())}};

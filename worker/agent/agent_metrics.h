@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/metrics.h"
 #include "rekindle/v1/node_local.pb.h"
+#include "worker/agent/notices/judge.h"
 
 namespace rekindle::agent {
 
@@ -18,6 +19,7 @@ class AgentMetrics {
 
   void SetTrainers(int running) { trainers_.Set(running); }
   void CountRestart() { restarts_.Increment(); }
+  void CountNotices(const std::string& source, const NoticeCounts& counts);
   // Adds what a trainer's counters grew by since `before` (zeroes for its first words), labelled with job and rank: so
   // the sums go on when a trainer is replaced.
   void Advance(const std::string& job, const v1::TrainerMetrics& before, const v1::TrainerMetrics& now);

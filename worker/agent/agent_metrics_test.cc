@@ -55,6 +55,18 @@ TEST(AgentMetrics, SumsGoOnWhenATrainerIsReplaced) {
   EXPECT_THAT(page, HasSubstr("rekindle_worker_trainer_restarts_total 1"));
 }
 
+TEST(AgentMetrics, NoticesAreCountedBySourceAndKind) {
+  AgentMetrics metrics;
+  const auto address = metrics.Serve("127.0.0.1:0");
+  ASSERT_TRUE(address.ok()) << address.status();
+  metrics.CountNotices("aws", {.leaves = 1, .hints = 2});
+  metrics.CountNotices("aws", {.leaves = 1, .withdrawn = 1});
+  const std::string page = Fetch(*address);
+  EXPECT_THAT(page, HasSubstr("rekindle_notices_total{kind=\"leaves\",source=\"aws\"} 2"));
+  EXPECT_THAT(page, HasSubstr("rekindle_notices_total{kind=\"hint\",source=\"aws\"} 2"));
+  EXPECT_THAT(page, HasSubstr("rekindle_notices_total{kind=\"withdrawn\",source=\"aws\"} 1"));
+}
+
 TEST(AgentMetrics, NonsenseFromATrainerChangesNothing) {
   AgentMetrics metrics;
   const auto address = metrics.Serve("127.0.0.1:0");

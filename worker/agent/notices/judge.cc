@@ -20,12 +20,15 @@ std::string Describe(const std::string& source, const Notice& notice, double lef
   return absl::StrCat("a ", std::max(0.0, std::round(left)), " s notice from ", source, ": ", notice.what);
 }
 
+bool Same(const Notice& a, const Notice& b) { return a.id == b.id && a.leaves == b.leaves; }
+
 }  // namespace
 
-void Judge::Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady) {
+NoticeCounts Judge::Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady) {
   std::vector<Standing> before = std::move(standing_[source]);
   std::vector<Standing>& now = standing_[source];
   now.clear();
+  NoticeCounts counts;
   for (const Notice& notice : notices) {
     const auto same = std::find_if(before.begin(), before.end(), [&](const Standing& s) { return s.notice == notice; });
     if (same != before.end()) {
@@ -34,7 +37,16 @@ void Judge::Hear(const std::string& source, const std::vector<Notice>& notices, 
     }
     const double left = notice.at ? *notice.at - wall : std::numeric_limits<double>::infinity();
     now.push_back({notice, steady + std::max(left, kLeastSeconds), Describe(source, notice, left)});
+    if (std::none_of(before.begin(), before.end(), [&](const Standing& s) { return Same(s.notice, notice); })) {
+      ++(notice.leaves ? counts.leaves : counts.hints);
+    }
   }
+  for (const Standing& old : before) {
+    const bool stands =
+        std::any_of(now.begin(), now.end(), [&](const Standing& s) { return s.notice.id == old.notice.id; });
+    if (!stands) ++counts.withdrawn;
+  }
+  return counts;
 }
 
 Verdict Judge::Decide(double steady) const {

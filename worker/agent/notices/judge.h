@@ -27,11 +27,21 @@ struct Verdict {
   bool operator==(const Verdict&) const = default;
 };
 
+// How a source's notices have changed, for the metrics.
+struct NoticeCounts {
+  int leaves = 0;     // New: the machine will be taken.
+  int hints = 0;      // New: it may be.
+  int withdrawn = 0;  // They stand no more.
+
+  bool operator==(const NoticeCounts&) const = default;
+};
+
 class Judge {
  public:
   // All that stands at `source`, in place of what stood there before. `wall` and `steady`: both clocks now. A time that
-  // was told once is kept by the steady clock: setting the other one does not move it.
-  void Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady);
+  // was told once is kept by the steady clock: setting the other one does not move it. One whose time or words change
+  // is not counted again.
+  NoticeCounts Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady);
   Verdict Decide(double steady) const;
   // Those for which the verdict is to leave, and that wait to be told so, with their source.
   std::vector<std::pair<std::string, Notice>> ToAcknowledge(double steady) const;

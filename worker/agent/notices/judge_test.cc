@@ -55,6 +55,19 @@ TEST(Judge, WhatIsFarIsAHintUntilItIsNear) {
   EXPECT_EQ(judge.Decide(kSteady + 9700).hint, "");
 }
 
+TEST(Judge, WhatIsNewIsCountedOnceWhateverItSaysLater) {
+  Judge judge;
+  const Notice hint = {.id = "r", .what = "rebalance recommended", .leaves = false};
+  Notice leaves = {.id = "a", .what = "spot interruption", .at = kWall + 120};
+  EXPECT_EQ(judge.Hear("aws", {hint, leaves}, kWall, kSteady), (NoticeCounts{.leaves = 1, .hints = 1}));
+  EXPECT_EQ(judge.Hear("aws", {hint, leaves}, kWall + 1, kSteady + 1), NoticeCounts());
+  leaves.at = kWall + 90;
+  EXPECT_EQ(judge.Hear("aws", {hint, leaves}, kWall + 2, kSteady + 2), NoticeCounts());
+  Notice sure = hint;
+  sure.leaves = true;
+  EXPECT_EQ(judge.Hear("aws", {sure}, kWall + 3, kSteady + 3), (NoticeCounts{.leaves = 1, .withdrawn = 1}));
+}
+
 TEST(Judge, HintsMoveNothing) {
   Judge judge;
   judge.Hear("aws", {{.id = "r", .what = "rebalance recommended", .leaves = false}}, kWall, kSteady);

@@ -24,7 +24,8 @@ double NextPollSeconds(double interval_seconds, int failures) {
   return std::max(interval_seconds, std::min(kSlowestSeconds, interval_seconds * std::exp2(std::min(failures, 10))));
 }
 
-NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker) : waker_(waker) {
+NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker, Count count)
+    : waker_(waker), count_(std::move(count)) {
   watched_.resize(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) watched_[i].open = std::move(sources[i]);
   for (Watched& watched : watched_) watched.thread = std::thread([this, &watched] { Loop(watched); });
@@ -95,7 +96,10 @@ void NoticeWatcher::Note(Watched& watched, const absl::StatusOr<std::vector<Noti
                  {{"source", name}, {"error", std::string(heard.status().message())}});
   }
   const double steady = common::SteadySeconds();
-  if (heard.ok()) judge_.Hear(name, *heard, common::WallSeconds(), steady);
+  if (heard.ok()) {
+    const NoticeCounts counts = judge_.Hear(name, *heard, common::WallSeconds(), steady);
+    if (count_ && counts != NoticeCounts()) count_(name, counts);
+  }
   const Verdict verdict = judge_.Decide(steady);
   if (verdict != verdict_ || !watched.heard) waker_->Wake();
   if (verdict.leaves && !verdict_.leaves) log::Warning("this machine will be taken", {{"reason", verdict.reason}});

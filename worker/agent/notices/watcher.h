@@ -5,6 +5,7 @@
 #define REKINDLE_WORKER_AGENT_NOTICES_WATCHER_H_
 
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,8 +25,12 @@ double NextPollSeconds(double interval_seconds, int failures);
 // Thread-safe.
 class NoticeWatcher {
  public:
-  // `waker` is woken when verdict() or settled() has changed, and must outlive the watcher.
-  NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker);
+  // On a source's thread; must not block.
+  using Count = std::function<void(const std::string& source, const NoticeCounts& counts)>;
+
+  // `waker` is woken when verdict() or settled() has changed, and must outlive the watcher. `count` is told what is
+  // new.
+  NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker, Count count = nullptr);
   ~NoticeWatcher();  // Waits for no source.
 
   Verdict verdict() const;
@@ -54,6 +59,7 @@ class NoticeWatcher {
   void Stop();
 
   const Waker* const waker_;
+  const Count count_;
   mutable std::mutex mutex_;
   std::condition_variable stop_;
   bool stopping_ = false;

@@ -107,6 +107,24 @@ TEST_F(WatcherTest, ANoticeComesAndIsWithdrawnAndAnErrorWithdrawsNothing) {
   EXPECT_TRUE(Await([&] { return !watcher.verdict().leaves; }));
 }
 
+TEST_F(WatcherTest, WhatIsNewIsCountedOnce) {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, NoticeCounts>> counted;
+  NoticeWatcher watcher({{"a", kPeriod, a_}, {"b", kPeriod, b_}}, &waker_,
+                        [&](const std::string& source, const NoticeCounts& counts) {
+                          const std::lock_guard lock(mutex);
+                          counted.emplace_back(source, counts);
+                        });
+  a_->Say(std::vector<Notice>{Leaving("x")});
+  EXPECT_TRUE(Await([&] { return watcher.verdict().leaves; }));
+  a_->AwaitPolls(a_->polls() + 3);
+  a_->Say(std::vector<Notice>());
+  EXPECT_TRUE(Await([&] { return !watcher.verdict().leaves; }));
+  const std::lock_guard lock(mutex);
+  EXPECT_THAT(counted,
+              ElementsAre(std::pair("a", NoticeCounts{.leaves = 1}), std::pair("a", NoticeCounts{.withdrawn = 1})));
+}
+
 TEST_F(WatcherTest, OneThatHangsKeepsNobodyAndIsAskedOnce) {
   a_->Say(std::vector<Notice>(), /*hangs=*/true);
   b_->Say(std::vector<Notice>{Leaving("x")});
