@@ -13,6 +13,7 @@ from deployment import DEPLOY
 
 BASE = DEPLOY / "kubernetes/kustomize/base"
 OVERLAYS = sorted((DEPLOY / "kubernetes/kustomize/overlays").iterdir())
+MACHINES = DEPLOY / "kubernetes/kustomize/components/machines"
 CHART = DEPLOY / "helm/rekindle"
 USER = 10001
 MEMORY = {"Mi": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}
@@ -53,6 +54,15 @@ def comparable(objects):
     return found
 
 
+def with_component(component):
+    """The YAML of the base with a component."""
+    with tempfile.TemporaryDirectory() as folder:
+        above = "../" * (len(pathlib.Path(folder).resolve().parts) - 1)
+        (pathlib.Path(folder) / "kustomization.yaml").write_text(
+            f"resources: [{above}{str(BASE)[1:]}]\ncomponents: [{above}{str(component)[1:]}]\n")
+        return tools.kustomize(folder)
+
+
 class Manifests(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -62,6 +72,7 @@ class Manifests(unittest.TestCase):
             raise unittest.SkipTest(str(why))
         cls.base_text = tools.kustomize(BASE)
         cls.base = tools.load(cls.base_text)
+        cls.machines_text = with_component(MACHINES)
 
     def assert_valid(self, text):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -121,6 +132,30 @@ class Kustomize(Manifests):
         self.assertEqual(sorted((rule["resources"][0], *rule["verbs"]) for rule in rules), [("nodes", "get"), ("pods", "get")])
         self.assertNotIn("kind: Secret", self.base_text)
 
+    def test_a_coordinator_that_gets_machines_may_scale_the_pools_of_its_namespace_alone(self):
+        self.assert_valid(self.machines_text)
+        objects = tools.load(self.machines_text)
+        found, spec = by_name(objects), pods(objects)["rekindle-coordinator"]
+        self.assertEqual(set(found) - set(by_name(self.base)), {("Role", "rekindle-machines"), ("RoleBinding", "rekindle-machines")})
+        self.assertEqual(
+            [(rule["resources"], rule["verbs"], rule.get("resourceNames")) for rule in found["Role", "rekindle-machines"]["rules"]],
+            [(["statefulsets"], ["get"], ["rekindle-worker"]), (["statefulsets/scale"], ["patch"], ["rekindle-worker"]),
+             (["pods"], ["list"], None)])
+        binding = found["RoleBinding", "rekindle-machines"]
+        self.assertEqual((binding["roleRef"]["name"], binding["subjects"][0]["name"], binding["metadata"]["namespace"]),
+                         ("rekindle-machines", spec["serviceAccountName"], "rekindle"))
+        self.assertTrue(spec["automountServiceAccountToken"])
+        self.assertIn(443, [port["port"] for port in found["NetworkPolicy", "rekindle-coordinator"]["spec"]["egress"][0]["ports"]])
+        container = spec["containers"][0]
+        self.assertEqual(deployment.unknown_flags(argv(container)), [])
+        folder = next(one["mountPath"] for one in container["volumeMounts"] if one["name"] == "fleet")
+        self.assertEqual(value(container, "--fleet"), f"{folder}/fleet.yaml")
+        self.assertEqual(next(one for one in spec["volumes"] if one["name"] == "fleet")["configMap"]["name"], "rekindle-fleet")
+
+    def test_a_worker_says_of_which_pool_it_is(self):
+        worker = by_name(self.base)["StatefulSet", "rekindle-worker"]["spec"]["template"]
+        self.assertEqual(value(worker["spec"]["containers"][0], "--pool"), worker["metadata"]["labels"]["rekindle-pool"])
+
     def test_a_machine_s_pods_share_what_they_must(self):
         spec = pods(self.base)
         worker, checkpoint = spec["rekindle-worker"], spec["rekindle-checkpoint"]
@@ -166,17 +201,20 @@ class Helm(Manifests):
         self.assertEqual(tools.fits_schema(schema, values), "")
         for wrong in ({"pool": []}, {"pools": []}, {"pools": [{"name": "checkpoint", "replicas": 1}]},
                       {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"secrets": {"token": "x"}},
-                      {"coordinator": {"defaultStore": "file:///x"}}, {"checkpoint": {"memoryGiB": "4"}}):
+                      {"coordinator": {"defaultStore": "file:///x"}}, {"coordinator": {"fleet": {"machines": True}}},
+                      {"coordinator": {"fleet": {"machines": True, "configMap": ""}}}, {"checkpoint": {"memoryGiB": "4"}}):
             self.assertNotEqual(tools.fits_schema(schema, {**values, **wrong}), "", wrong)
 
     def test_says_what_kustomize_says(self):
-        result = self.rendered()
-        self.assertEqual(result.returncode, 0, result.stderr)
-        self.assert_valid(result.stdout)
-        chart, base = comparable(tools.load(result.stdout)), comparable(self.base)
-        self.assertEqual(sorted(chart), sorted(base))
-        for key in base:
-            self.assertEqual(chart[key], base[key], key)
+        machines = {"coordinator": {"fleet": {"configMap": "rekindle-fleet", "machines": True}}}
+        for values, text in (({}, self.base_text), (machines, self.machines_text)):
+            result = self.rendered(values)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assert_valid(result.stdout)
+            chart, base = comparable(tools.load(result.stdout)), comparable(tools.load(text))
+            self.assertEqual(sorted(chart), sorted(base))
+            for key in base:
+                self.assertEqual(chart[key], base[key], key)
 
     def test_all_values_at_once(self):
         pool = {"replicas": 3, "zone": "eu-west-1b", "slots": 2, "drainSeconds": 0, "nodeSelector": {"size": "big"},
@@ -185,6 +223,7 @@ class Helm(Manifests):
         values = {"image": {"repository": "registry.example/rekindle", "tag": "1"}, "imagePullSecrets": [{"name": "pull"}],
                   "node": {"selector": {"fast": "yes"}, "tolerations": [{"key": "spot", "operator": "Exists"}]},
                   "coordinator": {"defaultStore": "s3://bucket/x", "storage": {"size": "1Gi", "className": "ssd"},
+                                  "fleet": {"configMap": "prices", "machines": True},
                                   "nodeSelector": {"kind": "on-demand"}, "tolerations": [{"operator": "Exists"}],
                                   "affinity": {"nodeAffinity": {}}, "extraContainers": [{"name": "scraper", "image": "x:1"}]},
                   "checkpoint": {"memoryGiB": 8, "peerMemoryGiB": 2, "serviceAccountAnnotations": {"role": "writer"}},
@@ -209,6 +248,8 @@ class Helm(Manifests):
         self.assertEqual(value(spec["rekindle-coordinator"]["containers"][0], "--default-store"), "s3://bucket/x")
         self.assertEqual(spec["rekindle-checkpoint"]["containers"][0]["resources"]["limits"]["memory"], "11Gi")
         self.assertIn(("ClusterRole", "training-worker-nodes"), found)
+        self.assertEqual(found["Role", "rekindle-machines"]["rules"][1]["resourceNames"], ["rekindle-a", "rekindle-b"])
+        self.assertEqual(value(a["containers"][0], "--pool"), "a")
         self.assertNotIn("namespace: rekindle\n", result.stdout)
 
     def test_wrong_values_are_refused(self):
