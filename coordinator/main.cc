@@ -37,7 +37,7 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
                  "Where jobs keep checkpoints: file:///folder, s3://bucket/prefix, gs://... or abfs://...");
   app.add_option(
       "--fleet", options.fleet,
-      "Fleet file: what nodes cost (docs/costs.md; read again on SIGHUP) and how to get them (docs/fleet.md)");
+      "Fleet file: what nodes cost (docs/costs.md) and how to get them (docs/fleet.md); read again on SIGHUP");
   app.add_flag("--end-local-machines", options.end_local_machines,
                "Machines of local pools drain and end with this coordinator; else they stay for the next one");
   app.add_option("--alert-webhook", options.alert_webhook,
@@ -52,11 +52,12 @@ int AwaitEnd(const sigset_t& signals, rk::coordinator::CoordinatorServer& server
     int number = 0;
     sigwait(&signals, &number);
     if (number != SIGHUP) return number;
-    const absl::Status read = server.ReloadPrices();
+    const absl::Status read = server.ReloadFleet();
     if (read.ok()) {
       rk::log::Info("the fleet file was read again");
     } else {
-      rk::log::Error("the fleet file is refused, prices stay as they are", {{"error", std::string(read.message())}});
+      rk::log::Error("the fleet file is refused, prices and machines stay as they are",
+                     {{"error", std::string(read.message())}});
     }
   }
 }

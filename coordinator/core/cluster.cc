@@ -81,12 +81,24 @@ struct Route {
     return concern;
   }
   Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, All(); }
-  Concern operator()(const PricesSet& e) const {
+  // What they hold is counted and shown anew.
+  void CountAll() const {
     for (auto& [uid, job] : turn.state.jobs) {
-      CountCosts(turn, job);  // So far at the old ones.
+      CountCosts(turn, job);
       job.shares.clear();
     }
-    turn.state.prices = e.prices;
+  }
+  Concern operator()(const PricesSet& e) const {
+    CountAll();  // So far at the old ones.
+    PriceBook prices = e.prices;
+    KeepHeard(turn.state.prices, prices);
+    turn.state.prices = std::move(prices);
+    turn.state.plan_due = true;
+    return All();
+  }
+  Concern operator()(const PriceHeard& e) const {
+    if (!TakePrice(e, UnixNow(turn), turn.state.prices)) return Concern{};
+    CountAll();
     turn.state.plan_due = true;
     return All();
   }

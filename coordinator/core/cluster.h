@@ -59,9 +59,10 @@ struct ClockSet {
 struct PricesSet {
   PriceBook prices;
 };
+// PriceHeard: prices.h.
 struct Tick {};  // Time has come to Effects::wake_at.
 using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported,
-                           PoolReported, Restored, ClockSet, PricesSet, Tick>;
+                           PoolReported, Restored, ClockSet, PricesSet, PriceHeard, Tick>;
 
 struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...

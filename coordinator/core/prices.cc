@@ -5,6 +5,18 @@
 #include "absl/strings/str_format.h"
 
 namespace rekindle::core {
+namespace {
+
+constexpr size_t kLongestHistory = 1000;  // Of a pool. What an older price made was counted long ago.
+
+// A clock that was set back must not put a price before others.
+void Append(PriceSince since, PriceHistory& history) {
+  while (!history.empty() && history.back().from >= since.from) history.pop_back();
+  history.push_back(since);
+  if (history.size() > kLongestHistory) history.erase(history.begin());
+}
+
+}  // namespace
 
 double PriceAt(const PriceHistory& history, double at) {
   if (history.empty()) return 0;
@@ -33,7 +45,7 @@ const PoolPrices* FindPool(const PriceBook& book, const std::string& name) {
 std::string CapacityOf(const PoolPrices* pool) { return pool == nullptr ? "unpriced" : pool->capacity; }
 
 double KnownSince(const PoolPrices& pool, double at) {
-  double since = pool.known_from;
+  double since = std::max(pool.known_from, pool.heard_at);
   for (const PriceSince& price : pool.price) {
     if (price.from <= at) since = std::max(since, price.from);
   }
@@ -42,7 +54,33 @@ double KnownSince(const PoolPrices& pool, double at) {
 
 bool IsStale(const PriceBook& book, const PoolPrices& pool, double at) {
   const double since = KnownSince(pool, at);
-  return since > 0 && at - since > book.stale_after;
+  return since > 0 && at - since > std::min(book.stale_after, pool.stale_after);
+}
+
+bool TakePrice(const PriceHeard& heard, double at, PriceBook& book) {
+  const auto found = book.pools.find(heard.pool);
+  if (found == book.pools.end() || found->second.offer.empty()) return false;
+  PoolPrices& pool = found->second;
+  pool.heard_at = at;
+  if (heard.price == PriceAt(pool.price, at)) return false;
+  Append({at, heard.price}, pool.price);
+  for (auto& [name, other] : book.pools) {
+    if (other.on_demand_of == heard.pool) other.on_demand = pool.price;
+  }
+  return true;
+}
+
+void KeepHeard(const PriceBook& before, PriceBook& book) {
+  for (auto& [name, pool] : book.pools) {
+    const PoolPrices* old = FindPool(before, name);
+    if (pool.offer.empty() || old == nullptr || old->offer != pool.offer || old->heard_at <= 0) continue;
+    pool.price = old->price;
+    pool.heard_at = old->heard_at;
+  }
+  for (auto& [name, pool] : book.pools) {
+    const PoolPrices* of = FindPool(book, pool.on_demand_of);
+    if (of != nullptr) pool.on_demand = of->price;
+  }
 }
 
 std::string Money(double amount, const std::string& currency) {

@@ -31,6 +31,10 @@ struct PoolPrices {
   int min = 0;             // Nodes, where it does: kept whatever happens,
   int max = 1000;          // and at most.
   double known_from = 0;   // When prices without a history were looked up; 0: not known.
+  double heard_at = 0;     // When its provider last said what it costs; 0: it has not.
+  std::string offer;       // Whose price its provider is asked for, in words; empty: the fleet file alone tells it.
+  double stale_after = std::numeric_limits<double>::infinity();  // Seconds; beside the book's.
+  std::string on_demand_of;  // The pool whose prices `on_demand` repeats; empty: stated, or not known.
 };
 
 struct TeamShare {
@@ -52,6 +56,17 @@ std::string CapacityOf(const PoolPrices* pool);
 // Since when the price of that pool at that time is known; 0: not known.
 double KnownSince(const PoolPrices& pool, double at);
 bool IsStale(const PriceBook& book, const PoolPrices& pool, double at);
+
+// What a provider says that a pool's nodes cost, an hour each.
+struct PriceHeard {
+  std::string pool;
+  double price = 0;
+};
+// From `at` on it holds. False where the book has no such pool, or it is what it was: then it is only known to be
+// fresh.
+bool TakePrice(const PriceHeard& heard, double at, PriceBook& book);
+// What was heard of offers that are in both books stays: a file has their first price only.
+void KeepHeard(const PriceBook& before, PriceBook& book);
 
 // "12.34 USD"; of less than 1 also what follows the cents.
 std::string Money(double amount, const std::string& currency);

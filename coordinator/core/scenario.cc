@@ -54,6 +54,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(ResumeJob{uid_, ToDouble(Get(options, "budget", "0"))});
   else if (command == "prices")
     Feed(PricesSet{prices_ = ToPrices(options)});
+  else if (command == "price")
+    Feed(PriceHeard{name, ToDouble(words.size() > 2 ? words[2] : "")});
   else if (command == "costs")
     for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
   else if (command == "pool")

@@ -143,6 +143,8 @@ PriceBook ToPrices(const ScenarioOptions& options) {
     if (words.size() > 2) pool.on_demand = ToHistory(words[2]);
     if (words.size() > 3) pool.ordered = true;
     if (words.size() > 3) pool.max = ToInt(words[3]);
+    if (words.size() > 4) pool.offer = words[4];
+    if (words.size() > 4) pool.stale_after = 3600;
   }
   return book;
 }

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/nearest.h"
 #include "coordinator/fleet/machines.h"
+#include "coordinator/fleet/price_from.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -129,6 +130,7 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
     v1::Fleet::Pool& pool = *out.mutable_pools(i);
     const std::string path = absl::StrCat("pools[", i, "]");
     if (absl::Status status = ResolvePool(path, pool); !status.ok()) return status;
+    if (absl::Status status = CheckPriceFrom(path, out.currency(), pool); !status.ok()) return status;
     if (!names.emplace(pool.name(), path).second) {
       return Wrong(path + ".name", absl::StrCat("'", pool.name(), "' is the name of ", names[pool.name()], " too"));
     }

@@ -26,9 +26,9 @@ struct Fields {
 };
 const std::map<std::string, Fields>& FieldsOf() {
   static const auto* fields = new std::map<std::string, Fields>{
-      {"aws", {{"group"}, {"endpoint"}}},
+      {"aws", {{"group"}, {"endpoint", "price_endpoint"}}},
       {"gcp", {{"group", "project"}, {"endpoint"}}},
-      {"azure", {{"group", "subscription", "resource_group"}, {"endpoint"}}},
+      {"azure", {{"group", "subscription", "resource_group"}, {"endpoint", "price_endpoint"}}},
       {"kubernetes", {{"group"}, {"endpoint", "namespace", "kubeconfig"}}},
       {"exec", {{"command"}, {}}},
       {"local", {{}, {"boot_seconds", "market"}}},
@@ -69,7 +69,14 @@ absl::Status CheckFields(const std::string& path, const std::string& provider, c
   return absl::OkStatus();
 }
 
-// Names become parts of host names, paths and queries.
+absl::Status CheckMachineEndpoint(const std::string& field, const std::string& endpoint) {
+  if (endpoint.empty()) return absl::OkStatus();
+  const absl::Status fit = common::CheckEndpoint(endpoint, {.reach = common::Reach::kSecure});
+  return fit.ok() ? fit : Wrong(field, std::string(fit.message()));
+}
+
+}  // namespace
+
 absl::Status CheckName(const std::string& field, const std::string& name) {
   const bool fit = name.size() <= kLongestName && std::all_of(name.begin(), name.end(), [](unsigned char c) {
                      return absl::ascii_isalnum(c) || c == '-' || c == '_' || c == '.';
@@ -77,6 +84,8 @@ absl::Status CheckName(const std::string& field, const std::string& name) {
   if (fit && name != "." && name != "..") return absl::OkStatus();
   return Wrong(field, "must be letters, digits, '-', '_' and '.', at most 255");
 }
+
+namespace {
 
 absl::Status CheckNames(const std::string& path, const v1::Fleet::Pool& pool) {
   const v1::Fleet::Machines& machines = pool.machines();
@@ -126,9 +135,9 @@ absl::Status ResolveMachines(const std::string& path, v1::Fleet::Pool& pool) {
   v1::Fleet::Machines& machines = *pool.mutable_machines();
   if (absl::Status s = CheckFields(in, pool.provider(), machines); !s.ok()) return s;
   if (absl::Status s = CheckNames(path, pool); !s.ok()) return s;
-  if (!machines.endpoint().empty()) {
-    const absl::Status fit = common::CheckEndpoint(machines.endpoint(), {.reach = common::Reach::kSecure});
-    if (!fit.ok()) return Wrong(in + ".endpoint", std::string(fit.message()));
+  for (const absl::Status& s : {CheckMachineEndpoint(in + ".endpoint", machines.endpoint()),
+                                CheckMachineEndpoint(in + ".price_endpoint", machines.price_endpoint())}) {
+    if (!s.ok()) return s;
   }
   if (pool.provider() == "exec" && machines.command(0).substr(0, 1) != "/") {
     return Wrong(in + ".command", absl::StrCat("'", machines.command(0), "' must be an absolute path"));

@@ -16,6 +16,9 @@ inline constexpr int kDefaultLocalMax = 8;
 // filled in.
 absl::Status ResolveMachines(const std::string& path, v1::Fleet::Pool& pool);
 
+// Letters, digits, '-', '_' and '.': what becomes a part of host names, paths and queries.
+absl::Status CheckName(const std::string& field, const std::string& name);
+
 // What is scaled, in words: two pools of one must not be. Empty where a pool has nothing that another may have.
 std::string MachineGroup(const v1::Fleet::Pool& pool);
 

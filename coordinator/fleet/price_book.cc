@@ -1,12 +1,16 @@
 #include "coordinator/fleet/price_book.h"
 
+#include <string>
+
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "coordinator/fleet/fleet_text.h"
 
 namespace rekindle::fleet {
 namespace {
 
 using Pool = v1::Fleet::Pool;
+
+constexpr double kHeardStaleAfter = 3600;  // Seconds in which a provider that is asked has not answered.
 
 // REQUIRES: checked by ResolveFleet.
 double UnixTime(const std::string& text) {
@@ -38,14 +42,12 @@ const Pool* OnDemandOf(const v1::Fleet& fleet, const Pool& spot) {
 
 }  // namespace
 
-absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::string& source, double written) {
-  const absl::StatusOr<v1::Fleet> fleet = ParseFleet(text, source);
-  if (!fleet.ok()) return fleet.status();
+core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written) {
   core::PriceBook book;
-  book.currency = fleet->currency();
-  if (fleet->stale_after_hours() > 0) book.stale_after = fleet->stale_after_hours() * 3600;
-  for (const auto& team : fleet->teams()) book.teams[team.name()] = {team.share(), team.max_nodes()};
-  for (const Pool& pool : fleet->pools()) {
+  book.currency = fleet.currency();
+  if (fleet.stale_after_hours() > 0) book.stale_after = fleet.stale_after_hours() * 3600;
+  for (const auto& team : fleet.teams()) book.teams[team.name()] = {team.share(), team.max_nodes()};
+  for (const Pool& pool : fleet.pools()) {
     core::PoolPrices& prices = book.pools[pool.name()];
     prices.capacity = pool.capacity();
     prices.devices = pool.devices();
@@ -53,13 +55,18 @@ absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::
     prices.ordered = pool.has_machines();
     prices.max = pool.max();
     prices.price = HistoryOf(pool);
-    if (pool.prices().empty()) prices.known_from = fleet->as_of().empty() ? written : UnixTime(fleet->as_of());
-    const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(*fleet, pool);
+    if (pool.prices().empty()) prices.known_from = fleet.as_of().empty() ? written : UnixTime(fleet.as_of());
+    const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(fleet, pool);
     if (pool.on_demand_price() > 0) {
       prices.on_demand = {{0, pool.on_demand_price()}};
     } else if (on_demand != nullptr) {
       prices.on_demand = HistoryOf(*on_demand);
+      prices.on_demand_of = on_demand->name();
     }
+    if (pool.price_from() != "provider") continue;
+    prices.offer = absl::StrJoin(
+        {pool.provider(), pool.region(), pool.zone(), pool.instance_type(), pool.capacity(), fleet.currency()}, " ");
+    prices.stale_after = kHeardStaleAfter;
   }
   return book;
 }

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/fleet/fleet_text.h"
+
 namespace rekindle::fleet {
 namespace {
 
@@ -23,15 +25,15 @@ pools:
 )";
 
 core::PriceBook Book() {
-  const auto book = ToPriceBook(kFleet, "fleet.yaml", 7);
-  EXPECT_TRUE(book.ok()) << book.status();
-  return book.value_or(core::PriceBook{});
+  const auto fleet = ParseFleet(kFleet, "fleet.yaml");
+  EXPECT_TRUE(fleet.ok()) << fleet.status();
+  return fleet.ok() ? ToPriceBook(*fleet, 7) : core::PriceBook{};
 }
 
 std::string Refused(const std::string& text) {
-  const auto book = ToPriceBook(text, "fleet.yaml", 0);
-  EXPECT_EQ(book.status().code(), absl::StatusCode::kInvalidArgument);
-  return std::string(book.status().message());
+  const auto fleet = ParseFleet(text, "fleet.yaml");
+  EXPECT_EQ(fleet.status().code(), absl::StatusCode::kInvalidArgument);
+  return std::string(fleet.status().message());
 }
 
 TEST(PriceBook, EachSecondCostsThePriceOfItsTime) {
@@ -64,6 +66,68 @@ TEST(PriceBook, OldPricesAreStale) {
   EXPECT_TRUE(core::IsStale(book, book.pools.at("spot"), 7200 + kDay + 1));
   EXPECT_FALSE(core::IsStale(book, book.pools.at("here"), 2 * kDay));  // Since as_of.
   EXPECT_TRUE(core::IsStale(book, book.pools.at("here"), 2 * kDay + 1));
+}
+
+core::PriceBook AskedBook(const std::string& type) {
+  const auto fleet = ParseFleet(R"(
+pools:
+  - {name: spot, provider: azure, region: r, zone: a, instance_type: )" +
+                                    type + R"(, capacity: spot, price: 1, price_from: provider,
+     machines: {group: g, subscription: s, resource_group: r}}
+  - {name: sure, provider: azure, region: r, zone: a, instance_type: )" +
+                                    type + R"(, capacity: on_demand, price: 3,
+     price_from: provider, machines: {group: h, subscription: s, resource_group: r}}
+  - {name: stated, provider: azure, region: r, zone: b, instance_type: )" +
+                                    type + R"(, capacity: spot, price: 1, on_demand_price: 9}
+)",
+                                "fleet.yaml");
+  EXPECT_TRUE(fleet.ok()) << fleet.status();
+  return fleet.ok() ? ToPriceBook(*fleet, 1000) : core::PriceBook{};
+}
+
+TEST(PriceBook, WhatAProviderSaysBecomesHistory) {
+  core::PriceBook book = AskedBook("t");
+  const core::PoolPrices& spot = book.pools.at("spot");
+  EXPECT_TRUE(core::TakePrice({"spot", 2}, 5000, book));
+  EXPECT_DOUBLE_EQ(core::CostBetween(spot.price, 3200, 6800), 0.5 + 1);
+  EXPECT_FALSE(core::TakePrice({"spot", 2}, 6000, book));
+  EXPECT_EQ(spot.price.size(), 2u);
+  EXPECT_EQ(core::KnownSince(spot, 7000), 6000);
+  EXPECT_TRUE(core::TakePrice({"sure", 4}, 6000, book));  // What others compare themselves with, too.
+  EXPECT_EQ(core::PriceAt(spot.on_demand, 7000), 4);
+  EXPECT_EQ(core::PriceAt(book.pools.at("stated").on_demand, 7000), 9);
+  EXPECT_FALSE(core::TakePrice({"stated", 2}, 7000, book));  // Nobody was asked.
+  EXPECT_FALSE(core::TakePrice({"nowhere", 2}, 7000, book));
+  EXPECT_TRUE(core::TakePrice({"spot", 3}, 4000, book));  // A clock that was set back.
+  EXPECT_EQ(core::PriceAt(spot.price, 9000), 3);
+  for (int i = 0; i < 3000; ++i) core::TakePrice({"spot", 1.0 + i % 2}, 10'000 + i, book);
+  EXPECT_EQ(spot.price.size(), 1000u);
+}
+
+TEST(PriceBook, APriceThatNobodyRepeatsIsStaleAfterAnHour) {
+  core::PriceBook book = AskedBook("t");
+  const auto stale = [&](const char* pool, double at) { return core::IsStale(book, book.pools.at(pool), at); };
+  EXPECT_FALSE(stale("spot", 4600));  // Of the file, which was written at 1000.
+  EXPECT_TRUE(stale("spot", 4601));
+  EXPECT_FALSE(stale("stated", 1e9));
+  core::TakePrice({"spot", 2}, 5000, book);
+  EXPECT_FALSE(stale("spot", 8600));
+  EXPECT_TRUE(stale("spot", 8601));
+  core::TakePrice({"spot", 2}, 9000, book);
+  EXPECT_FALSE(stale("spot", 9001));
+}
+
+TEST(PriceBook, WhatWasHeardStaysWithItsOffer) {
+  core::PriceBook before = AskedBook("t");
+  core::TakePrice({"spot", 2}, 5000, before);
+  core::TakePrice({"sure", 4}, 5000, before);
+  core::PriceBook same = AskedBook("t"), other = AskedBook("u");
+  core::KeepHeard(before, same);
+  core::KeepHeard(before, other);
+  EXPECT_EQ(core::PriceAt(same.pools.at("spot").price, 6000), 2);
+  EXPECT_EQ(core::PriceAt(same.pools.at("spot").on_demand, 6000), 4);
+  EXPECT_EQ(core::PriceAt(other.pools.at("spot").price, 6000), 1);
+  EXPECT_EQ(core::PriceAt(other.pools.at("spot").on_demand, 6000), 3);
 }
 
 TEST(PriceBook, WhatIsWrongIsNamed) {

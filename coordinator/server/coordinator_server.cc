@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/spec/yaml.h"
 #include "common/version.h"
+#include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/price_book.h"
 #include "coordinator/sqlite_store.h"
 
@@ -27,13 +28,22 @@ std::string AlertText(const v1::Event& event) {
   return google::protobuf::util::MessageToJsonString(event, &text, options).ok() ? text : "{}";
 }
 
-absl::StatusOr<core::PriceBook> ReadPrices(const std::string& path) {
-  if (path.empty()) return core::PriceBook{};
-  const absl::StatusOr<std::string> text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
-  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", text.status().message()));
-  struct stat file = {};
-  const double written = stat(path.c_str(), &file) == 0 ? static_cast<double>(file.st_mtim.tv_sec) : 0;
-  return fleet::ToPriceBook(*text, path, written);
+struct FleetFile {
+  v1::Fleet fleet;
+  double written = 0;  // Unix time.
+};
+
+absl::StatusOr<FleetFile> ReadFleet(const std::string& path) {
+  FleetFile file;
+  if (path.empty()) return file;
+  const auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
+  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", std::string(text.status().message())));
+  absl::StatusOr<v1::Fleet> fleet = fleet::ParseFleet(*text, path);
+  if (!fleet.ok()) return fleet.status();
+  file.fleet = *std::move(fleet);
+  struct stat facts = {};
+  if (stat(path.c_str(), &facts) == 0) file.written = static_cast<double>(facts.st_mtim.tv_sec);
+  return file;
 }
 
 }  // namespace
@@ -46,9 +56,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (options.defaults.store.empty()) options.defaults.store = "file://" + self->folder_->File("checkpoints");
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
-  self->fleet_ = options.fleet;
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(options.fleet);
-  if (!prices.ok()) return prices.status();
+  self->fleet_file_ = options.fleet;
+  const absl::StatusOr<FleetFile> fleet = ReadFleet(options.fleet);
+  if (!fleet.ok()) return fleet.status();
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
 
   if (!options.alert_webhook.empty()) {
@@ -65,7 +75,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     store = self->own_store_.get();
   }
   CoordinatorServer* raw = self.get();
-  Loop::Options loop{.tunables = options.tunables, .prices = *std::move(prices)};
+  Loop::Options loop{.tunables = options.tunables, .prices = fleet::ToPriceBook(fleet->fleet, fleet->written)};
   loop.on_serving = [raw](bool serving) {
     if (raw->server_) raw->server_->SetServing(serving);
   };
@@ -98,10 +108,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
   if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
   if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
-  if (absl::Status started =
-          self->machines_->Start([raw](const core::PoolReported& report) { raw->loop_->Report(report); });
-      !started.ok())
-    return started;
+  absl::Status started =
+      self->machines_->Start(fleet->fleet, {[raw](const core::PoolReported& report) { raw->loop_->Report(report); },
+                                            [raw](const core::PriceHeard& heard) { raw->loop_->HearPrice(heard); }});
+  if (!started.ok()) return started;
   self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
@@ -110,10 +120,12 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   return self;
 }
 
-absl::Status CoordinatorServer::ReloadPrices() {
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(fleet_);
-  if (!prices.ok()) return prices.status();
-  loop_->SetPrices(*std::move(prices));
+absl::Status CoordinatorServer::ReloadFleet() {
+  const absl::StatusOr<FleetFile> fleet = ReadFleet(fleet_file_);
+  if (!fleet.ok()) return fleet.status();
+  // First: an order of a pool that is new finds its provider.
+  if (absl::Status machines = machines_->Reload(fleet->fleet); !machines.ok()) return machines;
+  loop_->SetPrices(fleet::ToPriceBook(fleet->fleet, fleet->written));
   return absl::OkStatus();
 }
 

@@ -43,8 +43,9 @@ class CoordinatorServer {
   // Answers what waits, finishes running calls, closes the store. Idempotent.
   void Stop();
 
-  // Reads the fleet file again. Errors, as of Start, leave the prices as they are.
-  absl::Status ReloadPrices();
+  // Reads the fleet file again: prices, and machines but local ones. Errors, as of Start and Machines::Reload, leave
+  // both as they are.
+  absl::Status ReloadFleet();
 
   const std::string& address() const { return server_->address(); }
   const std::string& metrics_address() const { return metrics_address_; }  // Empty: none.
@@ -54,7 +55,7 @@ class CoordinatorServer {
   absl::Status WriteEndpoint(const std::string& advertise);
 
   common::Metrics metrics_;
-  std::string fleet_;
+  std::string fleet_file_;
   std::optional<DataFolder> folder_;
   std::unique_ptr<StateStore> own_store_;
   std::unique_ptr<Webhook> webhook_;

@@ -98,6 +98,13 @@ void Loop::SetPrices(core::PriceBook prices) {
          }});
 }
 
+void Loop::HearPrice(core::PriceHeard heard) {
+  Apply({"", "HearPrice", [heard = std::move(heard)] { return core::Event(heard); }, [] { return std::string(); },
+         [](const absl::StatusOr<std::string>& done) {
+           if (!done.ok()) log::Warning("a price is not heard", {{"error", std::string(done.status().message())}});
+         }});
+}
+
 void Loop::Report(core::PoolReported report) {
   Item item = std::move(report);
   if (absl::Status queued = Enqueue(item); !queued.ok()) {
@@ -181,8 +188,9 @@ void Loop::Handle(Mutation& mutation) {
     if (std::any_of(unpublished_.unanswered.begin(), unpublished_.unanswered.end(), same)) Settle();
     if (const v1::RequestRecord* seen = journal_.FindRequest(mutation.request_id)) {
       if (seen->call() == mutation.call) return Answer(mutation, seen->reply());
-      return Answer(mutation, absl::InvalidArgumentError(absl::StrCat("request_id: ", mutation.request_id,
-                                                                      " was used for another call: use a new one for each")));
+      return Answer(mutation,
+                    absl::InvalidArgumentError(absl::StrCat("request_id: ", mutation.request_id,
+                                                            " was used for another call: use a new one for each")));
     }
   }
   const absl::StatusOr<core::Event> event = mutation.event();

@@ -73,6 +73,7 @@ class Loop {
   void Sync(v1::NodeReport report, NodePolls::Reply reply);
   void Apply(Mutation mutation);
   void SetPrices(core::PriceBook prices);
+  void HearPrice(core::PriceHeard heard);
   // What a provider says of a pool. While the store fails it is kept until it can be acted upon.
   void Report(core::PoolReported report);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.

@@ -1,49 +1,136 @@
 #include "coordinator/server/machines.h"
 
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
-#include "common/spec/yaml.h"
-#include "coordinator/fleet/fleet_text.h"
+#include "common/log.h"
+#include "coordinator/fleet/providers/priced_accounts.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-absl::StatusOr<v1::Fleet> ReadFleet(const std::string& path) {
-  if (path.empty()) return v1::Fleet();
-  const auto text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
-  if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", std::string(text.status().message())));
-  return fleet::ParseFleet(*text, path);
+// What concerns machines: without prices, and without pools that have none.
+v1::Fleet MachinesIn(const v1::Fleet& fleet) {
+  v1::Fleet machines;
+  for (const v1::Fleet::Pool& pool : fleet.pools()) {
+    if (!pool.has_machines()) continue;
+    v1::Fleet::Pool& out = *machines.add_pools() = pool;
+    out.clear_price();
+    out.clear_prices();
+    out.clear_on_demand_price();
+    out.clear_carbon_region();
+    out.clear_price_from();
+    out.mutable_machines()->clear_price_endpoint();
+  }
+  return machines;
+}
+
+// By name: what is the same in both files needs no change.
+std::map<std::string, std::string> Definitions(const v1::Fleet& machines, bool local_only) {
+  std::map<std::string, std::string> definitions;
+  for (const v1::Fleet::Pool& pool : machines.pools()) {
+    if (!local_only || pool.provider() == "local") definitions[pool.name()] = pool.SerializeAsString();
+  }
+  return definitions;
+}
+
+// The pools in which the two differ.
+std::set<std::string> Changed(const v1::Fleet& before, const v1::Fleet& now, bool local_only) {
+  const auto a = Definitions(before, local_only), b = Definitions(now, local_only);
+  std::set<std::string> changed;
+  for (const auto& [name, definition] : a) {
+    if (b.count(name) == 0 || b.at(name) != definition) changed.insert(name);
+  }
+  for (const auto& [name, definition] : b) {
+    if (a.count(name) == 0) changed.insert(name);
+  }
+  return changed;
 }
 
 }  // namespace
 
-absl::Status Machines::Start(fleet::FleetRunner::Report report) {
-  const absl::StatusOr<v1::Fleet> fleet = ReadFleet(options_.fleet);
-  if (!fleet.ok()) return fleet.status();
-  absl::StatusOr<fleet::Providers> providers = fleet::OpenProviders(
-      *fleet,
-      {.data = options_.data, .endpoint_file = options_.endpoint_file, .beside = common::DirName(options_.fleet)});
-  if (!providers.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat(options_.fleet, ": ", std::string(providers.status().message())));
+absl::StatusOr<fleet::Providers> Machines::Open(const v1::Fleet& fleet) const {
+  absl::StatusOr<fleet::Providers> providers = fleet::OpenProviders(fleet, {.data = options_.data,
+                                                                            .endpoint_file = options_.endpoint_file,
+                                                                            .beside = common::DirName(options_.fleet),
+                                                                            .local = local_});
+  if (providers.ok()) return providers;
+  return absl::InvalidArgumentError(absl::StrCat(options_.fleet, ": ", std::string(providers.status().message())));
+}
+
+absl::Status Machines::Start(const v1::Fleet& fleet, Reports reports) {
+  absl::StatusOr<fleet::Providers> providers = Open(fleet);
+  if (!providers.ok()) return providers.status();
+  absl::StatusOr<std::vector<fleet::PricedAccount>> prices = fleet::OpenPrices(fleet);
+  if (!prices.ok()) return prices.status();
+  reports_ = std::move(reports);
+  fleet_ = MachinesIn(fleet);
+  {
+    const std::lock_guard lock(mutex_);
+    local_ = providers->local;
+  }
+  Run(std::move(providers->accounts));
+  prices_ = std::make_unique<fleet::PriceWatch>(*std::move(prices), reports_.price);
+  return absl::OkStatus();
+}
+
+void Machines::Run(std::vector<fleet::Account> accounts) {
+  std::set<std::string> provided;
+  for (const fleet::Account& account : accounts) {
+    for (const fleet::ReconcileOptions& pool : account.pools) provided.insert(pool.pool);
   }
   const std::lock_guard lock(mutex_);
-  local_ = providers->local;
-  runner_ = std::make_unique<fleet::FleetRunner>(std::move(providers->accounts), std::move(report));
-  for (auto& [pool, order] : waiting_) runner_->Order(std::move(order));
-  waiting_.clear();
+  runner_ = std::make_unique<fleet::FleetRunner>(std::move(accounts), reports_.pool);
+  for (auto order = orders_.begin(); order != orders_.end();) {
+    if (provided.count(order->first) == 0) {
+      order = orders_.erase(order);
+      continue;
+    }
+    runner_->Order((order++)->second);
+  }
+}
+
+absl::Status Machines::Reload(const v1::Fleet& fleet) {
+  const v1::Fleet machines = MachinesIn(fleet);
+  const std::set<std::string> local = Changed(fleet_, machines, /*local_only=*/true);
+  if (!local.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.fleet, ": local pool '", *local.begin(),
+                     "' has other machines than before: restart the coordinator for it, or take that change back"));
+  }
+  const std::set<std::string> changed = Changed(fleet_, machines, /*local_only=*/false);
+  absl::StatusOr<std::vector<fleet::PricedAccount>> prices = fleet::OpenPrices(fleet);
+  if (!prices.ok()) return prices.status();
+  if (!changed.empty()) {
+    absl::StatusOr<fleet::Providers> providers = Open(fleet);
+    if (!providers.ok()) return providers.status();
+    std::unique_ptr<fleet::FleetRunner> before;
+    {
+      const std::lock_guard lock(mutex_);
+      before = std::move(runner_);
+    }
+    before->Stop();  // Without the lock: it waits for a report, which may order.
+    Run(std::move(providers->accounts));
+    for (const std::string& pool : changed) {
+      const bool gone = Definitions(machines, /*local_only=*/false).count(pool) == 0;
+      if (!gone) log::Info("machines of a pool are had as the fleet file says now", {{"pool", pool}});
+      if (gone)
+        log::Warning("a pool has no machines in the fleet file any more: those that run stay", {{"pool", pool}});
+    }
+    fleet_ = machines;
+  }
+  prices_.reset();  // It asks no more before the next one does.
+  prices_ = std::make_unique<fleet::PriceWatch>(*std::move(prices), reports_.price);
   return absl::OkStatus();
 }
 
 void Machines::Order(core::PoolOrder order) {
   const std::lock_guard lock(mutex_);
-  if (runner_) {
-    runner_->Order(std::move(order));
-  } else {
-    waiting_[order.pool] = order;
-  }
+  orders_[order.pool] = order;
+  if (runner_) runner_->Order(std::move(order));
 }
 
 absl::Status Machines::SetMarket(const v1::SetMarketRequest& request) {
@@ -63,6 +150,7 @@ void Machines::Stop() {
     const std::lock_guard lock(mutex_);
     runner = std::move(runner_);
   }
+  if (prices_) prices_->Stop();
   if (runner) runner->Stop();  // Without the lock: it waits for a report, which may order.
 }
 

@@ -1,4 +1,5 @@
-"""The AWS adapter against moto's Auto Scaling API, behind a layer that is short of capacity, slow to tell and strict."""
+"""The AWS adapter against moto's Auto Scaling API, behind a layer that is short of capacity, slow to tell and strict; spot
+prices against moto's EC2."""
 import json
 import os
 import pathlib
@@ -76,6 +77,18 @@ class AwsTest(unittest.TestCase):
         self.assertEqual(self.desired(3, nodes[0])["code"], "OK")
         self.assertEqual(self.running(), nodes[1:])
         self.assertEqual(self.aws.actions.count("TerminateInstanceInAutoScalingGroup"), 2)
+
+    def test_spot_prices(self):
+        def pool(name, zone, instance_type):
+            return {"name": name, "provider": "aws", "region": "us-east-1", "zone": zone, "instance_type": instance_type,
+                    "capacity": "spot", "price": 1, "price_from": "provider",
+                    "machines": {"group": name, "price_endpoint": f"http://127.0.0.1:{self.aws.moto.port}"}}
+        self.fleet.write_text(json.dumps({"pools": [pool("there", "us-east-1b", "t3.small"), pool("nowhere", "us-east-1b", "x9.huge")]}))
+        answer = self.call("price", "there")
+        self.assertEqual((answer["code"], answer.get("price")), ("OK", 0.00001))   # Of every type and zone, in moto.
+        answer = self.call("price", "nowhere")
+        self.assertEqual(answer["code"], "NOT_FOUND")
+        self.assertIn("no spot price of x9.huge in us-east-1b", answer["message"])
 
     def test_throttled(self):
         self.aws.throttled = 1

@@ -9,16 +9,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/printable.h"
-#include "coordinator/fleet/providers/aws_credentials.h"
-#include "coordinator/fleet/providers/xml.h"
+#include "coordinator/fleet/providers/aws_query.h"
 
 namespace rekindle::fleet {
 namespace {
 
 constexpr char kVersion[] = "2011-01-01";
 constexpr size_t kLongestMessage = 300;
-
-using Parameters = std::map<std::string, std::string>;
 
 struct Group {
   int desired = 0;
@@ -31,36 +28,6 @@ struct Group {
                                           [](const Machine& m) { return m.state != MachineState::kEnding; }));
   }
 };
-
-bool IsOneOf(const std::string& code, std::initializer_list<const char*> codes) {
-  return std::any_of(codes.begin(), codes.end(), [&](const char* each) { return code == each; });
-}
-
-// <ErrorResponse><Error><Code>, or with a list <Errors> around it.
-absl::Status ToStatus(const std::string& what, const common::HttpAnswer& answer) {
-  const absl::StatusOr<Xml> document = ParseXml(answer.body);
-  if (!document.ok()) return ErrorOf(what, answer, "");
-  const Xml& error = (*document)["Error"].name.empty() ? (*document)["Errors"]["Error"] : (*document)["Error"];
-  const std::string& code = error["Code"].text;
-  const std::string text = absl::StrCat(what, ": ", common::Printable(code, 64), ": ",
-                                        common::Printable(error["Message"].text, kLongestMessage));
-  if (IsOneOf(code, {"Throttling", "ThrottlingException", "RequestLimitExceeded", "RequestThrottled", "SlowDown",
-                     "ScalingActivityInProgress", "ResourceContention"})) {
-    return Throttled(text, RetryAfterOf(answer, common::WallSeconds()));
-  }
-  if (IsOneOf(code, {"AccessDenied", "AccessDeniedException", "UnauthorizedOperation", "OptInRequired"})) {
-    return absl::PermissionDeniedError(text);
-  }
-  if (IsOneOf(code, {"ExpiredToken", "ExpiredTokenException", "RequestExpired", "InvalidClientTokenId",
-                     "SignatureDoesNotMatch", "UnrecognizedClientException", "MissingAuthenticationToken"})) {
-    return absl::UnauthenticatedError(text);
-  }
-  if (code == "LimitExceeded") return absl::ResourceExhaustedError(text);
-  if (code == "ValidationError" && absl::StrContains(error["Message"].text, "not found")) {
-    return absl::NotFoundError(text);
-  }
-  return ErrorOf(what, answer, absl::StrCat(code, ": ", error["Message"].text));
-}
 
 absl::StatusOr<int> Number(const Xml& parent, const char* name) {
   int value = 0;
@@ -85,11 +52,7 @@ absl::Status ShortageOf(const std::string& message) {
 
 class AwsProvider final : public Provider {
  public:
-  AwsProvider(AwsOptions options, std::string host, std::unique_ptr<common::Http> http, Variables variables)
-      : options_(std::move(options)),
-        host_(std::move(host)),
-        http_(std::move(http)),
-        credentials_(std::move(variables)) {}
+  AwsProvider(AwsOptions options, std::unique_ptr<AwsQuery> api) : options_(std::move(options)), api_(std::move(api)) {}
 
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                           double seconds) override {
@@ -140,36 +103,11 @@ class AwsProvider final : public Provider {
   }
 
  private:
-  // The result of an action. Credentials that have expired meanwhile are fetched once more.
-  absl::StatusOr<Xml> Call(const std::string& action, const Parameters& parameters) {
-    absl::StatusOr<Xml> result = CallOnce(action, parameters);
-    if (!absl::IsUnauthenticated(result.status())) return result;
-    credentials_.Forget();
-    return CallOnce(action, parameters);
-  }
-
-  absl::StatusOr<Xml> CallOnce(const std::string& action, const Parameters& parameters) {
-    const double now = common::WallSeconds();
-    const absl::StatusOr<AwsKeys> keys = credentials_.Get(now);
-    if (!keys.ok()) return keys.status();
-    common::HttpRequest request{
-        .method = "POST",
-        .path = "/",
-        .headers = {{"Host", host_}, {"Content-Type", "application/x-www-form-urlencoded; charset=utf-8"}},
-        .body = absl::StrCat("Action=", action, "&Version=", kVersion)};
-    for (const auto& [name, value] : parameters) {
-      absl::StrAppend(&request.body, "&", Escaped(name), "=", Escaped(value));
-    }
-    SignAws(*keys, options_.region, "autoscaling", now, request);
-    const absl::StatusOr<common::HttpAnswer> answer = http_->Send(request);
-    if (!answer.ok()) {
-      return absl::Status(answer.status().code(), absl::StrCat(action, ": ", std::string(answer.status().message())));
-    }
-    if (answer->status != 200) return ToStatus(action, *answer);
-    absl::StatusOr<Xml> document = ParseXml(answer->body);
-    if (!document.ok())
-      return absl::InternalError(absl::StrCat(action, ": ", std::string(document.status().message())));
-    return (*document)[action + "Result"];
+  // The result of an action.
+  absl::StatusOr<Xml> Call(const std::string& action, const AwsQuery::Parameters& parameters) {
+    absl::StatusOr<Xml> answer = api_->Call(action, parameters);
+    if (!answer.ok()) return answer;
+    return (*answer)[action + "Result"];
   }
 
   absl::StatusOr<Group> Describe(const std::string& name) {
@@ -210,23 +148,17 @@ class AwsProvider final : public Provider {
   }
 
   const AwsOptions options_;
-  const std::string host_;
-  const std::unique_ptr<common::Http> http_;
-  AwsCredentials credentials_;
+  const std::unique_ptr<AwsQuery> api_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Provider>> NewAwsProvider(AwsOptions options, Variables variables) {
-  if (options.endpoint.empty()) {
-    options.endpoint = absl::StrCat("https://autoscaling.", options.region, ".amazonaws.com",
-                                    absl::StartsWith(options.region, "cn-") ? ".cn" : "");
-  }
-  auto http = common::OpenHttp(options.endpoint,
-                               {.seconds = kApiSeconds, .max_body = kMaxAnswer, .reach = common::Reach::kSecure});
-  if (!http.ok()) return http.status();
-  std::string host = options.endpoint.substr(options.endpoint.find("://") + 3);
-  return std::make_unique<AwsProvider>(std::move(options), std::move(host), *std::move(http), std::move(variables));
+  auto api = AwsQuery::Open(
+      {.service = "autoscaling", .version = kVersion, .region = options.region, .endpoint = options.endpoint},
+      std::move(variables));
+  if (!api.ok()) return api.status();
+  return std::make_unique<AwsProvider>(std::move(options), *std::move(api));
 }
 
 }  // namespace rekindle::fleet

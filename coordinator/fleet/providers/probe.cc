@@ -1,7 +1,9 @@
 // For tests: one call to the provider of a pool, as the coordinator would make it.
 //   fleet_provider_probe FLEET.yaml desired POOL N [NODE...]
 //   fleet_provider_probe FLEET.yaml list POOL
-// Prints {"code": "OK", "message": "", "retry_after": null} and, of list, "machines", "desired" and "shortage".
+//   fleet_provider_probe FLEET.yaml price POOL
+// Prints {"code": "OK", "message": "", "retry_after": null} and, of list, "machines", "desired" and "shortage"; of
+// price, "price".
 #include <cstdlib>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "coordinator/fleet/fleet_text.h"
+#include "coordinator/fleet/providers/priced_accounts.h"
 #include "coordinator/fleet/providers/registry.h"
 
 namespace {
@@ -42,12 +45,28 @@ json List(Provider& provider, const std::string& pool) {
   return out;
 }
 
+absl::StatusOr<json> Price(const rekindle::v1::Fleet& fleet, const std::string& pool) {
+  const auto accounts = rekindle::fleet::OpenPrices(fleet);
+  if (!accounts.ok()) return accounts.status();
+  for (const auto& account : *accounts) {
+    for (const std::string& each : account.pools) {
+      if (each != pool) continue;
+      const absl::StatusOr<double> price = account.source->Ask(pool);
+      json out = Shown(price.status());
+      if (price.ok()) out["price"] = *price;
+      return out;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("no pool ", pool, " with price_from: provider"));
+}
+
 absl::StatusOr<json> Run(const std::vector<std::string>& arguments) {
   const std::string& path = arguments.at(0);
   const auto text = rekindle::common::ReadFile(*rekindle::common::PosixFileSystem(), path, 1 << 20);
   if (!text.ok()) return text.status();
   const auto fleet = rekindle::fleet::ParseFleet(*text, path);
   if (!fleet.ok()) return fleet.status();
+  if (arguments.at(1) == "price") return Price(*fleet, arguments.at(2));
   const auto providers = rekindle::fleet::OpenProviders(*fleet, {});
   if (!providers.ok()) return providers.status();
   const std::string& pool = arguments.at(2);

@@ -151,7 +151,7 @@ absl::StatusOr<Providers> OpenProviders(const v1::Fleet& fleet, const ProviderOp
     Account account{.name = name};
     for (const Pool& pool : pools) account.pools.push_back(OptionsOf(pool));
     if (pools[0].provider() == "local") {
-      auto local = OpenLocal(pools, options);
+      auto local = options.local ? options.local : OpenLocal(pools, options);
       if (!local.ok()) return local.status();
       account.provider = providers.local = *std::move(local);
     } else {

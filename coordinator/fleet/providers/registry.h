@@ -14,9 +14,10 @@
 namespace rekindle::fleet {
 
 struct ProviderOptions {
-  std::string data;           // For local machines: the coordinator's folder.
-  std::string endpoint_file;  // The same: where its host:port is.
-  std::string beside;         // Folder that relative paths in the fleet file start from.
+  std::string data;                      // For local machines: the coordinator's folder.
+  std::string endpoint_file;             // The same: where its host:port is.
+  std::string beside;                    // Folder that relative paths in the fleet file start from.
+  std::shared_ptr<LocalProvider> local;  // That there is already; null: one is opened where there are local pools.
 };
 
 struct Providers {

@@ -9,6 +9,7 @@
 
 #include "common/spec/yaml.h"
 #include "coordinator/fleet/fleet_file.h"
+#include "coordinator/fleet/providers/priced_accounts.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -85,6 +86,28 @@ TEST_F(RegistryTest, AClusterThatCannotBeReachedIsSaidWithTheFix) {
   const std::string pool = "  - {name: k, provider: kubernetes, zone: z, capacity: spot, machines: {group: g}}\n";
   unsetenv("KUBERNETES_SERVICE_HOST");
   EXPECT_THAT(std::string(Open(pool).status().message()), HasSubstr("name a kubeconfig in machines.kubeconfig"));
+}
+
+TEST(Prices, OneAccountForAllThatAreAskedForInOnePlace) {
+  v1::Fleet fleet;
+  ASSERT_TRUE(common::ParseYaml(R"(
+pools:
+  - {name: a1, provider: aws, region: east, zone: a, instance_type: t, capacity: spot, price: 1, price_from: provider, machines: {group: g1}}
+  - {name: a2, provider: aws, region: east, zone: b, instance_type: t, capacity: spot, price: 1, price_from: provider, machines: {group: g2}}
+  - {name: w, provider: aws, region: west, zone: a, instance_type: t, capacity: spot, price: 1, price_from: provider, machines: {group: g1}}
+  - {name: f, provider: aws, region: north, zone: a, instance_type: t, capacity: spot, price: 1, machines: {group: g1}}
+  - {name: z, provider: azure, region: r, zone: z, instance_type: t, capacity: on_demand, price: 1, price_from: provider,
+     machines: {group: g, subscription: s, resource_group: r}}
+)",
+                                "fleet.yaml", &fleet)
+                  .ok());
+  const auto resolved = ResolveFleet(fleet);
+  ASSERT_TRUE(resolved.ok()) << resolved.status();
+  const auto accounts = OpenPrices(*resolved);
+  ASSERT_TRUE(accounts.ok()) << accounts.status();
+  std::vector<std::vector<std::string>> pools;
+  for (const PricedAccount& account : *accounts) pools.push_back(account.pools);
+  EXPECT_EQ(pools, (std::vector<std::vector<std::string>>{{"a1", "a2"}, {"w"}, {"z"}}));
 }
 
 }  // namespace
