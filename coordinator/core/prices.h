@@ -26,11 +26,13 @@ struct PoolPrices {
   std::string capacity;  // "spot" or "on_demand".
   int devices = 1;       // Of a node.
   PriceHistory price;
-  PriceHistory on_demand;  // Of the same node.
-  bool ordered = false;    // Its provider takes orders; else its nodes come by themselves.
-  int min = 0;             // Nodes, where it does: kept whatever happens,
-  int max = 1000;          // and at most.
-  double known_from = 0;   // When prices without a history were looked up; 0: not known.
+  PriceHistory on_demand;     // Of the same node.
+  bool ordered = false;       // Its provider takes orders; else its nodes come by themselves.
+  int min = 0;                // Nodes, where it does: kept whatever happens,
+  int max = 1000;             // and at most.
+  double known_from = 0;      // When prices without a history were looked up; 0: not known.
+  std::string carbon_region;  // Empty: what its nodes emit is not known.
+  double node_watts = 0;      // That one draws; 0: as the job says.
 };
 
 struct TeamShare {

@@ -41,11 +41,15 @@ const Pool* OnDemandOf(const v1::Fleet& fleet, const Pool& spot) {
 absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::string& source, double written) {
   const absl::StatusOr<v1::Fleet> fleet = ParseFleet(text, source);
   if (!fleet.ok()) return fleet.status();
+  return ToPriceBook(*fleet, written);
+}
+
+core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written) {
   core::PriceBook book;
-  book.currency = fleet->currency();
-  if (fleet->stale_after_hours() > 0) book.stale_after = fleet->stale_after_hours() * 3600;
-  for (const auto& team : fleet->teams()) book.teams[team.name()] = {team.share(), team.max_nodes()};
-  for (const Pool& pool : fleet->pools()) {
+  book.currency = fleet.currency();
+  if (fleet.stale_after_hours() > 0) book.stale_after = fleet.stale_after_hours() * 3600;
+  for (const auto& team : fleet.teams()) book.teams[team.name()] = {team.share(), team.max_nodes()};
+  for (const Pool& pool : fleet.pools()) {
     core::PoolPrices& prices = book.pools[pool.name()];
     prices.capacity = pool.capacity();
     prices.devices = pool.devices();
@@ -53,8 +57,10 @@ absl::StatusOr<core::PriceBook> ToPriceBook(const std::string& text, const std::
     prices.ordered = pool.has_machines();
     prices.max = pool.max();
     prices.price = HistoryOf(pool);
-    if (pool.prices().empty()) prices.known_from = fleet->as_of().empty() ? written : UnixTime(fleet->as_of());
-    const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(*fleet, pool);
+    prices.carbon_region = pool.carbon_region();
+    prices.node_watts = pool.node_watts();
+    if (pool.prices().empty()) prices.known_from = fleet.as_of().empty() ? written : UnixTime(fleet.as_of());
+    const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(fleet, pool);
     if (pool.on_demand_price() > 0) {
       prices.on_demand = {{0, pool.on_demand_price()}};
     } else if (on_demand != nullptr) {

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/spec/yaml.h"
 #include "common/version.h"
+#include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/price_book.h"
 #include "coordinator/sqlite_store.h"
 
@@ -27,13 +29,19 @@ std::string AlertText(const v1::Event& event) {
   return google::protobuf::util::MessageToJsonString(event, &text, options).ok() ? text : "{}";
 }
 
-absl::StatusOr<core::PriceBook> ReadPrices(const std::string& path) {
-  if (path.empty()) return core::PriceBook{};
+struct FleetFile {
+  v1::Fleet fleet;
+  core::PriceBook prices;
+};
+absl::StatusOr<FleetFile> ReadFleet(const std::string& path) {
+  if (path.empty()) return FleetFile{};
   const absl::StatusOr<std::string> text = common::ReadFile(*common::PosixFileSystem(), path, common::kMaxYamlBytes);
   if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("--fleet: ", text.status().message()));
   struct stat file = {};
   const double written = stat(path.c_str(), &file) == 0 ? static_cast<double>(file.st_mtim.tv_sec) : 0;
-  return fleet::ToPriceBook(*text, path, written);
+  const absl::StatusOr<v1::Fleet> fleet = fleet::ParseFleet(*text, path);
+  if (!fleet.ok()) return fleet.status();
+  return FleetFile{*fleet, fleet::ToPriceBook(*fleet, written)};
 }
 
 }  // namespace
@@ -47,8 +55,11 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (absl::Status defaults = CheckDefaults(options.defaults); !defaults.ok()) return defaults;
 
   self->fleet_ = options.fleet;
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(options.fleet);
-  if (!prices.ok()) return prices.status();
+  absl::StatusOr<FleetFile> fleet = ReadFleet(options.fleet);
+  if (!fleet.ok()) return fleet.status();
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = self->OpenCarbon(fleet->fleet);
+  if (!carbon.ok()) return carbon.status();
+  self->carbon_ = *std::move(carbon);
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
 
   if (!options.alert_webhook.empty()) {
@@ -65,7 +76,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     store = self->own_store_.get();
   }
   CoordinatorServer* raw = self.get();
-  Loop::Options loop{.tunables = options.tunables, .prices = *std::move(prices)};
+  Loop::Options loop{.tunables = options.tunables, .prices = std::move(fleet->prices), .carbon = self->carbon_->book()};
   loop.on_serving = [raw](bool serving) {
     if (raw->server_) raw->server_->SetServing(serving);
   };
@@ -102,6 +113,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
           self->machines_->Start([raw](const core::PoolReported& report) { raw->loop_->Report(report); });
       !started.ok())
     return started;
+  self->carbon_->Start();
   self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
@@ -111,10 +123,24 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
 }
 
 absl::Status CoordinatorServer::ReloadPrices() {
-  absl::StatusOr<core::PriceBook> prices = ReadPrices(fleet_);
-  if (!prices.ok()) return prices.status();
-  loop_->SetPrices(*std::move(prices));
+  absl::StatusOr<FleetFile> fleet = ReadFleet(fleet_);
+  if (!fleet.ok()) return fleet.status();
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = OpenCarbon(fleet->fleet);
+  if (!carbon.ok()) return carbon.status();
+  carbon_ = *std::move(carbon);  // The one before ends first: it must not have the last word.
+  loop_->SetPrices(std::move(fleet->prices));
+  loop_->SetCarbon(carbon_->book());
+  carbon_->Start();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CarbonWatch>> CoordinatorServer::OpenCarbon(const v1::Fleet& fleet) {
+  CarbonWatch::Options options{.carbon = fleet.carbon(), .beside = common::DirName(fleet_), .now = common::WallSeconds};
+  if (carbon_ && !fleet.carbon().url().empty() && carbon_->SameFeed(fleet.carbon())) options.known = carbon_->book();
+  options.on_change = [this](core::CarbonBook book) { loop_->SetCarbon(std::move(book)); };
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> opened = CarbonWatch::Open(std::move(options));
+  if (opened.ok() || fleet_.empty()) return opened;
+  return absl::InvalidArgumentError(absl::StrCat(fleet_, ": ", opened.status().message()));
 }
 
 absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
@@ -123,6 +149,7 @@ absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
 }
 
 void CoordinatorServer::Stop() {
+  carbon_.reset();
   if (machines_) machines_->Stop();
   if (machines_ && end_local_machines_) machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
   if (loop_) loop_->Stop();

@@ -44,6 +44,7 @@ absl::Status Loop::Start() {
   if (!restored.ok()) return restored.status();
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
+  restored->carbon = options_.carbon;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
@@ -95,6 +96,15 @@ void Loop::SetPrices(core::PriceBook prices) {
          [] { return std::string(); },
          [](const absl::StatusOr<std::string>& done) {
            if (!done.ok()) log::Error("the prices are not set", {{"error", std::string(done.status().message())}});
+         }});
+}
+
+void Loop::SetCarbon(core::CarbonBook carbon) {
+  Apply({"", "SetCarbon", [carbon = std::move(carbon)] { return core::Event(core::CarbonSet{carbon}); },
+         [] { return std::string(); },
+         [](const absl::StatusOr<std::string>& done) {
+           if (!done.ok())
+             log::Warning("carbon intensity is not set", {{"error", std::string(done.status().message())}});
          }});
 }
 
@@ -181,8 +191,9 @@ void Loop::Handle(Mutation& mutation) {
     if (std::any_of(unpublished_.unanswered.begin(), unpublished_.unanswered.end(), same)) Settle();
     if (const v1::RequestRecord* seen = journal_.FindRequest(mutation.request_id)) {
       if (seen->call() == mutation.call) return Answer(mutation, seen->reply());
-      return Answer(mutation, absl::InvalidArgumentError(absl::StrCat("request_id: ", mutation.request_id,
-                                                                      " was used for another call: use a new one for each")));
+      return Answer(mutation,
+                    absl::InvalidArgumentError(absl::StrCat("request_id: ", mutation.request_id,
+                                                            " was used for another call: use a new one for each")));
     }
   }
   const absl::StatusOr<core::Event> event = mutation.event();
