@@ -65,7 +65,8 @@ std::vector<double> ExpectedIntensity(const CarbonBook& book, const std::string&
   known.grams_begin = static_cast<int>(known.grams.size()) - 1;
   std::vector<double> expected = fleet::ForecastGrams(known, 0, hours);
   const int64_t end = series.first + static_cast<int64_t>(series.intensity.size());
-  for (int ahead = 1; ahead < hours && present + ahead < end; ++ahead) expected[ahead] = InHour(series, present + ahead);
+  for (int ahead = 1; ahead < hours && present + ahead < end; ++ahead)
+    expected[ahead] = InHour(series, present + ahead);
   return expected;
 }
 

@@ -39,8 +39,8 @@ struct IntensitySum {
 };
 IntensitySum IntensityBetween(const CarbonBook& book, const std::string& region, double from, double until);
 
-// Of the hour that holds `now` and those after it: the forecast where there is one, else as the simulator expects it from
-// the days before. Empty where the present is not known.
+// Of the hour that holds `now` and those after it: the forecast where there is one, else as the simulator expects it
+// from the days before. Empty where the present is not known.
 std::vector<double> ExpectedIntensity(const CarbonBook& book, const std::string& region, double now, int hours);
 
 }  // namespace rekindle::core

@@ -12,8 +12,8 @@ namespace rekindle::fleet {
 
 inline constexpr size_t kMaxFeedBytes = 4 << 20;
 
-// Adds the trace of one region. `region`: instead of what the name of `source` says. INVALID_ARGUMENT names source, line
-// and what to do: no carbon trace, hours that do not begin on the hour, a region that is there already.
+// Adds the trace of one region. `region`: instead of what the name of `source` says. INVALID_ARGUMENT names source,
+// line and what to do: no carbon trace, hours that do not begin on the hour, a region that is there already.
 absl::Status AddCarbonTrace(const std::string& text, const std::string& source, const std::string& region,
                             core::CarbonBook* book);
 

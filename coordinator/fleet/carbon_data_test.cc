@@ -96,7 +96,8 @@ TEST(CarbonFeed, WhatIsWrongIsNamed) {
   EXPECT_THAT(Refused(Feed(at + "\"gco2eq_per_kwh\": \"1\"")), HasSubstr("gco2eq_per_kwh: is missing, or no number"));
   const std::string now = at + "\"gco2eq_per_kwh\": 1, ";
   EXPECT_THAT(Refused(Feed(now + "\"forecast\": 7")), HasSubstr("regions.ES.forecast: must be a list"));
-  EXPECT_THAT(Refused(Feed(now + "\"forecast\": [1, 1e9]")), HasSubstr("regions.ES.forecast[1]: 1e+09 is out of range"));
+  EXPECT_THAT(Refused(Feed(now + "\"forecast\": [1, 1e9]")),
+              HasSubstr("regions.ES.forecast[1]: 1e+09 is out of range"));
   std::string hours = "1";
   for (int i = 0; i < 31 * 24; ++i) hours += ",1";
   EXPECT_THAT(Refused(Feed(now + "\"history\": [" + hours + "]")), HasSubstr("at most 744 hours"));

@@ -32,9 +32,9 @@ absl::StatusOr<std::unique_ptr<CarbonWatch>> CarbonWatch::Open(Options options) 
   const absl::StatusOr<fleet::FeedUrl> url = fleet::ParseFeedUrl(carbon.url());
   if (!url.ok()) return url.status();
   self->path_ = url->path;
-  auto http = common::OpenHttp(url->origin, {.seconds = self->options_.seconds,
-                                             .max_body = fleet::kMaxFeedBytes,
-                                             .reach = common::Reach::kSecure});
+  auto http = common::OpenHttp(
+      url->origin,
+      {.seconds = self->options_.seconds, .max_body = fleet::kMaxFeedBytes, .reach = common::Reach::kSecure});
   if (!http.ok()) return http.status();
   self->http_ = *std::move(http);
   return self;
@@ -127,7 +127,8 @@ std::vector<CarbonWatch::Version> CarbonWatch::Written() const {
   for (const std::string& name : options_.carbon.files()) {
     struct stat file = {};
     const bool there = stat(fleet::ParseCarbonFile(name, options_.beside).path.c_str(), &file) == 0;
-    written.push_back(there ? Version(file.st_mtim.tv_sec, file.st_mtim.tv_nsec, file.st_size, file.st_ino) : Version());
+    written.push_back(there ? Version(file.st_mtim.tv_sec, file.st_mtim.tv_nsec, file.st_size, file.st_ino)
+                            : Version());
   }
   return written;
 }

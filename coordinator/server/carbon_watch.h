@@ -25,11 +25,11 @@ namespace rekindle::coordinator {
 class CarbonWatch {
  public:
   struct Options {
-    v1::Fleet::Carbon carbon;      // As ResolveFleet leaves it.
-    std::string beside;            // Folder of the fleet file.
-    core::CarbonBook known;        // Of a feed that was asked before.
-    std::function<double()> now;   // Unix time.
-    double seconds = 10;           // For an answer.
+    v1::Fleet::Carbon carbon;                         // As ResolveFleet leaves it.
+    std::string beside;                               // Folder of the fleet file.
+    core::CarbonBook known;                           // Of a feed that was asked before.
+    std::function<double()> now;                      // Unix time.
+    double seconds = 10;                              // For an answer.
     std::function<void(core::CarbonBook)> on_change;  // Not before Start; on the thread. Must return at once.
   };
 

@@ -62,11 +62,14 @@ class Feed {
 class Told {
  public:
   CarbonWatch::Options Options(const v1::Fleet::Carbon& carbon) {
-    return {.carbon = carbon, .now = [] { return kNow; }, .on_change = [this](core::CarbonBook book) {
-              const std::lock_guard lock(mutex_);
-              books_.push_back(std::move(book));
-              changed_.notify_all();
-            }};
+    return {.carbon = carbon,
+            .now = [] { return kNow; },
+            .on_change =
+                [this](core::CarbonBook book) {
+                  const std::lock_guard lock(mutex_);
+                  books_.push_back(std::move(book));
+                  changed_.notify_all();
+                }};
   }
   // The first that fits; fails the test where none comes.
   core::CarbonBook Await(const std::function<bool(const core::CarbonBook&)>& fits) {
