@@ -178,17 +178,16 @@ int Heartbeats(const Options& options) {
     for (int k = 0; k < options.in_flight; ++k) {
       // A connection's nodes, divided among its lanes.
       const int stride = options.connections * options.in_flight, first = i + k * options.connections;
-      lanes.push_back(std::make_unique<NodeLane>(
-          load, StartOf(stubs[i]),
-          [&options, &known, until, stride, first, node = first - stride](const v1::NodeDirective& last,
-                                                                          v1::NodeReport* report) mutable {
-            if (node >= 0 && last.revision() != 0) known[node] = last.revision();
-            if (common::SteadySeconds() >= until) return false;
-            node = node + stride < options.nodes ? node + stride : first;
-            *report = ReportOf(options, node);
-            report->set_known_revision(known[node]);
-            return true;
-          }));
+      lanes.push_back(std::make_unique<NodeLane>(load, StartOf(stubs[i]),
+                                                 [&options, &known, until, stride, first, node = first - stride](
+                                                     const v1::NodeDirective& last, v1::NodeReport* report) mutable {
+                                                   if (node >= 0 && last.revision() != 0) known[node] = last.revision();
+                                                   if (common::SteadySeconds() >= until) return false;
+                                                   node = node + stride < options.nodes ? node + stride : first;
+                                                   *report = ReportOf(options, node);
+                                                   report->set_known_revision(known[node]);
+                                                   return true;
+                                                 }));
     }
   }
   load.Print(RunLanes(lanes));
@@ -212,7 +211,8 @@ class Workers {
   // How many jobs have a trainer; false: there is none for some of them after that time.
   bool Await(double seconds) {
     std::unique_lock lock(mutex_);
-    const bool all = placed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return total_ >= options_.jobs; });
+    const bool all =
+        placed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return total_ >= options_.jobs; });
     done_ = true;
     return all;
   }

@@ -25,7 +25,7 @@ json ToObject(const v1::Job& job) {
 
 void PrintPools(const v1::Cost& cost) {
   std::vector<std::vector<std::string>> rows = {
-      {"  POOL", "CAPACITY", "NODES NOW", "NODE-HOURS", "PRICE", "SPENT", "ON DEMAND"}};
+      {"  POOL", "CAPACITY", "NODES NOW", "NODE-HOURS", "PRICE", "SPENT", "ON DEMAND", "KG CO2"}};
   for (const v1::PoolCost& line : cost.pools()) {
     const bool priced = line.capacity() != "unpriced";
     std::string price = "-";
@@ -37,7 +37,8 @@ void PrintPools(const v1::Cost& cost) {
     rows.push_back({"  " + (line.pool().empty() ? "(none named)" : Printable(line.pool())), line.capacity(),
                     Fixed(line.nodes(), 2), Fixed(line.node_hours(), 3), price,
                     priced ? Money(line.spent(), cost) : "-",
-                    line.on_demand_known() ? Money(line.on_demand(), cost) : "-"});
+                    line.on_demand_known() ? Money(line.on_demand(), cost) : "-",
+                    line.carbon_node_hours() > 0 ? Fixed(line.kg_co2(), 3) : "-"});
   }
   if (rows.size() > 1) std::cout << Table(rows);
 }
@@ -56,7 +57,8 @@ void PrintCost(const v1::Job& job) {
             << "  rate       " << Money(cost.rate(), cost) << " an hour now\n"
             << "  forecast   " << DescribeForecast(job) << "\n"
             << "  budget     " << DescribeBudget(cost) << "\n"
-            << "  on demand  " << DescribeOnDemand(cost) << "\n";
+            << "  on demand  " << DescribeOnDemand(cost) << "\n"
+            << "  emitted    " << DescribeCarbon(cost) << "\n";
   if (cost.unpriced_node_hours() > 0) {
     std::cout << "  unpriced   " << Fixed(cost.unpriced_node_hours(), 3)
               << " node-hours, of nodes that name no pool of the fleet file: not in these amounts\n";
@@ -65,10 +67,12 @@ void PrintCost(const v1::Job& job) {
 }
 
 void PrintTeam(const v1::ListJobsReply& jobs) {
-  std::vector<std::vector<std::string>> rows = {{"JOB", "STATE", "SPENT", "RATE", "FORECAST", "BUDGET", "ON DEMAND"}};
+  std::vector<std::vector<std::string>> rows = {
+      {"JOB", "STATE", "SPENT", "RATE", "FORECAST", "BUDGET", "ON DEMAND", "KG CO2"}};
   const auto add = [&rows](const std::string& name, const std::string& state, const v1::Cost& cost) {
     rows.push_back({name, state, Money(cost.spent(), cost), Money(cost.rate(), cost), ForecastRange(cost),
-                    cost.budget() > 0 ? Money(cost.budget(), cost) : "-", Money(cost.on_demand(), cost)});
+                    cost.budget() > 0 ? Money(cost.budget(), cost) : "-", Money(cost.on_demand(), cost),
+                    cost.carbon_node_hours() > 0 ? Fixed(cost.kg_co2(), 3) : "-"});
   };
   for (const v1::Job& job : jobs.jobs()) {
     add(job.name(), StateName(job.status().state()), job.status().cost());
@@ -117,13 +121,17 @@ absl::Status ShowSavings(Context& context, const std::string& name) {
   if (context.json()) {
     json out = {{"job", job->name()}, {"currency", cost.currency()}, {"savings", json::array()}};
     for (const Saving& saving : savings) {
-      out["savings"].push_back({{"by", saving.by}, {"amount", saving.amount}, {"how", saving.how}});
+      out["savings"].push_back(
+          {{"by", saving.by}, {"amount", saving.amount}, {"kg_co2", saving.kg_co2}, {"how", saving.how}});
     }
     std::cout << out.dump(1) << "\n";
     return absl::OkStatus();
   }
   std::vector<std::vector<std::string>> rows = {{"SAVED BY", "AMOUNT", "HOW IT WAS COMPUTED"}};
-  for (const Saving& saving : savings) rows.push_back({saving.by, Money(saving.amount, cost), Printable(saving.how)});
+  for (const Saving& saving : savings) {
+    const bool carbon = saving.kg_co2 != 0;
+    rows.push_back({saving.by, carbon ? KgCo2(saving.kg_co2) : Money(saving.amount, cost), Printable(saving.how)});
+  }
   std::cout << Table(rows);
   return absl::OkStatus();
 }

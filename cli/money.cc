@@ -59,16 +59,48 @@ Saving ByElasticity(const v1::JobSpec::Workers& workers) {
           .how = "it trains on " + std::to_string(workers.min()) + " to " + std::to_string(workers.max()) +
                  " workers, where one of fixed size waits and pays; for how long it did is not counted yet"};
 }
-Saving ByOffPeak(const v1::JobSpec::Goals& goals) {
-  return {.by = "off_peak",
-          .how = goals.off_peak().empty() ? "spec.goals.off_peak is not set: the job runs at any hour"
-                                          : "what other hours would have cost is not counted yet"};
+Saving ByOffPeak(const v1::JobSpec::Goals& goals, const v1::Cost& cost) {
+  Saving saving{.by = "off_peak"};
+  if (goals.off_peak().empty()) {
+    saving.how = "spec.goals.off_peak is not set: the job runs at any hour";
+    return saving;
+  }
+  double hours = 0, spent = 0, at_mean = 0;
+  for (const v1::PoolCost& line : cost.pools()) {
+    if (line.mean_price_hours() <= 0) continue;
+    hours += line.node_hours();
+    spent += line.spent();
+    at_mean += line.node_hours() * line.mean_price();
+  }
+  saving.amount = at_mean - spent;
+  saving.how = hours > 0 ? Fixed(hours, 3) + " node-hours cost " + Money(spent, cost) +
+                               "; at the mean price of their pools since the submit they cost " + Money(at_mean, cost)
+                         : "it has held no node whose price is known";
+  return saving;
 }
-Saving ByCarbon(const v1::JobSpec::Goals& goals) {
-  return {.by = "carbon",
-          .how = goals.objective() == "greenest"
-                     ? "what other hours and regions would have emitted is not counted yet"
-                     : "spec.goals.objective is not greenest: what nodes emit decides nothing"};
+
+Saving ByCarbon(const v1::JobSpec::Goals& goals, const v1::Cost& cost) {
+  Saving saving{.by = "carbon"};
+  if (goals.objective() != "greenest") {
+    saving.how = "spec.goals.objective is not greenest: what nodes emit decides nothing";
+    return saving;
+  }
+  double kwh = 0, kilograms = 0, at_mean = 0;
+  for (const v1::PoolCost& line : cost.pools()) {
+    if (line.mean_intensity_hours() <= 0) continue;
+    kwh += line.kwh();
+    kilograms += line.kg_co2();
+    at_mean += line.kwh() * line.mean_intensity() / 1000;
+  }
+  if (kwh <= 0) {
+    saving.how = "the carbon intensity of the pools that it used was not known: docs/fleet.md";
+    return saving;
+  }
+  saving.kg_co2 = at_mean - kilograms;
+  saving.how = Fixed(kwh, 3) + " kWh emitted " + KgCo2(kilograms) +
+               "; at the mean intensity of their regions since the submit it is " + KgCo2(at_mean) +
+               ". What cleaner regions saved is not in it";
+  return saving;
 }
 
 Saving ByLevers(const v1::JobStatus& status) {
@@ -97,6 +129,16 @@ Saving ByLevers(const v1::JobStatus& status) {
 std::string Money(double amount, const v1::Cost& cost) {
   const bool small = amount > -1 && amount < 1 && amount != 0;
   return Fixed(amount, small ? 4 : 2) + (cost.currency().empty() ? "" : " " + Printable(cost.currency()));
+}
+
+std::string KgCo2(double kilograms) { return Fixed(kilograms, 3) + " kg CO2"; }
+
+std::string DescribeCarbon(const v1::Cost& cost) {
+  const double unknown = cost.node_hours() - cost.carbon_node_hours();
+  std::string text = cost.carbon_node_hours() > 0 ? KgCo2(cost.kg_co2()) : "not known";
+  if (cost.carbon_node_hours() > 0 && unknown > 0.0005)
+    text += ", without " + Fixed(unknown, 3) + " node-hours of which it is not known";
+  return text;
 }
 
 std::string ForecastRange(const v1::Cost& cost) {
@@ -147,6 +189,8 @@ v1::Cost TotalOf(const v1::ListJobsReply& jobs) {
     total.set_rate(total.rate() + cost.rate());
     total.set_node_hours(total.node_hours() + cost.node_hours());
     total.set_unpriced_node_hours(total.unpriced_node_hours() + cost.unpriced_node_hours());
+    total.set_kg_co2(total.kg_co2() + cost.kg_co2());
+    total.set_carbon_node_hours(total.carbon_node_hours() + cost.carbon_node_hours());
     total.set_until(std::max(total.until(), cost.until()));
     total.set_budget(total.budget() + cost.budget());
     const bool over = Ended(job.status().state());
@@ -166,8 +210,12 @@ v1::Cost TotalOf(const v1::ListJobsReply& jobs) {
 std::vector<Saving> SavingsOf(const v1::Job& job) {
   const v1::JobStatus& status = job.status();
   const v1::JobSpec& spec = status.resolved_spec();
-  return {BySpot(status.cost()),   ByElasticity(spec.workers()), ByRecovery(status),
-          ByOffPeak(spec.goals()), ByCarbon(spec.goals()),       ByLevers(status)};
+  return {BySpot(status.cost()),
+          ByElasticity(spec.workers()),
+          ByRecovery(status),
+          ByOffPeak(spec.goals(), status.cost()),
+          ByCarbon(spec.goals(), status.cost()),
+          ByLevers(status)};
 }
 
 }  // namespace rekindle::cli

@@ -19,6 +19,9 @@ std::string ForecastRange(const v1::Cost& cost);
 std::string DescribeForecast(const v1::Job& job);
 std::string DescribeBudget(const v1::Cost& cost);
 std::string DescribeOnDemand(const v1::Cost& cost);
+// "0.443 kg CO2", and of how many node-hours it is not known.
+std::string KgCo2(double kilograms);
+std::string DescribeCarbon(const v1::Cost& cost);
 
 // Of the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent. No
 // forecast where that of a job is not known.
@@ -28,6 +31,7 @@ v1::Cost TotalOf(const v1::ListJobsReply& jobs);
 struct Saving {
   std::string by;
   double amount = 0;
+  double kg_co2 = 0;
   std::string how;  // Where nothing was saved: why.
 };
 std::vector<Saving> SavingsOf(const v1::Job& job);

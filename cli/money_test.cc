@@ -76,10 +76,38 @@ TEST(Money, WhatIsNotCountedSaysSo) {
   spec.mutable_goals()->add_off_peak();
   spec.mutable_goals()->set_objective("greenest");
   EXPECT_THAT(By(job, "elasticity").how, HasSubstr("2 to 4 workers"));
-  for (const char* by : {"elasticity", "off_peak", "carbon"}) {
-    EXPECT_EQ(By(job, by).amount, 0);
-    EXPECT_THAT(By(job, by).how, HasSubstr("is not counted yet"));
-  }
+  EXPECT_EQ(By(job, "elasticity").amount, 0);
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("is not counted yet"));
+  EXPECT_EQ(By(job, "off_peak").amount, 0);
+  EXPECT_THAT(By(job, "off_peak").how, HasSubstr("it has held no node whose price is known"));
+  EXPECT_EQ(By(job, "carbon").kg_co2, 0);
+  EXPECT_THAT(By(job, "carbon").how, HasSubstr("was not known"));
+  EXPECT_EQ(DescribeCarbon(job.status().cost()), "not known");
+}
+
+TEST(Money, HoursAreHeldAgainstTheMeanSinceTheSubmit) {
+  v1::Job job = Job();
+  v1::JobSpec& spec = *job.mutable_status()->mutable_resolved_spec();
+  spec.mutable_goals()->add_off_peak();
+  spec.mutable_goals()->set_objective("greenest");
+  v1::Cost& cost = *job.mutable_status()->mutable_cost();
+  cost.set_node_hours(6);
+  cost.set_carbon_node_hours(4);
+  cost.set_kg_co2(0.2);
+  v1::PoolCost& line = *cost.mutable_pools(0);
+  line.set_mean_price(1.5);
+  line.set_mean_price_hours(8);
+  line.set_kwh(2);
+  line.set_kg_co2(0.2);
+  line.set_mean_intensity(250);
+  line.set_mean_intensity_hours(8);
+  EXPECT_DOUBLE_EQ(By(job, "off_peak").amount, 2);
+  EXPECT_THAT(By(job, "off_peak").how, HasSubstr("4.000 node-hours cost 4.00 USD; at the mean price of their pools"));
+  EXPECT_DOUBLE_EQ(By(job, "carbon").kg_co2, 0.3);
+  EXPECT_EQ(By(job, "carbon").amount, 0);
+  EXPECT_THAT(By(job, "carbon").how, HasSubstr("2.000 kWh emitted 0.200 kg CO2; at the mean intensity of their regions "
+                                               "since the submit it is 0.500 kg CO2"));
+  EXPECT_EQ(DescribeCarbon(cost), "0.200 kg CO2, without 2.000 node-hours of which it is not known");
 }
 
 TEST(Money, LeversAreCountedAtTheMeanRate) {

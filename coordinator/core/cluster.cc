@@ -102,6 +102,12 @@ struct Route {
     turn.state.plan_due = true;
     return All();
   }
+  Concern operator()(const CarbonSet& e) const {
+    for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);  // So far at what was known.
+    turn.state.carbon = e.carbon;
+    turn.state.plan_due = true;
+    return All();
+  }
   // Trainers report often, and seldom say anything that concerns nodes.
   Concern operator()(const TrainerReported& e) const {
     Concern concern = Of(e.report.job_uid());
@@ -125,6 +131,7 @@ struct Route {
     state.started = turn.now;
     state.wall_offset = e.wall_offset;
     state.prices = e.prices;
+    state.carbon = e.carbon;
     state.restarted = !e.jobs.empty();
     for (const v1::NodeRecord& node : e.nodes) AdoptNode(turn, node);
     for (const v1::JobRecord& job : e.jobs) {

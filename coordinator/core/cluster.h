@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "coordinator/core/carbon.h"
 #include "coordinator/core/pool_orders.h"
 #include "coordinator/core/prices.h"
 #include "rekindle/v1/job.pb.h"
@@ -52,6 +53,7 @@ struct Restored {
   std::vector<v1::NodeRecord> nodes;
   double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at, and counts costs.
   PriceBook prices;
+  CarbonBook carbon;
 };
 struct ClockSet {
   double wall_offset = 0;  // `now` stood still for a while: it has grown.
@@ -60,9 +62,12 @@ struct PricesSet {
   PriceBook prices;
 };
 // PriceHeard: prices.h.
+struct CarbonSet {
+  CarbonBook carbon;
+};
 struct Tick {};  // Time has come to Effects::wake_at.
 using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported,
-                           PoolReported, Restored, ClockSet, PricesSet, PriceHeard, Tick>;
+                           PoolReported, Restored, ClockSet, PricesSet, PriceHeard, CarbonSet, Tick>;
 
 struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...

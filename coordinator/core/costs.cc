@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordinator/core/emissions.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -63,8 +64,9 @@ double UnixNow(const Turn& turn) { return turn.now + turn.state.wall_offset; }
 
 v1::Cost* CostOf(Job& job) { return job.record.mutable_job()->mutable_status()->mutable_cost(); }
 
-void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost) {
+void AddCost(const State& state, const Shares& shares, double watts, double from, double until, v1::Cost* cost) {
   if (!(until > from)) return;
+  const PriceBook& book = state.prices;
   const double hours = (until - from) / kHour;
   for (const auto& [name, nodes] : shares) {
     const PoolPrices* pool = FindPool(book, name);
@@ -75,6 +77,7 @@ void AddCost(const PriceBook& book, const Shares& shares, double from, double un
       cost->set_unpriced_node_hours(cost->unpriced_node_hours() + nodes * hours);
       continue;
     }
+    AddEmissions(state.carbon, *pool, nodes, watts, from, until, line);
     const double spent = nodes * CostBetween(pool->price, from, until);
     const double on_demand = nodes * CostBetween(pool->on_demand, from, until);
     line->set_spent(line->spent() + spent);
@@ -82,6 +85,7 @@ void AddCost(const PriceBook& book, const Shares& shares, double from, double un
     cost->set_spent(cost->spent() + spent);
     cost->set_on_demand(cost->on_demand() + on_demand);
   }
+  SumEmissions(cost);
 }
 
 void CountCosts(Turn& turn, Job& job) {
@@ -92,7 +96,8 @@ void CountCosts(Turn& turn, Job& job) {
   if (job.shares.empty()) return;
   v1::Cost* cost = CostOf(job);
   const double hours = (now - from) / kHour;
-  AddCost(turn.state.prices, job.shares, from, now, cost);
+  AddCost(turn.state, job.shares, NodeWatts(job), from, now, cost);
+  TakeMeans(turn.state, job, now, cost);
   cost->set_hours(cost->hours() + hours);
   cost->set_until(now);
   cost->set_currency(turn.state.prices.currency);
@@ -140,8 +145,8 @@ void CountAbsence(Turn& turn, Job& job, const std::string& trainer) {
   if (job.absent_hours > 0) {
     CostOf(job)->set_hours(CostOf(job)->hours() + std::exchange(job.absent_hours, 0));
   }
-  AddCost(turn.state.prices, {{record.pool(), 1.0 / std::max(1, record.slots())}}, job.absent_since, job.absent_until,
-          CostOf(job));
+  AddCost(turn.state, {{record.pool(), 1.0 / std::max(1, record.slots())}}, NodeWatts(job), job.absent_since,
+          job.absent_until, CostOf(job));
   job.must_save = true;
 }
 

@@ -14,8 +14,8 @@ double UnixNow(const Turn& turn);
 // In the job's status.
 v1::Cost* CostOf(Job& job);
 
-// Adds what these nodes cost between two times.
-void AddCost(const PriceBook& book, const Shares& shares, double from, double until, v1::Cost* cost);
+// Adds what these nodes cost and emit between two times. `watts`: what a node draws where its pool does not say.
+void AddCost(const State& state, const Shares& shares, double watts, double from, double until, v1::Cost* cost);
 
 // Brings the job's costs up to now, with its rate and forecast.
 void CountCosts(Turn& turn, Job& job);

@@ -1,5 +1,5 @@
-// What each trainer and agent is told: a pure function of the state, so that asking twice changes nothing. Who knows the
-// directive's revision gets that alone.
+// What each trainer and agent is told: a pure function of the state, so that asking twice changes nothing. Who knows
+// the directive's revision gets that alone.
 #ifndef REKINDLE_COORDINATOR_CORE_DIRECTIVES_H_
 #define REKINDLE_COORDINATOR_CORE_DIRECTIVES_H_
 

@@ -47,8 +47,7 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::str
                                "with training.micro_batch ",
                                now, " or auto, or with training.activations recompute"));
   }
-  v1::JobSpec::Training* training =
-      MutableSpec(job)->mutable_training();
+  v1::JobSpec::Training* training = MutableSpec(job)->mutable_training();
   training->set_micro_batch(now);
   // An evaluation reads the same samples as before.
   training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));

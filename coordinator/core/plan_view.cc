@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/costs.h"
+#include "coordinator/core/emissions.h"
 #include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/placement.h"
@@ -145,6 +146,7 @@ class Viewing {
       out.memory = job.memory.get();
       out.policy = PolicyOf(state_, job);
       out.hours = HoursSinceSubmit(turn_, job);
+      if (out.policy.objective == scheduler::Objective::kGreenest) out.emissions = &EmissionsFor(NodeWatts(job));
     }
     int held = 0;
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
@@ -163,6 +165,13 @@ class Viewing {
     const bool runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  // Points into the view: a map's values stay where they are when it moves.
+  const std::vector<scheduler::Emission>& EmissionsFor(double watts) {
+    const auto [at, is_new] = view_.emissions.try_emplace(watts);
+    if (is_new) at->second = EmissionsOf(turn_, view_.pool_names, watts);
+    return at->second;
   }
 
   KindSlots SlotsOf(const std::string& device, const JobSlots& job) const {

@@ -47,6 +47,7 @@ struct PlanView {
   double look_at = kNever;              // When hours of a job begin or end.
   std::vector<JobSlots> jobs;           // In order of submission, those that are not over.
   std::vector<scheduler::CycleJob> demands;
+  std::map<double, std::vector<scheduler::Emission>> emissions;  // By what a node draws; those of `ordered`.
 };
 
 PlanView MakePlanView(Turn& turn);

@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/emissions.h"
 #include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
@@ -74,8 +75,10 @@ class Cycle {
     const std::vector<int> missing = PlaceSlots(view_, plans_);
     double& at = turn_.state.plan_at;
     at = std::min({at, view_.look_at, OrderPools(turn_, view_, missing, why_)});
-    for (const JobSlots& slots : view_.jobs) {
-      if (IsTimely(*slots.job) && !slots.job->units.empty()) {
+    for (size_t j = 0; j < view_.jobs.size(); ++j) {  // Also those that have nothing yet, and wait.
+      const Job& job = *view_.jobs[j].job;
+      const bool wants = view_.demands[j].view != nullptr && view_.demands[j].demand.min > 0;
+      if (IsTimely(job) && (wants || !job.units.empty())) {
         at = std::min(at, turn_.now + turn_.state.tunables.planning_seconds);
       }
     }
@@ -88,13 +91,18 @@ class Cycle {
   void Follow(size_t j) {
     Job& job = *view_.jobs[j].job;
     if (view_.jobs[j].moved) TellMoved(turn_, job);
+    TellIfBlind(turn_, job);
     const scheduler::Allotment& allotment = plans_[j].allotment;
     const int slots = scheduler::CountSlots(allotment.slots);
     int held = 0;
     for (const auto& in_group : view_.jobs[j].held) held += static_cast<int>(in_group.size());
     Learn(j);
-    const std::string waits_for = allotment.wait == scheduler::Wait::kQuota ? DescribeQuota(job) : "";
+    const std::string& hours = plans_[j].waits;
+    const std::string waits_for = allotment.wait == scheduler::Wait::kQuota ? DescribeQuota(job) : hours;
     if (std::exchange(job.waits_for, waits_for) != waits_for) again_.insert(j);
+    const bool waited = job.waits_for_hours;
+    job.waits_for_hours = !hours.empty() || (waited && job.units.empty());
+    if (!hours.empty() && !waited && held == 0 && job.record.halt().empty()) turn_.Emit(&job, "waiting", hours);
     if (!view_.jobs[j].off_peak.empty() && !job.record.want_paused()) {
       Halt(turn_, job, "off_peak", view_.jobs[j].off_peak);
       job.giving.clear();
@@ -103,7 +111,8 @@ class Cycle {
     }
     const bool may_run = slots >= MinWorkers(job);
     if (may_run && !job.record.halt().empty()) {
-      Unhalt(turn_, job, SpecOf(job).goals().off_peak().empty() ? "there is room again" : "its hours have come");
+      const bool for_hours = waited || !SpecOf(job).goals().off_peak().empty();
+      Unhalt(turn_, job, for_hours ? "its hours have come" : "there is room again");
       again_.insert(j);
     }
     const bool lives = job.record.membership().members_size() > 0 && !job.record.released();
@@ -126,7 +135,9 @@ class Cycle {
       if (action.pool == scheduler::kNone || !why_[action.pool].empty()) continue;
       why_[action.pool] = absl::StrCat("job ", job.record.job().name(), ": ", action.reason);
     }
-    job.view.starts += static_cast<int>(plans_[j].actions.size());
+    job.view.starts +=
+        static_cast<int>(std::count_if(plans_[j].actions.begin(), plans_[j].actions.end(),
+                                       [](const scheduler::Action& a) { return a.pool != scheduler::kNone; }));
     TakeUnits(turn_, job, plans_[j], view_.pool_names, job.view.unit_nodes);
   }
 
@@ -258,7 +269,7 @@ bool PlanJobs(Turn& turn, std::vector<Job*>* again) {
     return false;
   }
   state.planned_at = turn.now;
-  state.plan_at = WatchPools(turn);
+  state.plan_at = std::min(WatchPools(turn), WatchCarbon(turn));
   state.plan_due = false;
   FreeSlots(state);
   *again = Cycle(turn).Run();

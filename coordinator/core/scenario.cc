@@ -56,6 +56,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(PricesSet{prices_ = ToPrices(options)});
   else if (command == "price")
     Feed(PriceHeard{name, ToDouble(words.size() > 2 ? words[2] : "")});
+  else if (command == "carbon")
+    Feed(CarbonSet{carbon_ = ToCarbon(options)});
   else if (command == "costs")
     for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
   else if (command == "pool")
@@ -269,6 +271,7 @@ void Scenario::Restart(const Options& options) {
   Restored restored;
   restored.wall_offset = wall_offset_;
   restored.prices = prices_;
+  restored.carbon = carbon_;
   for (const auto& [uid, record] : saved_jobs_) restored.jobs.push_back(record);
   for (const auto& [name, record] : saved_nodes_) restored.nodes.push_back(record);
   shown_.clear();

@@ -48,6 +48,7 @@ class Scenario {
   std::unique_ptr<Cluster> cluster_;
   double wall_offset_ = 0;
   PriceBook prices_;
+  CarbonBook carbon_;
   std::string uid_;
   std::map<std::string, v1::TrainerReport> trainers_;  // "n1/0" -> what it last said, without sequence.
   std::map<std::string, v1::NodeReport> nodes_;

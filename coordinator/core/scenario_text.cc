@@ -143,8 +143,31 @@ PriceBook ToPrices(const ScenarioOptions& options) {
     if (words.size() > 2) pool.on_demand = ToHistory(words[2]);
     if (words.size() > 3) pool.ordered = true;
     if (words.size() > 3) pool.max = ToInt(words[3]);
-    if (words.size() > 4) pool.offer = words[4];
-    if (words.size() > 4) pool.stale_after = 3600;
+    if (words.size() > 4) pool.carbon_region = words[4];
+    if (words.size() > 5 && !words[5].empty()) pool.node_watts = ToDouble(words[5]);
+    if (words.size() > 6) pool.offer = words[6];
+    if (words.size() > 6) pool.stale_after = 3600;
+  }
+  return book;
+}
+
+CarbonBook ToCarbon(const ScenarioOptions& options) {
+  CarbonBook book{.given = true, .asked = Get(options, "asked", "yes") == "yes"};
+  for (const auto& [name, value] : options) {
+    if (name == "until" || name == "asked") continue;
+    if (name == "stale_after") {
+      book.stale_after = ToDouble(value);
+      continue;
+    }
+    const std::vector<std::string> words = absl::StrSplit(value, ':');
+    CarbonSeries& series = book.regions[name];
+    series.first = ToInt(words[0]);
+    for (const std::string& spell : std::vector<std::string>(absl::StrSplit(words.back(), ','))) {
+      const std::vector<std::string> parts = absl::StrSplit(spell, '*');
+      series.intensity.insert(series.intensity.end(), parts.size() > 1 ? ToInt(parts[1]) : 1, ToDouble(parts[0]));
+    }
+    const double end = static_cast<double>(series.first) + static_cast<double>(series.intensity.size());
+    series.known_until = options.count("until") ? ToDouble(options.at("until")) : end * kHour;
   }
   return book;
 }
@@ -160,6 +183,9 @@ std::vector<std::string> DescribeCost(const v1::Cost& cost) {
   }
   if (cost.rework_steps_saved() > 0) {
     absl::StrAppendFormat(&total, ", %g steps not redone for %.4f", cost.rework_steps_saved(), cost.rework_saved());
+  }
+  if (cost.carbon_node_hours() > 0) {
+    absl::StrAppendFormat(&total, ", %.3f kg CO2 in %.2f node-hours", cost.kg_co2(), cost.carbon_node_hours());
   }
   std::vector<std::string> lines = {total};
   for (const v1::PoolCost& line : cost.pools()) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/core/carbon.h"
 #include "coordinator/core/pool_orders.h"
 #include "coordinator/core/prices.h"
 #include "rekindle/v1/cost.pb.h"
@@ -32,8 +33,10 @@ std::vector<std::string> DescribeMembership(const v1::Membership& membership);
 std::string DescribeDirective(const v1::TrainerDirective& directive);
 std::string DescribeDirective(const v1::NodeDirective& directive);
 
-// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND], stale_after=SECONDS.
+// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND[:MAX[:CARBON_REGION[:WATTS]]]], stale_after=SECONDS.
 PriceBook ToPrices(const ScenarioOptions& options);
+// REGION=FIRST_HOUR:INTENSITY[*HOURS],..., until=SECONDS, stale_after=SECONDS.
+CarbonBook ToCarbon(const ScenarioOptions& options);
 std::vector<std::string> DescribeCost(const v1::Cost& cost);
 
 }  // namespace rekindle::core

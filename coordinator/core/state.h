@@ -106,7 +106,7 @@ struct NodeFacts {
 
 struct Job {
   v1::JobRecord record;
-  mutable uint64_t spec_hash = 0;              // Of the resolved spec, once asked for; see MutableSpec.
+  mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
@@ -137,7 +137,8 @@ struct Job {
   std::vector<std::string> view_pools;
   std::shared_ptr<scheduler::PlanMemory> memory;  // Copies may share it: no answer depends on it.
   std::string moves_because;                      // What its planner said last.
-  std::string waits_for;  // What the planner says of a job that has no room; empty: no more than that.
+  std::string waits_for;         // What the planner says of a job that has no room; empty: no more than that.
+  bool waits_for_hours = false;  // Its planner lets better hours come, and that was told.
 
   Shares shares;             // What it holds.
   double counted_until = 0;  // Unix time up to which its costs are in the status.
@@ -192,13 +193,15 @@ struct Surroundings {
 struct State {
   Tunables tunables;
   PriceBook prices;
+  CarbonBook carbon;
+  std::set<std::string> carbon_missed;     // Regions of pools of which was told that nothing is known now.
   std::map<std::string, PoolState> pools;  // Those that take orders.
   scheduler::Recovery recovery;            // How long starts of ordered nodes took.
   double started = 0;
   double wall_offset = 0;
-  bool restarted = false;           // Restored brought records: nobody is silent before reconnect_seconds.
-  std::map<std::string, Job> jobs;  // By uid.
-  std::vector<std::string> order;   // Uids in order of submission.
+  bool restarted = false;                     // Restored brought records: nobody is silent before reconnect_seconds.
+  std::map<std::string, Job> jobs;            // By uid.
+  std::vector<std::string> order;             // Uids in order of submission.
   std::map<std::string, std::string> newest;  // Name -> uid: names are free again when a job is over.
   std::map<std::string, NodeState> nodes;
   bool any_lost = false;

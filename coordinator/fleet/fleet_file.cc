@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/nearest.h"
+#include "coordinator/fleet/carbon_file.h"
 #include "coordinator/fleet/machines.h"
 #include "coordinator/fleet/price_from.h"
 
@@ -81,11 +82,15 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   if (pool.name().size() > kLongestName) {
     return Wrong(path + ".name", absl::StrCat("is too long: at most ", kLongestName, " bytes"));
   }
+  if (pool.carbon_region().size() > kLongestName) {
+    return Wrong(path + ".carbon_region", absl::StrCat("is too long: at most ", kLongestName, " bytes"));
+  }
   if (pool.devices() == 0) pool.set_devices(1);
   if (pool.max() == 0) pool.set_max(pool.provider() == "local" && pool.has_machines() ? kDefaultLocalMax : kDefaultMax);
   for (const absl::Status& s :
        {Range(path + ".price", pool.price(), 0, kMaxPrice), Range(path + ".devices", pool.devices(), 1, 64),
-        Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
+        Range(path + ".node_watts", pool.node_watts(), 0, 1e6), Range(path + ".max", pool.max(), 1, kMaxNodes),
+        Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
   if (absl::Status s = ResolveMachines(path, pool); !s.ok()) return s;
@@ -146,6 +151,7 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
                                                           groups[group], " too: each pool needs its own"));
     }
   }
+  if (absl::Status s = ResolveCarbon(&out); !s.ok()) return s;
   return out;
 }
 

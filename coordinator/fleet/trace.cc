@@ -208,6 +208,7 @@ absl::StatusOr<Trace> ReadCarbon(const Csv& csv, const std::string& source, cons
     }
     if (row > 0 && time < expected) return csv.Error(row, "`datetime_utc` goes backwards or repeats: sort the rows");
     if (row > 0 && time > expected) return csv.Error(row, "hours are missing before this one: fill the gap");
+    if (row == 0) trace.begin = absl::ToDoubleSeconds(time - absl::UnixEpoch());
     expected = time + absl::Hours(1);
     const auto grams = csv.Number(row, 1, 0);
     if (!grams.ok()) return grams.status();

@@ -25,6 +25,7 @@ struct Trace {
   std::vector<ZoneTrace> zones;  // All of one length.
   std::string carbon_region;     // With `grams_per_kwh`, one value an hour, and no zones.
   std::vector<double> grams_per_kwh;
+  double begin = 0;  // Of carbon: Unix time of its first hour.
 };
 
 struct TraceOptions {

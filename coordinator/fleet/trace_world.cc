@@ -124,7 +124,8 @@ absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>
                                   pool.carbon_region(), "=FILE"));
       }
       out.grams = region->second->grams_per_kwh;
-      for (double& grams : out.grams) grams *= node_watts / 1000;
+      const double watts = pool.node_watts() > 0 ? pool.node_watts() : node_watts;
+      for (double& grams : out.grams) grams *= watts / 1000;
     }
     world.pools.push_back(std::move(out));
   }

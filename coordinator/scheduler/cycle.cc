@@ -95,7 +95,11 @@ class Ordering {
     const bool same = memory.settled && memory.available == available && memory.prices == prices_ &&
                       memory.units.size() == plan.units.size() &&
                       std::equal(plan.units.begin(), plan.units.end(), memory.units.begin(), SamePlace);
-    if (same && (timely || job.hours < memory.hours + job.policy.period)) return;
+    if (same && (timely || job.hours < memory.hours + job.policy.period)) {
+      plan.waits = memory.waits;
+      return;
+    }
+    Show(job.emissions);
     for (int p = 0; p < Pools(); ++p) fleet_.orders[p].available = available[p];
     const int most = view.unit_nodes > 1 ? 1 : std::max(1, job.demand.max);
     view.history.Observe(SpotSlots(fleet_.orders, view.unit_nodes), most, job.hours);
@@ -108,6 +112,7 @@ class Ordering {
     asked.total_hours = std::max(0.0, view.total_hours * job.demand.max - helped) / nodes;
     asked.hours_left = std::max(0.0, view.hours_left * job.demand.max - helped) / nodes;
     plan.actions = memory.planner.Plan(asked, fleet_.orders, job.policy, job.hours);
+    memory.waits = plan.waits = memory.planner.waits();
     for (const Action& action : plan.actions) {
       UnitView& unit = plan.units[action.unit];
       const bool works_on = action.pool != kNone && unit.pool != kNone && unit.starting_hours <= 0;
@@ -120,11 +125,22 @@ class Ordering {
     memory.hours = job.hours;
   }
 
+  // Null: of a job that does not look at them.
+  void Show(const std::vector<Emission>* emissions) {
+    if (emissions == nullptr || emissions == shown_) return;
+    shown_ = emissions;
+    for (int p = 0; p < Pools(); ++p) {
+      fleet_.orders[p].grams = (*emissions)[p].grams;
+      fleet_.orders[p].expected_grams = (*emissions)[p].expected;
+    }
+  }
+
   FleetView& fleet_;
   const std::vector<CycleJob>& jobs_;
   std::vector<Allotment> shares_;
-  std::vector<int> left_;       // Of pools: slots that nobody was given.
-  std::vector<double> prices_;  // Of pools that take orders.
+  std::vector<int> left_;                         // Of pools: slots that nobody was given.
+  std::vector<double> prices_;                    // Of pools that take orders.
+  const std::vector<Emission>* shown_ = nullptr;  // In fleet_.orders.
 };
 
 }  // namespace

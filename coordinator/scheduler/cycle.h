@@ -13,8 +13,14 @@ namespace rekindle::scheduler {
 
 struct FleetView {
   std::vector<Supply> pools;     // Those that take orders first.
-  std::vector<PoolView> orders;  // Of these, with prices and carbon; `available` is set here.
+  std::vector<PoolView> orders;  // Of these, with prices; `available` and carbon are set here.
   std::vector<Team> teams;
+};
+
+// What a node's worth of a slot emits in a pool: PoolView::grams and expected_grams.
+struct Emission {
+  double grams = 0;
+  std::vector<double> expected;
 };
 
 // What a job's planner keeps between cycles; no answer depends on it. Thread-compatible.
@@ -25,6 +31,7 @@ struct PlanMemory {
   std::vector<double> prices;
   std::vector<UnitView> units;
   double hours = 0;
+  std::string waits;
 };
 
 struct CycleJob {
@@ -35,12 +42,14 @@ struct CycleJob {
   Policy policy;
   double hours = 0;  // Since its submit.
   PlanMemory* memory = nullptr;
+  const std::vector<Emission>* emissions = nullptr;  // Of `fleet.orders`. REQUIRED where its objective is kGreenest.
 };
 
 struct JobPlan {
   Allotment allotment;
   std::vector<UnitView> units;  // In ordered pools, of the allotment; those that do not run yet are kNone.
   std::vector<Action> actions;  // That made them so; `unit` indexes `units`.
+  std::string waits;            // Why all of them wait although there is room; empty: they do not.
 };
 
 // One for each job, as ShareOut. `fleet.orders` is scratch.

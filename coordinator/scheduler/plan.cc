@@ -44,6 +44,7 @@ class Round {
     }
     return std::move(actions_);
   }
+  const std::string& waits() const { return waits_; }
 
  private:
   // Could it be interrupted, or is it nowhere?
@@ -77,6 +78,7 @@ class Round {
   }
 
   void StopAll(const std::string& why) {
+    waits_ = why;
     for (unit_ = 0; unit_ < static_cast<int>(job_.units.size()); ++unit_) To(kNone, why);
   }
 
@@ -149,16 +151,25 @@ class Round {
       To(spot, absl::StrFormat("%s costs %.3f an hour, %s costs %.3f: worth the start of %s", offers_.pool(spot).name,
                                offers_.pool(spot).price, offers_.pool(unit.pool).name, offers_.pool(unit.pool).price,
                                Hours(start_)));
+    } else if (spot != kNone && premium_ > 0 &&
+               MoveIsGreener(job_, offers_.pool(unit.pool), offers_.pool(spot), policy_) && Safe(start_, at_risk_)) {
+      To(spot, absl::StrFormat("%s emits %.0f g/h, %s emits %.0f: worth the start of %s", offers_.pool(spot).name,
+                               offers_.pool(spot).grams, offers_.pool(unit.pool).name, offers_.pool(unit.pool).grams,
+                               Hours(start_)));
     }
   }
 
-  // What a move from one pool to another saves before it ends, against what it costs.
+  // What a move from one pool to another saves before it ends, against what it costs. A greenest job pays its premium
+  // rather than go back to a dirtier pool.
   bool Pays(int from, int to) const {
-    if (start_ <= 0) return offers_.pool(to).price < offers_.pool(from).price;
+    const PoolView& now = offers_.pool(from);
+    if (premium_ > 0 && offers_.pool(to).grams > now.grams && now.price <= (1 + premium_) * offers_.pool(to).price) {
+      return false;
+    }
+    if (start_ <= 0) return offers_.pool(to).price < now.price;
     const double stays = std::min(job_.hours_left, 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld]);
-    const double saved = (offers_.pool(from).price - offers_.pool(to).price) * stays;
-    if (saved > kMovePays * start_ * offers_.pool(to).price) return true;
-    return premium_ > 0 && MoveIsGreener(job_, offers_.pool(from), offers_.pool(to), policy_);
+    const double saved = (now.price - offers_.pool(to).price) * stays;
+    return saved > kMovePays * start_ * offers_.pool(to).price;
   }
 
   void OnDemand(const UnitView& unit, int spot) {
@@ -216,13 +227,17 @@ class Round {
   int at_risk_ = 0;   // Units not on demand.
   int unit_ = 0;
   std::vector<Action> actions_;
+  std::string waits_;
 };
 
 }  // namespace
 
 std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                   double now) {
-  return Round(job, pools, policy, now, outlooks_).Run();
+  Round round(job, pools, policy, now, outlooks_);
+  std::vector<Action> actions = round.Run();
+  waits_ = round.waits();
+  return actions;
 }
 
 }  // namespace rekindle::scheduler

@@ -2,6 +2,7 @@
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_PLAN_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_PLAN_H_
 
+#include <string>
 #include <vector>
 
 #include "coordinator/scheduler/outlook.h"
@@ -28,8 +29,12 @@ class Planner : public Strategy {
   std::vector<Action> Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                            double now) override;
 
+  // Why the last plan stopped, or has not started, all units at once; empty: it has not.
+  const std::string& waits() const { return waits_; }
+
  private:
   OutlookCache outlooks_;
+  std::string waits_;
 };
 
 }  // namespace rekindle::scheduler

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "common/spec/yaml.h"
@@ -59,6 +60,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   self->fleet_file_ = options.fleet;
   const absl::StatusOr<FleetFile> fleet = ReadFleet(options.fleet);
   if (!fleet.ok()) return fleet.status();
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = self->OpenCarbon(fleet->fleet);
+  if (!carbon.ok()) return carbon.status();
+  self->carbon_ = *std::move(carbon);
   options.tunables.refuse_unfit_precision = options.defaults.precision_policy == "refuse";
 
   if (!options.alert_webhook.empty()) {
@@ -75,7 +79,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     store = self->own_store_.get();
   }
   CoordinatorServer* raw = self.get();
-  Loop::Options loop{.tunables = options.tunables, .prices = fleet::ToPriceBook(fleet->fleet, fleet->written)};
+  Loop::Options loop{.tunables = options.tunables,
+                     .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
+                     .carbon = self->carbon_->book()};
   loop.on_serving = [raw](bool serving) {
     if (raw->server_) raw->server_->SetServing(serving);
   };
@@ -112,6 +118,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
       self->machines_->Start(fleet->fleet, {[raw](const core::PoolReported& report) { raw->loop_->Report(report); },
                                             [raw](const core::PriceHeard& heard) { raw->loop_->HearPrice(heard); }});
   if (!started.ok()) return started;
+  self->carbon_->Start();
   self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
@@ -123,10 +130,25 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
 absl::Status CoordinatorServer::ReloadFleet() {
   const absl::StatusOr<FleetFile> fleet = ReadFleet(fleet_file_);
   if (!fleet.ok()) return fleet.status();
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = OpenCarbon(fleet->fleet);
+  if (!carbon.ok()) return carbon.status();
   // First: an order of a pool that is new finds its provider.
   if (absl::Status machines = machines_->Reload(fleet->fleet); !machines.ok()) return machines;
+  carbon_ = *std::move(carbon);  // The one before ends first: it must not have the last word.
   loop_->SetPrices(fleet::ToPriceBook(fleet->fleet, fleet->written));
+  loop_->SetCarbon(carbon_->book());
+  carbon_->Start();
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CarbonWatch>> CoordinatorServer::OpenCarbon(const v1::Fleet& fleet) {
+  CarbonWatch::Options options{
+      .carbon = fleet.carbon(), .beside = common::DirName(fleet_file_), .now = common::WallSeconds};
+  if (carbon_ && !fleet.carbon().url().empty() && carbon_->SameFeed(fleet.carbon())) options.known = carbon_->book();
+  options.on_change = [this](core::CarbonBook book) { loop_->SetCarbon(std::move(book)); };
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> opened = CarbonWatch::Open(std::move(options));
+  if (opened.ok() || fleet_file_.empty()) return opened;
+  return absl::InvalidArgumentError(absl::StrCat(fleet_file_, ": ", opened.status().message()));
 }
 
 absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
@@ -135,6 +157,7 @@ absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
 }
 
 void CoordinatorServer::Stop() {
+  carbon_.reset();
   if (machines_) machines_->Stop();
   if (machines_ && end_local_machines_) machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
   if (loop_) loop_->Stop();

@@ -12,6 +12,7 @@
 #include "common/rpc.h"
 #include "coordinator/data_folder.h"
 #include "coordinator/job_spec.h"
+#include "coordinator/server/carbon_watch.h"
 #include "coordinator/server/loop.h"
 #include "coordinator/server/machines.h"
 #include "coordinator/server/sync_services.h"
@@ -43,8 +44,8 @@ class CoordinatorServer {
   // Answers what waits, finishes running calls, closes the store. Idempotent.
   void Stop();
 
-  // Reads the fleet file again: prices, and machines but local ones. Errors, as of Start and Machines::Reload, leave
-  // both as they are.
+  // Reads the fleet file again: prices, machines but local ones, and where carbon intensity comes from. Errors, as of
+  // Start and Machines::Reload, leave all as they are. Not from two threads at once.
   absl::Status ReloadFleet();
 
   const std::string& address() const { return server_->address(); }
@@ -52,6 +53,8 @@ class CoordinatorServer {
 
  private:
   CoordinatorServer() = default;
+  // `fleet` is resolved. What is known of the feed that was asked so far stays known.
+  absl::StatusOr<std::unique_ptr<CarbonWatch>> OpenCarbon(const v1::Fleet& fleet);
   absl::Status WriteEndpoint(const std::string& advertise);
 
   common::Metrics metrics_;
@@ -60,6 +63,7 @@ class CoordinatorServer {
   std::unique_ptr<StateStore> own_store_;
   std::unique_ptr<Webhook> webhook_;
   std::unique_ptr<Loop> loop_;
+  std::unique_ptr<CarbonWatch> carbon_;
   std::unique_ptr<Machines> machines_;
   std::unique_ptr<TrainersService> trainers_;
   std::unique_ptr<NodesService> nodes_;

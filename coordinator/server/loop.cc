@@ -44,6 +44,7 @@ absl::Status Loop::Start() {
   if (!restored.ok()) return restored.status();
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
+  restored->carbon = options_.carbon;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
@@ -102,6 +103,15 @@ void Loop::HearPrice(core::PriceHeard heard) {
   Apply({"", "HearPrice", [heard = std::move(heard)] { return core::Event(heard); }, [] { return std::string(); },
          [](const absl::StatusOr<std::string>& done) {
            if (!done.ok()) log::Warning("a price is not heard", {{"error", std::string(done.status().message())}});
+         }});
+}
+
+void Loop::SetCarbon(core::CarbonBook carbon) {
+  Apply({"", "SetCarbon", [carbon = std::move(carbon)] { return core::Event(core::CarbonSet{carbon}); },
+         [] { return std::string(); },
+         [](const absl::StatusOr<std::string>& done) {
+           if (!done.ok())
+             log::Warning("carbon intensity is not set", {{"error", std::string(done.status().message())}});
          }});
 }
 

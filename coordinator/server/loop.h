@@ -33,6 +33,7 @@ class Loop {
   struct Options {
     core::Tunables tunables;
     core::PriceBook prices;
+    core::CarbonBook carbon;
     // Whether the store can be written, when that changes. On the loop's thread.
     std::function<void(bool)> on_serving = [](bool) {};
     // Somebody should look: a budget. Durable by now. On the loop's thread: must return at once.
@@ -74,6 +75,7 @@ class Loop {
   void Apply(Mutation mutation);
   void SetPrices(core::PriceBook prices);
   void HearPrice(core::PriceHeard heard);
+  void SetCarbon(core::CarbonBook carbon);
   // What a provider says of a pool. While the store fails it is kept until it can be acted upon.
   void Report(core::PoolReported report);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.

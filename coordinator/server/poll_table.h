@@ -70,7 +70,8 @@ class PollTable {
     const absl::StatusOr<Directive> directive = answer(at->first, newest->known_revision);
     const bool stands = directive.ok() && newest->known_revision == directive->revision();
     return Take(
-        at, [&](const Key& key, int32_t known) { return known == newest->known_revision ? directive : answer(key, known); },
+        at,
+        [&](const Key& key, int32_t known) { return known == newest->known_revision ? directive : answer(key, known); },
         [&](const Poll& poll) { return &poll != newest || !stands; });
   }
 

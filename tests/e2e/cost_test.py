@@ -20,6 +20,13 @@ def fleet(cheap, dear):
         "dear", "on_demand", dear, "")
 
 
+def carbon_trace(intensity):
+    """Of the hours around now."""
+    now = int(time.time()) // 3600 * 3600
+    hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
+    return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
+
+
 class Hook:
     """An HTTP server that keeps what is posted to it."""
 
@@ -51,8 +58,10 @@ class CostTest(ClusterTest):
         return path
 
     def priced(self, flags=(), prices=(SECOND, 2 * SECOND)):
-        """n1 is cheap, n2 dear, n3 of no pool."""
-        file = self.fleet_file(fleet(*prices))
+        """n1 is cheap, and what it emits is known; n2 is dear, n3 of no pool."""
+        (pathlib.Path(self.folder) / "carbon_ES_2026.csv").write_text(carbon_trace(400))
+        green = fleet(*prices).replace("name: cheap", "name: cheap, carbon_region: ES, node_watts: 250")
+        file = self.fleet_file(green + "carbon: {files: [carbon_ES_2026.csv]}\n")
         return self.cluster(coordinator_flags=["--fleet", str(file), *flags],
                             worker_flags={"n1": ["--pool", "cheap"], "n2": ["--pool", "dear"]})
 
@@ -93,6 +102,9 @@ class CostTest(ClusterTest):
         self.assertAlmostEqual(dear["spent"], 2 * SECOND * dear["node_hours"], delta=0.01)
         self.assertAlmostEqual(cheap["on_demand"], 2 * cheap["spent"], delta=0.01)
         self.assertGreater(second["unpriced_node_hours"], 0)
+        self.assertAlmostEqual(cheap["kg_co2"], 0.1 * cheap["node_hours"])   # 0.25 kW at 0.4 kg/kWh.
+        self.assertAlmostEqual(second["carbon_node_hours"], cheap["node_hours"])
+        self.assertAlmostEqual(second["kg_co2"], cheap["kg_co2"])
 
         steps, left = cluster.status("job")["step"], 100_000
         self.assertGreater(second["forecast"], second["spent"] * left / steps / 10)

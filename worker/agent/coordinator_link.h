@@ -26,7 +26,7 @@ class CoordinatorLink {
  public:
   struct Delivery {
     std::optional<v1::NodeDirective> directive;  // None: the last one stands.
-    int64_t answered = 0;  // The newest published report that the coordinator has seen.
+    int64_t answered = 0;                        // The newest published report that the coordinator has seen.
   };
 
   // `waker` is woken when Take() has something, and must outlive the link.

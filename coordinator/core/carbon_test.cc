@@ -1,0 +1,57 @@
+#include "coordinator/core/carbon.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::core {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr double kHourSeconds = 3600;
+
+// Region r: 100, 200 and 300 in hours 10 to 12, measured until 11:30.
+CarbonBook Book() {
+  CarbonBook book{.given = true, .asked = true, .stale_after = kHourSeconds};
+  book.regions["r"] = {.first = 10, .intensity = {100, 200, 300}, .known_until = 11.5 * kHourSeconds};
+  return book;
+}
+
+TEST(Carbon, OldValuesAreDropped) {
+  const CarbonBook book = Book();
+  EXPECT_EQ(IntensityAt(book, "r", 10 * kHourSeconds - 1), std::nullopt);
+  EXPECT_EQ(IntensityAt(book, "r", 10 * kHourSeconds), 100);
+  EXPECT_EQ(IntensityAt(book, "r", 12 * kHourSeconds), 300);  // A forecast, while what was measured is fresh.
+  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHourSeconds - 1), 300);
+  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHourSeconds), std::nullopt);
+  EXPECT_EQ(IntensityAt(book, "elsewhere", 11 * kHourSeconds), std::nullopt);
+}
+
+TEST(Carbon, EachSecondCountsAtItsHour) {
+  const CarbonBook book = Book();
+  const IntensitySum sum = IntensityBetween(book, "r", 10.5 * kHourSeconds, 11.25 * kHourSeconds);
+  EXPECT_DOUBLE_EQ(sum.hours, 0.75);
+  EXPECT_DOUBLE_EQ(sum.grams_per_kw, 0.5 * 100 + 0.25 * 200);
+  // Only what is known.
+  EXPECT_DOUBLE_EQ(IntensityBetween(book, "r", 0, 1e6).hours, 2.5);
+  EXPECT_EQ(IntensityBetween(book, "r", 2e5, 1e5).hours, 0);  // A clock that went back.
+  EXPECT_EQ(IntensityBetween(book, "elsewhere", 0, 1e6).hours, 0);
+}
+
+TEST(Carbon, TheForecastCountsBeforeTheDaysBefore) {
+  CarbonBook book = Book();
+  EXPECT_THAT(ExpectedIntensity(book, "r", 11.2 * kHourSeconds, 2), ElementsAre(200, 300));
+  EXPECT_THAT(ExpectedIntensity(book, "r", 13 * kHourSeconds, 2), IsEmpty());
+  EXPECT_THAT(ExpectedIntensity(book, "elsewhere", 11 * kHourSeconds, 2), IsEmpty());
+  CarbonSeries& series = book.regions["r"];  // Two equal days, and nothing is said of the third.
+  series = {.first = -48, .intensity = {}, .known_until = 0};
+  for (int hour = 0; hour < 48; ++hour) series.intensity.push_back(hour % 24 < 12 ? 300 : 100);
+  const std::vector<double> expected = ExpectedIntensity(book, "r", -1, 14);
+  EXPECT_DOUBLE_EQ(expected[0], 100);
+  EXPECT_DOUBLE_EQ(expected[1], 300);
+  EXPECT_DOUBLE_EQ(expected[13], 100);
+}
+
+}  // namespace
+}  // namespace rekindle::core

@@ -1,0 +1,136 @@
+#include "coordinator/server/carbon_watch.h"
+
+#include <sys/stat.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "coordinator/fleet/carbon_data.h"
+#include "coordinator/fleet/carbon_file.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr double kHour = 3600;
+constexpr size_t kMaxFile = 8 << 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CarbonWatch>> CarbonWatch::Open(Options options) {
+  std::unique_ptr<CarbonWatch> self(new CarbonWatch(std::move(options)));
+  const v1::Fleet::Carbon& carbon = self->options_.carbon;
+  self->book_ = self->options_.known;
+  self->book_.given = !carbon.url().empty() || !carbon.files().empty();
+  self->book_.stale_after = carbon.stale_after_hours() * kHour;
+  if (carbon.url().empty()) {
+    if (absl::Status read = self->ReadFiles(); !read.ok()) return read;
+    return self;
+  }
+  const absl::StatusOr<fleet::FeedUrl> url = fleet::ParseFeedUrl(carbon.url());
+  if (!url.ok()) return url.status();
+  self->path_ = url->path;
+  auto http = common::OpenHttp(
+      url->origin,
+      {.seconds = self->options_.seconds, .max_body = fleet::kMaxFeedBytes, .reach = common::Reach::kSecure});
+  if (!http.ok()) return http.status();
+  self->http_ = *std::move(http);
+  return self;
+}
+
+CarbonWatch::~CarbonWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  if (http_) http_->Stop();
+  stopped_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+core::CarbonBook CarbonWatch::book() const {
+  const std::lock_guard lock(mutex_);
+  return book_;
+}
+
+void CarbonWatch::Start() {
+  if (book().given) thread_ = std::thread([this] { Run(); });
+}
+
+void CarbonWatch::Run() {
+  const auto poll = std::chrono::duration<double>(options_.carbon.poll_seconds());
+  std::unique_lock lock(mutex_);
+  if (!http_ && stopped_.wait_for(lock, poll, [this] { return stop_; })) return;
+  for (;;) {
+    lock.unlock();
+    Look();
+    lock.lock();
+    if (stopped_.wait_for(lock, poll, [this] { return stop_; })) return;
+  }
+}
+
+void CarbonWatch::Look() {
+  if (!http_ && Written() == written_) return;
+  const absl::Status looked = http_ ? AskFeed() : ReadFiles();
+  bool again = false;
+  {
+    const std::lock_guard lock(mutex_);
+    if (stop_) return;
+    if (!looked.ok() && book_.asked) again = true;  // Nothing is new: when it is stale, the core says so.
+    book_.asked = true;
+  }
+  const std::string trouble(looked.message());
+  if (!looked.ok() && trouble != trouble_) {
+    log::Warning("carbon intensity cannot be read, and stays as it was", {{"error", trouble}});
+  } else if (looked.ok() && !trouble_.empty()) {
+    log::Info("carbon intensity can be read again");
+  }
+  trouble_ = trouble;
+  if (!again) options_.on_change(book());
+}
+
+absl::Status CarbonWatch::ReadFiles() {
+  written_ = Written();  // Before they are read: what is written meanwhile is read again.
+  core::CarbonBook read = book();
+  read.asked = true;
+  read.regions.clear();
+  for (const std::string& name : options_.carbon.files()) {
+    const fleet::CarbonFile file = fleet::ParseCarbonFile(name, options_.beside);
+    const auto text = common::ReadFile(*common::PosixFileSystem(), file.path, kMaxFile);
+    if (!text.ok()) return absl::InvalidArgumentError(absl::StrCat("carbon.files: ", text.status().message()));
+    if (absl::Status added = fleet::AddCarbonTrace(*text, file.path, file.region, &read); !added.ok()) return added;
+  }
+  const std::lock_guard lock(mutex_);
+  book_ = std::move(read);
+  return absl::OkStatus();
+}
+
+absl::Status CarbonWatch::AskFeed() {
+  const absl::StatusOr<common::HttpAnswer> answer = http_->Send({.path = path_});
+  if (!answer.ok()) return answer.status();
+  if (answer->status != 200) return absl::UnavailableError(absl::StrCat("carbon.url: it answered ", answer->status));
+  core::CarbonBook read = book();
+  if (absl::Status taken = fleet::TakeCarbonFeed(answer->body, options_.now(), &read); !taken.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("carbon.url: ", taken.message()));
+  }
+  read.asked = true;
+  const std::lock_guard lock(mutex_);
+  book_ = std::move(read);
+  return absl::OkStatus();
+}
+
+// With size and inode: clocks of file systems are coarse.
+std::vector<CarbonWatch::Version> CarbonWatch::Written() const {
+  std::vector<Version> written;
+  for (const std::string& name : options_.carbon.files()) {
+    struct stat file = {};
+    const bool there = stat(fleet::ParseCarbonFile(name, options_.beside).path.c_str(), &file) == 0;
+    written.push_back(there ? Version(file.st_mtim.tv_sec, file.st_mtim.tv_nsec, file.st_size, file.st_ino)
+                            : Version());
+  }
+  return written;
+}
+
+}  // namespace rekindle::coordinator
