@@ -176,7 +176,7 @@ class UserData(unittest.TestCase):
     def test_json_of_the_page_is_json(self):
         page = (deployment.ROOT / "docs/fleet.md").read_text()
         blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL) + re.findall(r"--mixed-instances-policy '(.*?)'\n", page, re.DOTALL)
-        self.assertEqual(len(blocks), 3)
+        self.assertEqual(len(blocks), 4)
         for block in blocks:
             json.loads(block)
 
