@@ -2,6 +2,7 @@
 
 #include <sstream>
 
+#include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/spec/yaml.h"
 #include "coordinator/fleet/csv.h"
@@ -56,6 +57,9 @@ absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::st
   if (!fleet.ok()) return fleet.status();
   const auto goals = fleet::ResolveGoals(spec);
   if (!goals.ok()) return absl::InvalidArgumentError(job_file + ": " + std::string(goals.status().message()));
+  if (absl::Status kept = fleet::KeepPoolsOf(spec.workers().device(), &*fleet); !kept.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(job_file, ": ", kept.message()));
+  }
   Simulation out{.fleet = *std::move(fleet), .job = *goals};
   for (const std::string& argument : flags.traces) {
     auto trace = ReadTrace(argument, flags.step);

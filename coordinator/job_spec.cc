@@ -77,6 +77,9 @@ void CheckWorkers(Checker& check, const v1::JobSpec& spec) {
   check.Require(workers.max() == 0 || workers.min() <= workers.max(), "spec.workers.max",
                 absl::StrCat(workers.max(), " is below spec.workers.min ", workers.min(), ": raise it"));
   check.Range("spec.workers.threads_per_rank", workers.threads_per_rank(), 1, 256);
+  if (!workers.device().empty()) check.OneOf("spec.workers.device", workers.device(), {"cpu", "cuda"});
+  check.Require(workers.device().empty() || spec.training().first_epoch().empty(), "spec.workers.device",
+                "is for the whole job, spec.training.first_epoch for two kinds of nodes: remove one of them");
 }
 
 void CheckTraining(Checker& check, const v1::JobSpec& spec) {

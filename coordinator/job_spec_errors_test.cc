@@ -93,6 +93,13 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        "spec.workers.max: 2 is below spec.workers.min 3"},
       {[](auto& s) { s.mutable_workers()->set_min(-1); }, "spec.workers.min: -1 is out of range"},
       {[](auto& s) { s.mutable_workers()->set_threads_per_rank(1000); }, "spec.workers.threads_per_rank"},
+      {[](auto& s) { s.mutable_workers()->set_device("gpu"); }, "spec.workers.device: 'gpu' is not"},
+      {[](auto& s) {
+         s.mutable_workers()->set_device("cuda");
+         s.mutable_training()->set_first_epoch("cpu");
+         s.mutable_training()->set_reduce("fp32");
+       },
+       "spec.workers.device: is for the whole job"},
       {[](auto& s) { s.mutable_optimizer()->set_kind("adam"); }, "did you mean 'adamw'?"},
       {[](auto& s) {
          s.mutable_optimizer()->set_kind("sgd");

@@ -60,6 +60,7 @@ void WaitForWorkers(Turn& turn, Job& job, size_t have) {
   const int missing = MinWorkers(job) - static_cast<int>(have);
   std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
                                     " (has ", have, ", needs ", MinWorkers(job), ")");
+  if (!SpecOf(job).workers().device().empty()) absl::StrAppend(&reason, " on ", SpecOf(job).workers().device());
   if (!job.waits_for.empty()) absl::StrAppend(&reason, ": ", job.waits_for);
   if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
     turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.forming.reason));

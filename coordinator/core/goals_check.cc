@@ -19,7 +19,7 @@ bool TakesOrders(const PriceBook& book) {
 }
 
 // All pools as if they had room: what is impossible with that is impossible.
-fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, double unix_now) {
+fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, const std::string& device, double unix_now) {
   fleet::World world;
   const double longest = 2 * (job.hours * job.max / job.min + job.start_hours) + 1;
   world.step_hours = std::max(kLeastStepHours, longest / kSteps);
@@ -28,11 +28,12 @@ fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, double 
   for (const auto& [name, node] : state.nodes) {
     const PoolPrices* pool = FindPool(state.prices, node.record.pool());
     const bool ordered = pool != nullptr && pool->ordered;
+    if (!device.empty() && node.report.device().kind() != device) continue;
     if (node.reported && !node.lost && !node.record.draining() && !ordered) there += node.report.slots();
   }
   if (there > 0) world.pools.push_back({"", scheduler::Capacity::kOnDemand, {there}, {0}});
   for (const auto& [name, pool] : state.prices.pools) {
-    if (!pool.ordered) continue;
+    if (!pool.ordered || (!device.empty() && pool.device != device)) continue;
     const bool spot = pool.capacity == "spot";
     if (job.policy.capacity == (spot ? scheduler::Allowed::kOnDemand : scheduler::Allowed::kSpot)) continue;
     world.pools.push_back({name,
@@ -69,7 +70,7 @@ absl::Status CheckGoals(const State& state, const v1::JobSpec& spec, double unix
   }
   const absl::StatusOr<fleet::SimulatedJob> job = fleet::ResolveGoals(spec);
   if (!job.ok()) return job.status();
-  const fleet::World world = WorldOf(state, *job, unix_now);
+  const fleet::World world = WorldOf(state, *job, spec.workers().device(), unix_now);
   int most = 0;
   for (const fleet::WorldPool& pool : world.pools) {
     most = job->gang() ? std::max(most, pool.available[0]) : most + pool.available[0];

@@ -14,15 +14,15 @@ namespace {
 constexpr int kLeastParts = 4;  // Of a batch: so that ranges can follow speed, and a job can grow.
 constexpr int kMaxWorkers = 4096;
 
-int SlotsAtHand(const State& state) {
+int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   int slots = 0;
-  for (const auto& [name, device] : UsableNodes(state)) slots += state.nodes.at(name).report.slots();
+  for (const auto& [name, device] : UsableNodes(state, spec)) slots += state.nodes.at(name).report.slots();
   return slots;
 }
 
 // Of the node with the least memory.
-v1::Device WeakestDevice(const State& state) {
-  const auto nodes = UsableNodes(state);
+v1::Device WeakestDevice(const State& state, const v1::JobSpec& spec) {
+  const auto nodes = UsableNodes(state, spec);
   const auto weakest = std::min_element(nodes.begin(), nodes.end(), [](const auto& a, const auto& b) {
     return a.second.memory_bytes() < b.second.memory_bytes();
   });
@@ -78,14 +78,14 @@ bool FindsMicroBatch(const Job& job) {
 
 void SettleMicroBatch(Turn& turn, Job& job) {
   if (!FindsMicroBatch(job) || IsOver(job) || job.record.micro_batch_search().at_most() > 0) return;
-  const int slots = SlotsAtHand(turn.state);
+  const int slots = SlotsAtHand(turn.state, SpecOf(job));
   if (slots == 0) return;
   const v1::JobSpec& spec = SpecOf(job);
   const int workers = std::max(spec.workers().min(), spec.workers().max() > 0 ? spec.workers().max() : slots);
   const int parts = std::max(workers, kLeastParts);
   job.record.mutable_micro_batch_search()->set_at_most(std::max(1, spec.training().global_batch() / parts));
   job.must_save = true;
-  const v1::JobRecord* earlier = FoundEarlier(turn.state, KeyOf(job, WeakestDevice(turn.state)));
+  const v1::JobRecord* earlier = FoundEarlier(turn.state, KeyOf(job, WeakestDevice(turn.state, spec)));
   if (earlier == nullptr) return;
   const v1::MicroBatchSearch& found = earlier->micro_batch_search();
   v1::LeverStatus lever;

@@ -43,6 +43,7 @@ class Viewing {
       const int g = AddGroup(name, &pool, "");
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
+      supply.device = pool.device;
       supply.nodes_per_slot = 1.0 / pool.devices;
       supply.price = PriceAt(pool.price, now) / pool.devices;
       view_.fleet.orders.push_back({.name = name, .capacity = supply.capacity, .price = supply.price});
@@ -136,7 +137,7 @@ class Viewing {
     demand.min = wants ? MinWorkers(job) : 0;
     const KindWanted kind = WantedKind(state_, job, SlotsOf(kCpu, slots), SlotsOf(kGpu, slots));
     slots.moved = kind.moved;
-    demand.device = kind.device;
+    demand.device = kind.device.empty() ? SpecOf(job).workers().device() : kind.device;
     demand.max = wants ? MaxWorkers(job) + kind.beyond_its_most : 0;
     SetCapacity(state_, job, &demand);
     if (!view_.ordered.empty()) {

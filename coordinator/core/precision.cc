@@ -61,7 +61,7 @@ PrecisionChoice ChoosePrecision(const std::vector<std::pair<std::string, v1::Dev
 
 std::string UnfitPrecision(const State& state, const v1::JobSpec& spec) {
   const std::string& asked = spec.training().precision();
-  const std::string flaw = asked.empty() || asked == "auto" ? "" : FirstFlaw(UsableNodes(state), asked);
+  const std::string flaw = asked.empty() || asked == "auto" ? "" : FirstFlaw(UsableNodes(state, spec), asked);
   if (flaw.empty()) return "";
   return absl::StrCat("spec.training.precision: the nodes are not fit for ", asked, " (", flaw, "); use auto or fp32");
 }
@@ -73,7 +73,7 @@ void SettlePrecision(Turn& turn, Job& job) {
     job.precision_settled = true;
     return;
   }
-  const auto nodes = UsableNodes(turn.state);
+  const auto nodes = UsableNodes(turn.state, SpecOf(job));
   if (nodes.empty()) return;
   job.precision_settled = true;
   if (asked == "auto") {

@@ -35,6 +35,7 @@ struct PoolPrices {
   std::string offer;       // Whose price its provider is asked for, in words; empty: the fleet file alone tells it.
   double stale_after = std::numeric_limits<double>::infinity();  // Seconds; beside the book's.
   std::string on_demand_of;   // The pool whose prices `on_demand` repeats; empty: stated, or not known.
+  std::string device;         // What its nodes compute on; empty: not known.
   std::string carbon_region;  // Empty: what its nodes emit is not known.
   double node_watts = 0;      // That one draws; 0: as the job says.
 };

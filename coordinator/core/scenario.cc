@@ -134,6 +134,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
+  spec->mutable_workers()->set_device(Get(options, "device", ""));
   SetGoals(options, spec);
   job->mutable_status()->set_submitted_at(now_ + wall_offset_);
   uid_ = job->uid();

@@ -145,8 +145,11 @@ PriceBook ToPrices(const ScenarioOptions& options) {
     if (words.size() > 3) pool.max = ToInt(words[3]);
     if (words.size() > 4) pool.carbon_region = words[4];
     if (words.size() > 5 && !words[5].empty()) pool.node_watts = ToDouble(words[5]);
-    if (words.size() > 6) pool.offer = words[6];
-    if (words.size() > 6) pool.stale_after = 3600;
+    if (words.size() > 6 && !words[6].empty()) {
+      pool.offer = words[6];
+      pool.stale_after = 3600;
+    }
+    if (words.size() > 7) pool.device = words[7];
   }
   return book;
 }

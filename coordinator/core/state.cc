@@ -91,10 +91,12 @@ std::string WhyItLeaves(const State& state, const Job& job, const std::string& t
   return absl::StrCat("node ", node, " is given up: ", job.giving.at(ShortName(trainer)));
 }
 
-std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state) {
+std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, const v1::JobSpec& spec) {
+  const std::string& kind = spec.workers().device();
   std::vector<std::pair<std::string, v1::Device>> nodes;
   for (const auto& [name, node] : state.nodes) {
     const bool usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
+    if (!kind.empty() && node.report.device().kind() != kind) continue;
     if (usable && node.report.slots() > 0) nodes.emplace_back(name, node.report.device());
   }
   return nodes;

@@ -243,8 +243,8 @@ bool IsDraining(const State& state, const std::string& node);
 bool MustLeave(const State& state, const Job& job, const std::string& trainer);
 // "node n2 drains: asked by the user"; REQUIRES: it must leave.
 std::string WhyItLeaves(const State& state, const Job& job, const std::string& trainer);
-// Those that trainers may be placed on, by name, with what they compute on.
-std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state);
+// Those that trainers of such a job may be placed on, by name, with what they compute on.
+std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, const v1::JobSpec& spec);
 void SetState(Job& job, v1::JobState state, const std::string& reason);
 void Touch(Job& job);  // Status changed.
 

@@ -85,6 +85,9 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
   if (pool.carbon_region().size() > kLongestName) {
     return Wrong(path + ".carbon_region", absl::StrCat("is too long: at most ", kLongestName, " bytes"));
   }
+  if (!pool.device().empty()) {
+    if (absl::Status s = OneOf(path + ".device", pool.device(), {"cpu", "cuda"}); !s.ok()) return s;
+  }
   if (pool.devices() == 0) pool.set_devices(1);
   if (pool.max() == 0) pool.set_max(pool.provider() == "local" && pool.has_machines() ? kDefaultLocalMax : kDefaultMax);
   for (const absl::Status& s :
@@ -153,6 +156,17 @@ absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet) {
   }
   if (absl::Status s = ResolveCarbon(&out); !s.ok()) return s;
   return out;
+}
+
+absl::Status KeepPoolsOf(const std::string& device, v1::Fleet* fleet) {
+  if (device.empty()) return absl::OkStatus();
+  auto& pools = *fleet->mutable_pools();
+  pools.erase(
+      std::remove_if(pools.begin(), pools.end(), [&](const v1::Fleet::Pool& p) { return p.device() != device; }),
+      pools.end());
+  if (!pools.empty()) return absl::OkStatus();
+  return Wrong("spec.workers.device", absl::StrCat("no pool of the fleet file has device: ", device,
+                                                   "; give it to those whose nodes do, or remove it here"));
 }
 
 absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {

@@ -13,6 +13,9 @@ namespace rekindle::fleet {
 // negative price, two pools of one name or of one capacity (zone, type, kind), a range turned round.
 absl::StatusOr<v1::Fleet> ResolveFleet(const v1::Fleet& fleet);
 
+// Takes away the pools that are not of that kind of device; empty: keeps all. INVALID_ARGUMENT: none is.
+absl::Status KeepPoolsOf(const std::string& device, v1::Fleet* fleet);
+
 // What the job asks of the fleet. INVALID_ARGUMENT where a goal or an estimate is missing or cannot be.
 absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec);
 

@@ -64,6 +64,18 @@ TEST(FleetFile, WhatIsWrongIsNamed) {
   EXPECT_THAT(Refused(twice + "x, provider: aws, zone: b, capacity: spot}]"), HasSubstr("is the name of pools[0] too"));
 }
 
+TEST(FleetFile, PoolsOfOtherDevicesAreTakenAway) {
+  v1::Fleet fleet;
+  for (const char* device : {"cpu", "cuda", ""}) fleet.add_pools()->set_device(device);
+  v1::Fleet all = fleet;
+  ASSERT_TRUE(KeepPoolsOf("", &all).ok());
+  EXPECT_EQ(all.pools_size(), 3);
+  ASSERT_TRUE(KeepPoolsOf("cuda", &fleet).ok());
+  ASSERT_EQ(fleet.pools_size(), 1);
+  EXPECT_EQ(fleet.pools(0).device(), "cuda");
+  EXPECT_THAT(KeepPoolsOf("cpu", &fleet).message(), testing::HasSubstr("spec.workers.device: no pool"));
+}
+
 TEST(FleetFile, GoalsAreChecked) {
   EXPECT_THAT(std::string(ResolveGoals({}).status().message()), HasSubstr("spec.training.steps: is missing"));
   v1::JobSpec spec = Spec(0, 0);

@@ -55,6 +55,7 @@ core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written) {
     prices.ordered = pool.has_machines();
     prices.max = pool.max();
     prices.price = HistoryOf(pool);
+    prices.device = pool.device();
     prices.carbon_region = pool.carbon_region();
     prices.node_watts = pool.node_watts();
     if (pool.prices().empty()) prices.known_from = fleet.as_of().empty() ? written : UnixTime(fleet.as_of());

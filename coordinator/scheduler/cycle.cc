@@ -56,7 +56,10 @@ class Ordering {
     if (plan.units.empty()) return;
     std::vector<int> available(Pools());
     const int most = view.unit_nodes * static_cast<int>(plan.units.size());  // More would only be more to look at.
-    for (int p = 0; p < Pools(); ++p) available[p] = std::min(allotted[p] + std::max(0, left_[p]), most);
+    for (int p = 0; p < Pools(); ++p) {
+      const bool fits = job.demand.device.empty() || job.demand.device == fleet_.pools[p].device;
+      available[p] = std::min(allotted[p] + (fits ? std::max(0, left_[p]) : 0), most);
+    }
     Decide(job, available, plan);
     for (int p = 0; p < Pools(); ++p) left_[p] += allotted[p];
     std::erase_if(plan.allotment.slots, [&](const Slots& s) { return s.pool < Pools(); });

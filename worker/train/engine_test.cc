@@ -4,10 +4,20 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string>
+
 #include "worker/train/testing/engine_test_fixture.h"
 
 namespace rekindle::train {
 namespace {
+
+// Null: it did nothing. On a busy machine one rank may be slower than another, so `ranges` may be among them.
+const v1::LeverStatus* FindLever(const v1::JobStatus& status, const std::string& name) {
+  const auto& levers = status.levers();
+  const auto at = std::find_if(levers.begin(), levers.end(), [&](const auto& lever) { return lever.lever() == name; });
+  return at == levers.end() ? nullptr : &*at;
+}
 
 TEST_F(EngineTest, LearnsAndEndsWithADigest) {
   Start(SmallSpec(60), 1);
@@ -64,8 +74,7 @@ TEST_F(EngineTest, APlateauIsRememberedThroughLossesAndByJoiners) {
   trainers_[1]->Kill();
   ExpectUndisturbedResult();
   const v1::JobStatus status = coordinator_->Status();
-  ASSERT_EQ(status.levers_size(), 1);
-  EXPECT_EQ(status.levers(0).lever(), "plateau");
+  EXPECT_NE(FindLever(status, "plateau"), nullptr);
   EXPECT_LT(status.learning_rate(), spec.optimizer.learning_rate);
 }
 
@@ -104,10 +113,10 @@ TEST_F(EngineTest, StopsEarlyAtTheSameStepWhateverHappens) {
   EXPECT_NE(status.reason().find("stopped early at step " + std::to_string(status.step()) + " of 100000"),
             std::string::npos)
       << status.reason();
-  ASSERT_EQ(status.levers_size(), 1);
-  EXPECT_EQ(status.levers(0).lever(), "early_stop");
-  EXPECT_EQ(status.levers(0).steps_saved(), 100'000 - status.step());
-  EXPECT_GT(status.levers(0).seconds_saved(), 0);
+  const v1::LeverStatus* stop = FindLever(status, "early_stop");
+  ASSERT_NE(stop, nullptr);
+  EXPECT_EQ(stop->steps_saved(), 100'000 - status.step());
+  EXPECT_GT(stop->seconds_saved(), 0);
 }
 
 TEST_F(EngineTest, WhatIsNotFiniteIsNamedByStepMicroBatchAndTensor) {
