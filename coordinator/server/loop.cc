@@ -11,17 +11,12 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr double kShortestTick = 0.001;  // The core's next wish may be now; never spin on it.
-constexpr double kFirstRetry = 0.1;
-constexpr double kLongestRetry = 5;
-constexpr double kLogFailureEvery = 10;
 
 double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
 bool IsAlert(const v1::Event& event) {
   return event.kind() == "budget_alert" || event.kind() == "budget_stop" || event.kind() == "burn_rate";
 }
-
-absl::Status Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
 
 }  // namespace
 
@@ -34,6 +29,8 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       cluster_(options_.tunables),
       journal_(store),
       job_metrics_(metrics) {}
+
+absl::Status Loop::Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
 
 double Loop::now() const { return common::SteadySeconds(); }
 
@@ -272,26 +269,6 @@ void Loop::CommitAndPublish() {
   unpublished_ = {};
 }
 
-void Loop::CommitFailed(const absl::Status& status) {
-  commit_failures_.Increment();
-  const bool first = !failing();
-  if (first) failed_since_ = now();
-  failure_ = status;
-  retry_after_ = std::clamp(2 * retry_after_, kFirstRetry, kLongestRetry);
-  retry_at_ = now() + retry_after_;
-  if (first || now() >= logged_failure_at_ + kLogFailureEvery) {
-    logged_failure_at_ = now();
-    log::Error("the state cannot be saved: nothing new is decided until it can; trainers go on",
-               {{"error", std::string(status.message())}});
-  }
-  if (first) options_.on_serving(false);  // Before the answers: who was refused finds the health service agreeing.
-  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) {
-    done(absl::UnavailableError(absl::StrCat("the change is not saved yet: ", status.message(),
-                                             "; it will be, so ask again with the same request_id")));
-  }
-  if (absl::IsAborted(status)) options_.on_fatal(status);
-}
-
 void Loop::PublishJobs(const std::vector<v1::Event>& events) {
   for (const std::string& uid : unpublished_.changed_jobs) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
@@ -335,36 +312,6 @@ void Loop::CheckPolls() {
   for (const std::string& name : unpublished_.touched_nodes) node_polls_.Check(name, for_node);
 }
 
-void Loop::Hold(std::vector<Item> items) {
-  for (Item& item : items) {
-    if (auto* mutation = std::get_if<Mutation>(&item)) {
-      mutation->done(absl::UnavailableError(absl::StrCat("the state cannot be saved: ", failure_.message())));
-    } else if (auto* task = std::get_if<Task>(&item)) {
-      (*task)();
-    } else {
-      held_.push_back(std::move(item));
-    }
-  }
-  ExpireHeld();
-}
-
-void Loop::ExpireHeld() {
-  std::vector<Item> kept;
-  const auto refuse = [this](auto& item) { item.reply(absl::UnavailableError(failure_.message())); };
-  for (Item& item : held_) {
-    auto* trainer = std::get_if<TrainerItem>(&item);
-    auto* node = std::get_if<NodeItem>(&item);
-    if (trainer != nullptr && trainer->deadline <= now()) {
-      refuse(*trainer);
-    } else if (node != nullptr && node->deadline <= now()) {
-      refuse(*node);
-    } else {
-      kept.push_back(std::move(item));
-    }
-  }
-  held_ = std::move(kept);
-}
-
 void Loop::Expire() {
   const absl::Status unpublished = failing() ? absl::UnavailableError(failure_.message()) : absl::OkStatus();
   trainer_polls_.Expire(now(), [&](const TrainerKey& key, int32_t known) -> absl::StatusOr<v1::TrainerDirective> {
@@ -375,20 +322,6 @@ void Loop::Expire() {
     if (!unpublished.ok()) return unpublished;
     return cluster_.DirectiveForNode(node, known);
   });
-}
-
-void Loop::RefuseAll(std::vector<Item> items) {
-  for (Item& item : std::exchange(held_, {})) items.push_back(std::move(item));
-  for (Item& item : items) {
-    if (auto* trainer = std::get_if<TrainerItem>(&item)) trainer->reply(Stopped());
-    if (auto* node = std::get_if<NodeItem>(&item)) node->reply(Stopped());
-    if (auto* mutation = std::get_if<Mutation>(&item)) mutation->done(Stopped());
-    if (auto* task = std::get_if<Task>(&item)) (*task)();
-  }
-  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) done(Stopped());
-  trainer_polls_.AnswerAll(Stopped());
-  node_polls_.AnswerAll(Stopped());
-  bulletin_.WakeAll();
 }
 
 double Loop::NextWake() const {

@@ -117,6 +117,7 @@ class Loop {
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
 
+  static absl::Status Stopped();
   absl::Status Enqueue(Item& item);
   void Run();
   void Turn(std::vector<Item> items);
