@@ -4,15 +4,15 @@
 #include <cmath>
 #include <limits>
 
+#include "coordinator/core/prices.h"
 #include "coordinator/fleet/world.h"
 
 namespace rekindle::core {
 namespace {
 
-constexpr double kHourSeconds = 3600;
 constexpr int64_t kHistoryHours = 8 * 24;  // That a forecast looks at.
 
-int64_t HourOf(double at) { return static_cast<int64_t>(std::floor(at / kHourSeconds)); }
+int64_t HourOf(double at) { return static_cast<int64_t>(std::floor(at / kHour)); }
 
 double InHour(const CarbonSeries& series, int64_t hour) {
   const auto last = static_cast<int64_t>(series.intensity.size()) - 1;
@@ -41,12 +41,12 @@ IntensitySum IntensityBetween(const CarbonBook& book, const std::string& region,
   IntensitySum sum;
   const CarbonSeries* series = Find(book, region);
   if (series == nullptr) return sum;
-  from = std::max(from, static_cast<double>(series->first) * kHourSeconds);
+  from = std::max(from, static_cast<double>(series->first) * kHour);
   until = std::min(until, FreshUntil(book, region));
   while (from < until) {
     const int64_t hour = HourOf(from);
-    const double end = std::min(until, static_cast<double>(hour + 1) * kHourSeconds);
-    const double hours = (end - from) / kHourSeconds;
+    const double end = std::min(until, static_cast<double>(hour + 1) * kHour);
+    const double hours = (end - from) / kHour;
     sum.hours += hours;
     sum.grams_per_kw += hours * InHour(*series, hour);
     from = end;

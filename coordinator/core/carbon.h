@@ -11,8 +11,6 @@
 
 namespace rekindle::core {
 
-inline constexpr double kNodeWatts = 500;  // Where neither pool nor job says what a node draws.
-
 struct CarbonSeries {
   int64_t first = 0;              // Hours since 1970: that of intensity[0].
   std::vector<double> intensity;  // Hour by hour. Not empty.

@@ -9,28 +9,26 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr double kHourSeconds = 3600;
-
 // Region r: 100, 200 and 300 in hours 10 to 12, measured until 11:30.
 CarbonBook Book() {
-  CarbonBook book{.given = true, .asked = true, .stale_after = kHourSeconds};
-  book.regions["r"] = {.first = 10, .intensity = {100, 200, 300}, .known_until = 11.5 * kHourSeconds};
+  CarbonBook book{.given = true, .asked = true, .stale_after = kHour};
+  book.regions["r"] = {.first = 10, .intensity = {100, 200, 300}, .known_until = 11.5 * kHour};
   return book;
 }
 
 TEST(Carbon, OldValuesAreDropped) {
   const CarbonBook book = Book();
-  EXPECT_EQ(IntensityAt(book, "r", 10 * kHourSeconds - 1), std::nullopt);
-  EXPECT_EQ(IntensityAt(book, "r", 10 * kHourSeconds), 100);
-  EXPECT_EQ(IntensityAt(book, "r", 12 * kHourSeconds), 300);  // A forecast, while what was measured is fresh.
-  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHourSeconds - 1), 300);
-  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHourSeconds), std::nullopt);
-  EXPECT_EQ(IntensityAt(book, "elsewhere", 11 * kHourSeconds), std::nullopt);
+  EXPECT_EQ(IntensityAt(book, "r", 10 * kHour - 1), std::nullopt);
+  EXPECT_EQ(IntensityAt(book, "r", 10 * kHour), 100);
+  EXPECT_EQ(IntensityAt(book, "r", 12 * kHour), 300);  // A forecast, while what was measured is fresh.
+  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHour - 1), 300);
+  EXPECT_EQ(IntensityAt(book, "r", 12.5 * kHour), std::nullopt);
+  EXPECT_EQ(IntensityAt(book, "elsewhere", 11 * kHour), std::nullopt);
 }
 
 TEST(Carbon, EachSecondCountsAtItsHour) {
   const CarbonBook book = Book();
-  const IntensitySum sum = IntensityBetween(book, "r", 10.5 * kHourSeconds, 11.25 * kHourSeconds);
+  const IntensitySum sum = IntensityBetween(book, "r", 10.5 * kHour, 11.25 * kHour);
   EXPECT_DOUBLE_EQ(sum.hours, 0.75);
   EXPECT_DOUBLE_EQ(sum.grams_per_kw, 0.5 * 100 + 0.25 * 200);
   // Only what is known.
@@ -41,9 +39,9 @@ TEST(Carbon, EachSecondCountsAtItsHour) {
 
 TEST(Carbon, TheForecastCountsBeforeTheDaysBefore) {
   CarbonBook book = Book();
-  EXPECT_THAT(ExpectedIntensity(book, "r", 11.2 * kHourSeconds, 2), ElementsAre(200, 300));
-  EXPECT_THAT(ExpectedIntensity(book, "r", 13 * kHourSeconds, 2), IsEmpty());
-  EXPECT_THAT(ExpectedIntensity(book, "elsewhere", 11 * kHourSeconds, 2), IsEmpty());
+  EXPECT_THAT(ExpectedIntensity(book, "r", 11.2 * kHour, 2), ElementsAre(200, 300));
+  EXPECT_THAT(ExpectedIntensity(book, "r", 13 * kHour, 2), IsEmpty());
+  EXPECT_THAT(ExpectedIntensity(book, "elsewhere", 11 * kHour, 2), IsEmpty());
   CarbonSeries& series = book.regions["r"];  // Two equal days, and nothing is said of the third.
   series = {.first = -48, .intensity = {}, .known_until = 0};
   for (int hour = 0; hour < 48; ++hour) series.intensity.push_back(hour % 24 < 12 ? 300 : 100);

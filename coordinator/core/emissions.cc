@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/off_peak.h"
+#include "coordinator/fleet/world.h"
 
 namespace rekindle::core {
 namespace {
@@ -41,7 +42,7 @@ void Mix(double value, double hours, double* mean, double* of_hours) {
 
 double NodeWatts(const Job& job) {
   const auto& estimate = SpecOf(job).estimate();
-  return estimate.has_node_watts() ? estimate.node_watts() : kNodeWatts;
+  return estimate.has_node_watts() ? estimate.node_watts() : fleet::kDefaultNodeWatts;
 }
 
 std::vector<scheduler::Emission> EmissionsOf(const Turn& turn, const std::vector<std::string>& pools, double watts) {

@@ -9,14 +9,16 @@
 #include "absl/time/time.h"
 #include "common/printable.h"
 #include "common/strict_json.h"
+#include "coordinator/core/prices.h"
+#include "coordinator/fleet/field_check.h"
 #include "coordinator/fleet/trace.h"
 
 namespace rekindle::fleet {
 namespace {
 
+using core::kHour;
 using nlohmann::json;
 
-constexpr double kHour = 3600;
 constexpr size_t kMaxRegions = 1000;
 constexpr size_t kLongestName = 64;
 constexpr size_t kMostHours = 31 * 24;  // Of history, and of a forecast.
@@ -24,10 +26,6 @@ constexpr int64_t kLongestGap = 24;     // Hours that nothing was heard of, and 
 constexpr double kHighest = 5000;       // g/kWh. Burning lignite badly gives 1500.
 constexpr double kAhead = 600;          // Seconds that clocks may differ.
 constexpr common::JsonLimits kLimits{.depth = 5, .values = 200'000};
-
-absl::Status Wrong(const std::string& where, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(where, ": ", why));
-}
 
 absl::StatusOr<double> Intensity(const std::string& where, const json& value) {
   if (!value.is_number()) return Wrong(where, "is missing, or no number: give gCO2eq/kWh");

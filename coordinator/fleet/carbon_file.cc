@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/http.h"
+#include "coordinator/fleet/field_check.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -12,37 +13,31 @@ constexpr double kPollSeconds = 300;
 constexpr double kStaleHours = 2;
 constexpr int kMaxFiles = 100;
 
-absl::Status Wrong(const std::string& what, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat("carbon", what, ": ", why));
-}
-
-absl::Status Range(const std::string& field, double value, double low, double high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return Wrong(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
-}
-
 }  // namespace
 
 absl::Status ResolveCarbon(v1::Fleet* fleet) {
   if (!fleet->has_carbon()) return absl::OkStatus();
   v1::Fleet::Carbon& carbon = *fleet->mutable_carbon();
   if (carbon.files().empty() == carbon.url().empty()) {
-    return Wrong("", "needs `files` or `url`, one of them: it says where intensity comes from");
+    return Wrong("carbon", "needs `files` or `url`, one of them: it says where intensity comes from");
   }
-  if (carbon.files_size() > kMaxFiles) return Wrong(".files", absl::StrCat("has more than ", kMaxFiles, " files"));
-  if (std::count(carbon.files().begin(), carbon.files().end(), "") > 0) return Wrong(".files", "has an empty name");
+  if (carbon.files_size() > kMaxFiles)
+    return Wrong("carbon.files", absl::StrCat("has more than ", kMaxFiles, " files"));
+  if (std::count(carbon.files().begin(), carbon.files().end(), "") > 0)
+    return Wrong("carbon.files", "has an empty name");
   if (!carbon.url().empty()) {
     if (const auto url = ParseFeedUrl(carbon.url()); !url.ok()) return url.status();
   }
   if (carbon.poll_seconds() == 0) carbon.set_poll_seconds(kPollSeconds);
   if (carbon.stale_after_hours() == 0) carbon.set_stale_after_hours(kStaleHours);
-  for (const absl::Status& s : {Range(".poll_seconds", carbon.poll_seconds(), 10, 86400),
-                                Range(".stale_after_hours", carbon.stale_after_hours(), 0.1, 48)}) {
+  for (const absl::Status& s : {Range("carbon.poll_seconds", carbon.poll_seconds(), 10, 86400),
+                                Range("carbon.stale_after_hours", carbon.stale_after_hours(), 0.1, 48)}) {
     if (!s.ok()) return s;
   }
   if (std::none_of(fleet->pools().begin(), fleet->pools().end(),
                    [](const auto& pool) { return !pool.carbon_region().empty(); })) {
-    return Wrong("", "no pool has a carbon_region: give it to each pool whose emissions count, or remove `carbon`");
+    return Wrong("carbon",
+                 "no pool has a carbon_region: give it to each pool whose emissions count, or remove `carbon`");
   }
   return absl::OkStatus();
 }
@@ -53,7 +48,7 @@ absl::StatusOr<FeedUrl> ParseFeedUrl(const std::string& url) {
   const std::string origin = url.substr(0, slash);
   const bool plain = url.find_first_of(" \t\r\n#") == std::string::npos && origin.find('@') == std::string::npos;
   if (!plain || !common::CheckEndpoint(origin, {.reach = common::Reach::kSecure}).ok()) {
-    return Wrong(".url", "must be https://HOST[:PORT][/PATH], or http on loopback, without a user");
+    return Wrong("carbon.url", "must be https://HOST[:PORT][/PATH], or http on loopback, without a user");
   }
   return FeedUrl{origin, slash == std::string::npos ? "/" : url.substr(slash)};
 }

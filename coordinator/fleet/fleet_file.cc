@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/nearest.h"
 #include "coordinator/fleet/carbon_file.h"
+#include "coordinator/fleet/field_check.h"
 #include "coordinator/fleet/machines.h"
 #include "coordinator/fleet/price_from.h"
 
@@ -26,10 +27,6 @@ constexpr double kMaxPrice = 1e6;
 constexpr size_t kLongestCurrency = 16;
 constexpr size_t kLongestName = 256;
 
-absl::Status Wrong(const std::string& what, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
-}
-
 absl::StatusOr<absl::Time> ToTime(const std::string& field, const std::string& text) {
   absl::Time time;
   std::string error;
@@ -42,11 +39,6 @@ absl::Status OneOf(const std::string& field, const std::string& value, const std
   const std::string nearest = common::Nearest(value, known);
   const std::string hint = nearest.empty() ? "" : absl::StrCat("did you mean '", nearest, "'? ");
   return Wrong(field, absl::StrCat("'", value, "' is not known; ", hint, "known: ", absl::StrJoin(known, ", ")));
-}
-
-absl::Status Range(const std::string& field, double value, double low, double high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return Wrong(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
 }
 
 // The newest price is the present one.

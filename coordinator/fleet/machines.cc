@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/http.h"
+#include "coordinator/fleet/field_check.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -34,15 +35,6 @@ const std::map<std::string, Fields>& FieldsOf() {
       {"local", {{}, {"boot_seconds", "market"}}},
   };
   return *fields;
-}
-
-absl::Status Wrong(const std::string& what, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
-}
-
-absl::Status Range(const std::string& field, double value, double low, double high) {
-  if (value >= low && value <= high) return absl::OkStatus();
-  return Wrong(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
 }
 
 bool Lists(const std::vector<std::string>& names, const std::string& name) {

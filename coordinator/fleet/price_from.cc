@@ -2,14 +2,11 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/fleet/field_check.h"
 #include "coordinator/fleet/machines.h"
 
 namespace rekindle::fleet {
 namespace {
-
-absl::Status Wrong(const std::string& what, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
-}
 
 // What the cloud is asked for.
 absl::Status CheckOffer(const std::string& path, const v1::Fleet::Pool& pool) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/fleet/field_check.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -15,10 +16,6 @@ constexpr double kWithoutTrace = 31 * 24;  // Hours of a world without traces of
 constexpr double kMaxCells = 50e6;         // Pools times steps.
 
 using Columns = std::map<std::string, const ZoneTrace*>;  // By pool.
-
-absl::Status Wrong(const std::string& what, const std::string& why) {
-  return absl::InvalidArgumentError(absl::StrCat(what, ": ", why));
-}
 
 // What the planner does not do yet.
 absl::Status CheckPlannable(const std::string& path, const v1::Fleet::Pool& pool) {

@@ -11,8 +11,6 @@
 
 namespace rekindle::fleet {
 
-inline constexpr double kDefaultNodeWatts = 500;
-
 // A column tells the capacity of the spot pool of its name, else of the one spot pool in the zone of its name that has
 // no column of its own; at most `max`. A spot pool without a column, and on-demand capacity, is always there. All end
 // with the shortest trace. INVALID_ARGUMENT where a column is of no pool, of several or given twice, a carbon region

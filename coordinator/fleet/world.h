@@ -8,6 +8,8 @@
 
 namespace rekindle::fleet {
 
+inline constexpr double kDefaultNodeWatts = 500;  // Where neither pool nor job says what a node draws.
+
 // A pool in each step. `available`, `price`: one value for ever, or one a step.
 struct WorldPool {
   std::string name;

@@ -106,7 +106,7 @@ class Sharing {
   bool Takes(int j, int p) const {
     const Demand& job = jobs_[j];
     const Supply& pool = pools_[p];
-    if (!job.device.empty() && job.device != pool.device) return false;
+    if (!HasDevice(pool, job)) return false;
     if (pool.capacity == Capacity::kSpot) return job.spot;
     return job.on_demand && (!pool.ordered || job.buys_on_demand);
   }

@@ -54,6 +54,9 @@ struct Demand {
   SlotList held;
 };
 
+// Is that pool of the kind of device that the job wants?
+inline bool HasDevice(const Supply& pool, const Demand& job) { return job.device.empty() || job.device == pool.device; }
+
 enum class Wait {
   kNot,
   kCapacity,   // There is no room for its minimum.

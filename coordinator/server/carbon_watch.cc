@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "coordinator/core/prices.h"
 #include "coordinator/fleet/carbon_data.h"
 #include "coordinator/fleet/carbon_file.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kHour = 3600;
 constexpr size_t kMaxFile = 8 << 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<CarbonWatch>> CarbonWatch::Open(Options options) 
   const v1::Fleet::Carbon& carbon = self->options_.carbon;
   self->book_ = self->options_.known;
   self->book_.given = !carbon.url().empty() || !carbon.files().empty();
-  self->book_.stale_after = carbon.stale_after_hours() * kHour;
+  self->book_.stale_after = carbon.stale_after_hours() * core::kHour;
   if (carbon.url().empty()) {
     if (absl::Status read = self->ReadFiles(); !read.ok()) return read;
     return self;

@@ -191,8 +191,7 @@ void Loop::Handle(NodeItem& item) {
 void Loop::Handle(Mutation& mutation) {
   if (!mutation.request_id.empty()) {
     // A repetition is answered as the first was, which may be of this very turn.
-    const auto same = [&](const Mutation& other) { return other.request_id == mutation.request_id; };
-    if (std::any_of(unpublished_.unanswered.begin(), unpublished_.unanswered.end(), same)) Settle();
+    if (unpublished_.requests.count(mutation.request_id) > 0) Settle();
     if (const v1::RequestRecord* seen = journal_.FindRequest(mutation.request_id)) {
       if (seen->call() == mutation.call) return Answer(mutation, seen->reply());
       return Answer(mutation,
@@ -203,6 +202,7 @@ void Loop::Handle(Mutation& mutation) {
   const absl::StatusOr<core::Event> event = mutation.event();
   if (!event.ok()) return Answer(mutation, event.status());
   if (absl::Status status = Take(*event); !status.ok()) return Answer(mutation, status);
+  if (!mutation.request_id.empty()) unpublished_.requests.insert(mutation.request_id);
   unpublished_.unanswered.push_back(std::move(mutation));
 }
 
@@ -219,6 +219,7 @@ void Loop::Settle() {
   core::Effects effects;
   cluster_.Settle(core_now(), &effects);
   Absorb(effects);
+  unpublished_.requests.clear();
   for (Mutation& mutation : std::exchange(unpublished_.unanswered, {})) {
     absl::StatusOr<std::string> reply = mutation.answer();
     if (reply.ok() && !mutation.request_id.empty()) {

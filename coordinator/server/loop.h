@@ -113,6 +113,7 @@ class Loop {
     std::set<std::string> touched_nodes;  // Their own directives only.
     bool touched_all = false;
     std::vector<Mutation> unanswered;  // Taken in, and to be answered with what was decided.
+    std::set<std::string> requests;    // Ids of these.
     std::vector<core::PoolOrder> orders;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };

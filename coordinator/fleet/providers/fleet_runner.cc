@@ -13,13 +13,12 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr double kCallSeconds = 20;
-constexpr double kStopSeconds = 1;
 
 }  // namespace
 
 class FleetRunner::Worker {
  public:
-  Worker(Account account, Report report) : account_(std::move(account)), report_(std::move(report)) {
+  Worker(Account account, Report report) : account_(std::move(account)), outlet_(std::move(report)) {
     for (const ReconcileOptions& pool : account_.pools) {
       pools_.emplace(pool.pool, PoolReconciler(pool, common::SteadySeconds()));
     }
@@ -38,8 +37,7 @@ class FleetRunner::Worker {
       stop_ = true;
       changed_.notify_all();
     }
-    const std::lock_guard reporting(reporting_);
-    report_ = nullptr;
+    outlet_.Close();
   }
 
   void Run() {
@@ -87,13 +85,11 @@ class FleetRunner::Worker {
       log::Warning("a pool is not as ordered",
                    {{"pool", report.pool}, {"running", report.running}, {"error", report.error}});
     }
-    const std::lock_guard reporting(reporting_);
-    if (report_) report_(report);
+    outlet_.Tell(report);
   }
 
   const Account account_;
-  std::mutex reporting_;
-  Report report_;                                   // Under reporting_. Null: stopped.
+  Outlet<core::PoolReported> outlet_;
   std::mt19937_64 random_{std::random_device{}()};  // The thread's.
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -103,18 +99,14 @@ class FleetRunner::Worker {
 };
 
 FleetRunner::FleetRunner(std::vector<Account> accounts, Report report) {
+  std::vector<std::shared_ptr<Worker>> workers;
   for (Account& account : accounts) {
     if (account.pools.empty()) continue;
     const std::vector<ReconcileOptions> pools = account.pools;
-    workers_.push_back(std::make_shared<Worker>(std::move(account), report));
-    for (const ReconcileOptions& pool : pools) by_pool_[pool.pool] = workers_.back();
+    workers.push_back(std::make_shared<Worker>(std::move(account), report));
+    for (const ReconcileOptions& pool : pools) by_pool_[pool.pool] = workers.back();
   }
-  for (const auto& worker : workers_) {
-    threads_.emplace_back([worker] {
-      worker->Run();
-      return absl::StatusOr<bool>(true);
-    });
-  }
+  threads_.Start(std::move(workers));  // Once all are in by_pool_: a report may order of any.
 }
 
 void FleetRunner::Order(core::PoolOrder order) {
@@ -126,13 +118,6 @@ void FleetRunner::Order(core::PoolOrder order) {
   worker->second->Order(std::move(order));
 }
 
-void FleetRunner::Stop() {
-  for (const auto& worker : workers_) worker->Stop();
-  const double until = common::SteadySeconds() + kStopSeconds;
-  for (common::Abandonable<bool>& thread : threads_) {
-    (void)thread.Wait(std::max(0.0, until - common::SteadySeconds()));
-  }
-  threads_.clear();
-}
+void FleetRunner::Stop() { threads_.Stop(); }
 
 }  // namespace rekindle::fleet

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "common/abandon.h"
 #include "coordinator/core/pool_orders.h"
 #include "coordinator/fleet/providers/provider.h"
 #include "coordinator/fleet/providers/reconcile.h"
+#include "coordinator/fleet/providers/worker_threads.h"
 
 namespace rekindle::fleet {
 
@@ -40,9 +40,8 @@ class FleetRunner {
 
  private:
   class Worker;
-  std::vector<std::shared_ptr<Worker>> workers_;
   std::map<std::string, std::shared_ptr<Worker>> by_pool_;
-  std::vector<common::Abandonable<bool>> threads_;
+  WorkerThreads<Worker> threads_;
 };
 
 }  // namespace rekindle::fleet

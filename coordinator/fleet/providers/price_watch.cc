@@ -12,11 +12,6 @@
 #include "coordinator/fleet/providers/provider.h"
 
 namespace rekindle::fleet {
-namespace {
-
-constexpr double kStopSeconds = 1;
-
-}  // namespace
 
 double NextAskSeconds(const PriceWatchOptions& options, int failures, std::optional<double> retry_after,
                       double random) {
@@ -27,7 +22,7 @@ double NextAskSeconds(const PriceWatchOptions& options, int failures, std::optio
 class PriceWatch::Worker {
  public:
   Worker(PricedAccount account, Report report, const PriceWatchOptions& options)
-      : account_(std::move(account)), options_(options), report_(std::move(report)) {
+      : account_(std::move(account)), options_(options), outlet_(std::move(report)) {
     for (const std::string& pool : account_.pools) pools_.push_back({.name = pool});
   }
 
@@ -37,8 +32,7 @@ class PriceWatch::Worker {
       stop_ = true;
       stopped_.notify_all();
     }
-    const std::lock_guard reporting(reporting_);
-    report_ = nullptr;
+    outlet_.Close();
   }
 
   void Run() {
@@ -80,17 +74,14 @@ class PriceWatch::Worker {
                    {{"pool", pool.name}, {"error", std::string(price.status().message())}});
     }
     if (!price.ok()) return;
-    const std::lock_guard reporting(reporting_);
-    if (!report_) return;
+    if (!outlet_.Tell({pool.name, *price})) return;
     if (*price != pool.price) log::Info("a price was heard", {{"pool", pool.name}, {"price", *price}});
     pool.price = *price;
-    report_({pool.name, *price});
   }
 
   const PricedAccount account_;
   const PriceWatchOptions options_;
-  std::mutex reporting_;
-  Report report_;            // Under reporting_. Null: stopped.
+  Outlet<core::PriceHeard> outlet_;
   std::vector<Pool> pools_;  // The thread's, as is the next.
   std::mt19937_64 random_{std::random_device{}()};
   std::mutex mutex_;
@@ -99,25 +90,14 @@ class PriceWatch::Worker {
 };
 
 PriceWatch::PriceWatch(std::vector<PricedAccount> accounts, Report report, const PriceWatchOptions& options) {
+  std::vector<std::shared_ptr<Worker>> workers;
   for (PricedAccount& account : accounts) {
     if (account.pools.empty()) continue;
-    workers_.push_back(std::make_shared<Worker>(std::move(account), report, options));
+    workers.push_back(std::make_shared<Worker>(std::move(account), report, options));
   }
-  for (const auto& worker : workers_) {
-    threads_.emplace_back([worker] {
-      worker->Run();
-      return absl::StatusOr<bool>(true);
-    });
-  }
+  threads_.Start(std::move(workers));
 }
 
-void PriceWatch::Stop() {
-  for (const auto& worker : workers_) worker->Stop();
-  const double until = common::SteadySeconds() + kStopSeconds;
-  for (common::Abandonable<bool>& thread : threads_) {
-    (void)thread.Wait(std::max(0.0, until - common::SteadySeconds()));
-  }
-  threads_.clear();
-}
+void PriceWatch::Stop() { threads_.Stop(); }
 
 }  // namespace rekindle::fleet

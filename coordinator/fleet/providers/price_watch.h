@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "common/abandon.h"
 #include "common/retry.h"
 #include "coordinator/core/prices.h"
 #include "coordinator/fleet/providers/price_source.h"
+#include "coordinator/fleet/providers/worker_threads.h"
 
 namespace rekindle::fleet {
 
@@ -48,8 +48,7 @@ class PriceWatch {
 
  private:
   class Worker;
-  std::vector<std::shared_ptr<Worker>> workers_;
-  std::vector<common::Abandonable<bool>> threads_;
+  WorkerThreads<Worker> threads_;
 };
 
 }  // namespace rekindle::fleet
