@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/core/prices.h"
+
 namespace rekindle::core {
 namespace {
 
