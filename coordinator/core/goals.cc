@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/off_peak.h"
+#include "coordinator/core/speeds.h"
 
 namespace rekindle::core {
 namespace {
@@ -16,13 +17,13 @@ constexpr double kJustAsked = 1e-6;    // Hours: a start that has begun.
 constexpr double kMarginHours = 0.1;  // Kept before a deadline by a job that waits for its hours ...
 constexpr double kEaseHours = 0.25;   // ... and so much more before one that runs waits again.
 
-// Of one step on as many nodes as the job may have.
-double StepHours(const Job& job) {
+// Of one step on as many nodes of speed 1 as the job may have.
+double StepHours(const State& state, const Job& job) {
   const v1::JobStatus& status = job.record.job().status();
   const double estimate = SpecOf(job).estimate().step_seconds();
   const int members = job.record.membership().members_size();
   if (!job.active || status.step_seconds() <= 0 || members == 0) return estimate / kHour;
-  return status.step_seconds() * members / MaxWorkers(job) / kHour;
+  return status.step_seconds() * MembersSpeed(state, job) / MaxWorkers(job) / kHour;
 }
 
 scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
@@ -77,7 +78,7 @@ bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* l
   if (InWindow(goals, now)) return false;
   if (goals.deadline_hours() > 0) {
     const v1::JobStatus& status = job.record.job().status();
-    const double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(job);
+    const double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(turn.state, job);
     const double margin = kMarginHours + (job.record.halt().empty() && job.active ? kEaseHours : 0);
     const double slack =
         goals.deadline_hours() - HoursSinceSubmit(turn, job) - left - RecoveryOf(turn.state, job).Start();
@@ -100,7 +101,7 @@ void UpdateView(Turn& turn, Job& job, const std::vector<std::string>& pools) {
     view.history = scheduler::SpotHistory();
     job.memory = std::make_shared<scheduler::PlanMemory>();
   }
-  const double step = StepHours(job);
+  const double step = StepHours(turn.state, job);
   view.total_hours = spec.training().steps() * step;
   view.hours_left = std::max(0, spec.training().steps() - job.record.job().status().step()) * step;
   view.deadline = spec.goals().deadline_hours() > 0 ? spec.goals().deadline_hours() : scheduler::kNever;

@@ -31,13 +31,14 @@ fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, const s
     if (!device.empty() && node.report.device().kind() != device) continue;
     if (node.reported && !node.lost && !node.record.draining() && !ordered) there += node.report.slots();
   }
-  if (there > 0) world.pools.push_back({"", scheduler::Capacity::kOnDemand, {there}, {0}});
+  if (there > 0) world.pools.push_back({"", scheduler::Capacity::kOnDemand, 1, {there}, {0}});
   for (const auto& [name, pool] : state.prices.pools) {
     if (!pool.ordered || (!device.empty() && pool.device != device)) continue;
     const bool spot = pool.capacity == "spot";
     if (job.policy.capacity == (spot ? scheduler::Allowed::kOnDemand : scheduler::Allowed::kSpot)) continue;
     world.pools.push_back({name,
                            spot ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand,
+                           pool.speed,
                            {pool.max * pool.devices},
                            {PriceAt(pool.price, unix_now) / pool.devices}});
   }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -60,6 +61,7 @@ void TakeMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
   for (v1::MemberStatus& member : *job.record.mutable_job()->mutable_status()->mutable_members()) {
     if (member.trainer() != report.trainer()) continue;
     member.set_micro_batch_seconds(report.micro_batch_seconds());
+    TakeSpeed(turn, job, report);
     TakeRange(job.record.membership(), report, &member);
     TakeStraggler(turn, job, report, &member);
   }

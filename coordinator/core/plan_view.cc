@@ -10,6 +10,7 @@
 #include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 #include "coordinator/core/units.h"
 
@@ -56,6 +57,7 @@ class Viewing {
     const auto g = static_cast<int>(view_.groups.size());
     groups_[{name, device}] = g;
     view_.groups.push_back({name, {}});
+    places_.emplace_back(name, device);
     scheduler::Supply supply;
     supply.capacity = CapacityOf(pool) == "spot" ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
     supply.device = device;
@@ -138,6 +140,7 @@ class Viewing {
     const KindWanted kind = WantedKind(state_, job, SlotsOf(kCpu, slots), SlotsOf(kGpu, slots));
     slots.moved = kind.moved;
     demand.device = kind.device.empty() ? SpecOf(job).workers().device() : kind.device;
+    demand.speeds = SpeedsOf(state_, job, places_);
     demand.max = wants ? MaxWorkers(job) + kind.beyond_its_most : 0;
     SetCapacity(state_, job, &demand);
     if (!view_.ordered.empty()) {
@@ -216,7 +219,8 @@ class Viewing {
   State& state_;
   PlanView view_;
   std::unordered_map<std::string, size_t> index_;
-  std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device.
+  std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,
+  std::vector<std::pair<std::string, std::string>> places_;    // and these by group.
   std::unordered_map<std::string, int> teams_;
 };
 

@@ -38,6 +38,8 @@ struct PoolPrices {
   std::string device;         // What its nodes compute on; empty: not known.
   std::string carbon_region;  // Empty: what its nodes emit is not known.
   double node_watts = 0;      // That one draws; 0: as the job says.
+  std::string instance_type;  // Empty: its machines are of a kind of their own.
+  double speed = 1;           // Stated, of a worker there.
 };
 
 struct TeamShare {
@@ -49,6 +51,7 @@ struct PriceBook {
   std::map<std::string, PoolPrices> pools;  // By name. Empty: there is no fleet file.
   std::map<std::string, TeamShare> teams;   // Others have a share of 1 and no limit.
   std::string currency;
+  bool speeds_stated = false;                                    // A pool's speed is not 1.
   double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
 };
 

@@ -150,6 +150,8 @@ PriceBook ToPrices(const ScenarioOptions& options) {
       pool.stale_after = 3600;
     }
     if (words.size() > 7) pool.device = words[7];
+    if (words.size() > 8) pool.speed = ToDouble(words[8]);
+    book.speeds_stated = book.speeds_stated || pool.speed != 1;
   }
   return book;
 }

@@ -33,7 +33,8 @@ std::vector<std::string> DescribeMembership(const v1::Membership& membership);
 std::string DescribeDirective(const v1::TrainerDirective& directive);
 std::string DescribeDirective(const v1::NodeDirective& directive);
 
-// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND[:MAX[:CARBON_REGION[:WATTS[:OFFER[:DEVICE]]]]]], stale_after=SECONDS.
+// POOL=CAPACITY:PRICE[/PRICE@FROM...][:ON_DEMAND[:MAX[:CARBON_REGION[:WATTS[:OFFER[:DEVICE[:SPEED]]]]]]],
+// stale_after=SECONDS.
 PriceBook ToPrices(const ScenarioOptions& options);
 // REGION=FIRST_HOUR:INTENSITY[*HOURS],..., until=SECONDS, stale_after=SECONDS.
 CarbonBook ToCarbon(const ScenarioOptions& options);

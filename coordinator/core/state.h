@@ -132,6 +132,7 @@ struct Job {
   // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
   std::map<std::string, std::string> giving;
   JobFacts planned_as;
+  std::map<std::string, double> speeds;  // By kind of machine, samples a second: newer than record.speeds.
   std::vector<Unit> units;
   scheduler::JobView view;  // Of its planner: what it has learned, and what it was shown last.
   std::vector<std::string> view_pools;

@@ -81,11 +81,12 @@ absl::Status ResolvePool(const std::string& path, v1::Fleet::Pool& pool) {
     if (absl::Status s = OneOf(path + ".device", pool.device(), {"cpu", "cuda"}); !s.ok()) return s;
   }
   if (pool.devices() == 0) pool.set_devices(1);
+  if (pool.speed() == 0) pool.set_speed(1);
   if (pool.max() == 0) pool.set_max(pool.provider() == "local" && pool.has_machines() ? kDefaultLocalMax : kDefaultMax);
   for (const absl::Status& s :
        {Range(path + ".price", pool.price(), 0, kMaxPrice), Range(path + ".devices", pool.devices(), 1, 64),
-        Range(path + ".node_watts", pool.node_watts(), 0, 1e6), Range(path + ".max", pool.max(), 1, kMaxNodes),
-        Range(path + ".min", pool.min(), 0, pool.max())}) {
+        Range(path + ".speed", pool.speed(), 1e-3, 1e3), Range(path + ".node_watts", pool.node_watts(), 0, 1e6),
+        Range(path + ".max", pool.max(), 1, kMaxNodes), Range(path + ".min", pool.min(), 0, pool.max())}) {
     if (!s.ok()) return s;
   }
   if (absl::Status s = ResolveMachines(path, pool); !s.ok()) return s;

@@ -45,7 +45,9 @@ class Story {
       for (const Spell& spell : spells) grams_[words[1]].insert(grams_[words[1]].end(), spell.hours, spell.value);
       return {};
     }
-    pools_.push_back({.name = words[1], .price = {Number(words[2])}});
+    const std::vector<std::string> price = absl::StrSplit(words[2], '*');  // And speed.
+    pools_.push_back({.name = words[1], .price = {Number(price[0])}});
+    if (price.size() > 1) pools_.back().speed = Number(price[1]);
     if (words[0] == "on_demand") pools_.back().capacity = scheduler::Capacity::kOnDemand;
     spells_[words[1]] = spells;
     return {};
@@ -74,6 +76,8 @@ class Story {
         surprises_.on_demand_refusal = value;
       else if (entry.first == "green")
         job_.policy.objective = scheduler::Objective::kGreenest;
+      else if (entry.first == "fastest")
+        job_.policy.objective = scheduler::Objective::kFastest;
       else
         return {"error: no " + entry.first};
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -125,9 +126,16 @@ class GangProgram {
   std::vector<std::vector<float>> cost_, next_;
 };
 
+bool EquallyFast(const World& world) {
+  return std::all_of(world.pools.begin(), world.pools.end(), [](const WorldPool& pool) { return pool.speed == 1; });
+}
+
 }  // namespace
 
 absl::StatusOr<double> GangOptimum(const World& world, const SimulatedJob& job) {
+  if (!EquallyFast(world)) {
+    return absl::UnimplementedError("it is not known where pools differ in speed: no exact search is made then");
+  }
   GangProgram program(world, job);
   if (!program.Fits()) return TooLarge(world);
   return program.Run();
@@ -137,18 +145,21 @@ absl::StatusOr<double> ElasticBound(const World& world, const SimulatedJob& job)
   const double end = std::min(job.deadline, world.steps * world.step_hours);
   const int steps = StepsUntil(world, end);
   if (static_cast<double>(steps) * static_cast<double>(world.pools.size()) > kMaxBoundCells) return TooLarge(world);
-  std::vector<std::pair<double, double>> offers;  // (price, node-hours)
-  std::vector<std::pair<double, int>> now;
+  const bool equal = EquallyFast(world);
+  std::vector<std::pair<double, double>> offers;  // (price of the work of an hour, such work)
+  std::vector<std::tuple<double, double, int>> now;
   for (int step = 0; step < steps; ++step) {
     const double length = std::min(world.step_hours, end - step * world.step_hours);
     now.clear();
-    for (const WorldPool& pool : world.pools) now.emplace_back(pool.Price(step), pool.Available(step));
+    for (const WorldPool& pool : world.pools) {
+      now.emplace_back(pool.Price(step) / pool.speed, pool.speed, pool.Available(step));
+    }
     std::sort(now.begin(), now.end());
     int nodes = job.max;
-    for (const auto& [price, available] : now) {
+    for (const auto& [price, speed, available] : now) {
       const int taken = std::min(nodes, available);
-      if (taken > 0) offers.emplace_back(price, taken * length);
-      nodes -= taken;
+      if (taken > 0) offers.emplace_back(price, taken * length * speed);
+      if (equal) nodes -= taken;
     }
   }
   std::sort(offers.begin(), offers.end());

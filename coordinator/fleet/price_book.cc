@@ -58,6 +58,9 @@ core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written) {
     prices.device = pool.device();
     prices.carbon_region = pool.carbon_region();
     prices.node_watts = pool.node_watts();
+    prices.instance_type = pool.instance_type();
+    prices.speed = pool.speed();
+    book.speeds_stated = book.speeds_stated || pool.speed() != 1;
     if (pool.prices().empty()) prices.known_from = fleet.as_of().empty() ? written : UnixTime(fleet.as_of());
     const Pool* on_demand = pool.capacity() == "on_demand" ? &pool : OnDemandOf(fleet, pool);
     if (pool.on_demand_price() > 0) {

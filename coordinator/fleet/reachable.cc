@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,16 +38,16 @@ Finish GangFinish(const World& world, const SimulatedJob& job) {
         in[p] = {};
         continue;
       }
-      in[p] = std::max(in[p], Done{best.work - job.start_hours, best.cost});
+      in[p] = std::max(in[p], Done{best.work - job.start_hours * pool.speed, best.cost});
       const double price = pool.Price(step) * job.max;
-      const double left = job.hours - in[p].work;
+      const double left = (job.hours - in[p].work) / pool.speed;
       const Finish here = {step * world.step_hours + left, in[p].cost + price * left};
       const bool sooner = here.hours < finish.hours - kRounding;
       if (left <= world.step_hours + kRounding &&
           (sooner || (here.hours < finish.hours + kRounding && here.cost < finish.cost))) {
         finish = here;
       }
-      in[p] = {in[p].work + world.step_hours, in[p].cost + price * world.step_hours};
+      in[p] = {in[p].work + world.step_hours * pool.speed, in[p].cost + price * world.step_hours};
     }
     if (finish.hours < kNever) return finish;
     for (const Done& done : in) best = std::max(best, done);
@@ -80,6 +81,10 @@ class ElasticFinish {
     if (offset_ < kRounding) offset_ = 0;
     late_.assign(world.pools.size(), SlidingLeast(started_ + 1));
     early_.assign(world.pools.size(), SlidingLeast(started_ + (offset_ > 0 ? 2 : 1)));
+    fastest_first_.resize(world.pools.size());
+    std::iota(fastest_first_.begin(), fastest_first_.end(), 0);
+    std::stable_sort(fastest_first_.begin(), fastest_first_.end(),
+                     [&](size_t a, size_t b) { return world.pools[a].speed > world.pools[b].speed; });
   }
 
   Finish Run() {
@@ -88,33 +93,46 @@ class ElasticFinish {
     int most = 0;
     for (int step = 0; step < world_.steps; ++step) {
       const auto [early, late] = Working(step);
-      const double worked = early * offset_ + late * (world_.step_hours - offset_);
-      const double price = late > 0 ? Price(step, late) : 0;
-      if (late > most) cost += (late - most) * job_.start_hours * price;
-      most = std::max(most, late);
-      if (late > 0 && worked >= left - kRounding) {
-        const bool at_once = early > 0 && early * offset_ >= left;
-        const double took = at_once ? left / early : offset_ + (left - early * offset_) / late;
-        return {step * world_.step_hours + took, cost + price * left};
+      const double worked = early.speed * offset_ + late.speed * (world_.step_hours - offset_);
+      const double price = late.nodes > 0 ? Price(step, late.nodes) : 0;
+      const double work_price = late.nodes > 0 ? price / (late.speed / late.nodes) : 0;
+      if (late.nodes > most) cost += (late.nodes - most) * job_.start_hours * price;
+      most = std::max(most, late.nodes);
+      if (late.nodes > 0 && worked >= left - kRounding) {
+        const bool at_once = early.nodes > 0 && early.speed * offset_ >= left;
+        const double took = at_once ? left / early.speed : offset_ + (left - early.speed * offset_) / late.speed;
+        return {step * world_.step_hours + took, cost + work_price * left};
       }
       left -= worked;
-      cost += price * worked;
+      cost += work_price * worked;
     }
     return {};
   }
 
  private:
-  // How many nodes work at the step's beginning, and from `offset` on.
-  std::pair<int, int> Working(int step) {
-    int early = 0, late = 0;
-    for (size_t p = 0; p < world_.pools.size(); ++p) {
-      const int nodes = std::min(job_.max, world_.pools[p].Available(step));
+  struct Nodes {
+    int nodes = 0;
+    double speed = 0;  // Of all of them.
+  };
+
+  void Add(int nodes, double speed, Nodes* to) const {
+    nodes = std::min(nodes, job_.max - to->nodes);
+    to->nodes += nodes;
+    to->speed += nodes * speed;
+  }
+
+  // Which nodes work at the step's beginning, and from `offset` on.
+  std::pair<Nodes, Nodes> Working(int step) {
+    Nodes early, late;
+    for (const size_t p : fastest_first_) {
+      const WorldPool& pool = world_.pools[p];
+      const int nodes = std::min(job_.max, pool.Available(step));
       const int all = late_[p].Push(step, nodes);
       const int long_there = early_[p].Push(step, nodes);
-      if (step >= started_) late = std::min(job_.max, late + all);
-      if (step >= started_ + (offset_ > 0 ? 1 : 0)) early = std::min(job_.max, early + long_there);
+      if (step >= started_) Add(all, pool.speed, &late);
+      if (step >= started_ + (offset_ > 0 ? 1 : 0)) Add(long_there, pool.speed, &early);
     }
-    return {early < job_.min ? 0 : early, late < job_.min ? 0 : late};
+    return {early.nodes < job_.min ? Nodes() : early, late.nodes < job_.min ? Nodes() : late};
   }
 
   // The mean of the cheapest so many nodes.
@@ -137,6 +155,7 @@ class ElasticFinish {
   const int started_;  // Whole steps that a start takes,
   double offset_ = 0;  // and the rest, in hours.
   std::vector<SlidingLeast> late_, early_;
+  std::vector<size_t> fastest_first_;
   std::vector<std::pair<double, int>> offers_;
 };
 

@@ -33,7 +33,9 @@ class Play {
     changed_.resize(units, false);
     policy_ = job.policy;
     policy_.period = world.step_hours;
-    for (const WorldPool& pool : world.pools) pools_.push_back({.name = pool.name, .capacity = pool.capacity});
+    for (const WorldPool& pool : world.pools) {
+      pools_.push_back({.name = pool.name, .capacity = pool.capacity, .speed = pool.speed});
+    }
   }
 
   Outcome Run() {
@@ -132,26 +134,33 @@ class Play {
 
   // Time of the step, for each unit: until its start is over, then work.
   void Pass() {
-    double begins_min = 0;
-    std::vector<double> begins;
+    std::vector<Worker> workers;
     for (size_t u = 0; u < view_.units.size(); ++u) {
-      if (view_.units[u].pool == kNone) continue;
-      const bool starts = start_left_[u] > 0 && view_.units[u].leaving == kNone;
-      begins.push_back(starts ? start_left_[u] : any_change_ && !changed_[u] ? job_.pause_hours : 0);
+      const UnitView& unit = view_.units[u];
+      if (unit.pool == kNone) continue;
+      const bool starts = start_left_[u] > 0 && unit.leaving == kNone;
+      workers.push_back({starts                        ? start_left_[u]
+                         : any_change_ && !changed_[u] ? job_.pause_hours
+                                                       : 0,
+                         pools_[unit.leaving == kNone ? unit.pool : unit.leaving].speed});
     }
     any_change_ = false;
-    std::sort(begins.begin(), begins.end());
+    std::sort(workers.begin(), workers.end(), [](const Worker& a, const Worker& b) { return a.begin < b.begin; });
     const int least = job_.gang() ? 1 : job_.min;
-    if (static_cast<int>(begins.size()) >= least) {
-      begins_min = begins[least - 1];
-      for (double& begin : begins) begin = std::max(begin, begins_min);
+    if (static_cast<int>(workers.size()) >= least) {
+      const double earliest = workers[least - 1].begin;
+      for (Worker& worker : workers) worker.begin = std::max(worker.begin, earliest);
     } else {
-      begins.clear();
+      workers.clear();
     }
-    const double took = std::min(world_.step_hours, TimeFor(begins, view_.hours_left * view_.units.size()));
-    double worked = 0;
-    for (const double begin : begins) worked += std::max(0.0, took - begin);
-    view_.hours_left -= worked / static_cast<double>(view_.units.size());
+    const double took = std::min(world_.step_hours, TimeFor(workers, view_.hours_left * view_.units.size()));
+    double worked = 0, done = 0;
+    for (const Worker& worker : workers) {
+      const double hours = std::max(0.0, took - worker.begin);
+      worked += hours;
+      done += hours * worker.speed;
+    }
+    view_.hours_left -= done / static_cast<double>(view_.units.size());
     out_.useful_hours += worked * view_.unit_nodes;
     Pay(took, worked);
     if (view_.hours_left > kRounding) return;
@@ -160,13 +169,18 @@ class Play {
     Note("finished");
   }
 
-  // When units that begin so have done the work.
-  static double TimeFor(const std::vector<double>& begins, double work) {
-    double time = 0;
-    for (size_t working = 0; working < begins.size(); ++working) {
-      const double until = working + 1 < begins.size() ? begins[working + 1] : kNever;
-      time = begins[working];
-      const double rate = static_cast<double>(working + 1);
+  struct Worker {
+    double begin = 0;  // Hours of the step.
+    double speed = 1;
+  };
+
+  // When units that begin so, in this order, have done the work.
+  static double TimeFor(const std::vector<Worker>& workers, double work) {
+    double time = 0, rate = 0;
+    for (size_t working = 0; working < workers.size(); ++working) {
+      const double until = working + 1 < workers.size() ? workers[working + 1].begin : kNever;
+      time = workers[working].begin;
+      rate += workers[working].speed;
       if (work <= rate * (until - time) + kRounding) return time + work / rate;
       work -= rate * (until - time);
     }

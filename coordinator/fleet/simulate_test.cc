@@ -56,6 +56,24 @@ TEST(Property, NoDeadlineIsMissedWhereTheMarginHolds) {
   }
 }
 
+TEST(Property, NoDeadlineIsMissedWherePoolsDifferInSpeed) {
+  for (const uint64_t seed : Seeds(30)) {
+    for (const bool elastic : {false, true}) {
+      World world = MakeWorld({.seed = seed, .zones = 2, .nodes = elastic ? 6 : 1, .hours = 60});
+      world.pools[0].speed = 0.3 + 0.15 * static_cast<double>(seed % 7);
+      world.pools[1].speed = 0.5 + 0.5 * static_cast<double>(seed % 5);
+      world.pools[2].speed = 0.5 + 0.25 * static_cast<double>(seed % 4);
+      SimulatedJob job = MakeJob(seed, elastic);
+      job.deadline /= world.pools[2].speed;  // What on-demand capacity alone can do.
+      scheduler::Planner planner;
+      const Outcome out = Simulate(world, job, planner, {.start_factor = 2});
+      EXPECT_FALSE(out.missed) << "seed " << seed << (elastic ? ", elastic" : "");
+      EXPECT_GE(out.finish_hours, EarliestFinish(world, job).hours - 1e-6) << "seed " << seed;
+      EXPECT_GE(out.cost, *ElasticBound(world, job) - 1e-6) << "seed " << seed;  // Of a gang, too.
+    }
+  }
+}
+
 TEST(Property, NoBudgetIsOverspent) {
   for (const uint64_t seed : Seeds(30)) {
     const World world = MakeWorld({.seed = seed, .zones = 2, .nodes = 6, .hours = 60});

@@ -106,7 +106,7 @@ absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>
     if (trace.zones.empty()) carbon[trace.carbon_region] = &trace;
   }
   for (const auto& pool : fleet.pools()) {
-    WorldPool out{.name = pool.name(), .available = {pool.max()}, .price = {pool.price()}};
+    WorldPool out{.name = pool.name(), .speed = pool.speed(), .available = {pool.max()}, .price = {pool.price()}};
     if (pool.capacity() == "on_demand") out.capacity = scheduler::Capacity::kOnDemand;
     if (const auto column = columns.find(pool.name()); column != columns.end()) {
       out.available = column->second->nodes;

@@ -14,6 +14,7 @@ inline constexpr double kDefaultNodeWatts = 500;  // Where neither pool nor job 
 struct WorldPool {
   std::string name;
   scheduler::Capacity capacity = scheduler::Capacity::kSpot;
+  double speed = 1;  // Work of a node there in an hour.
   std::vector<int> available;
   std::vector<double> price;
   std::vector<double> grams;  // CO2 of a node in each hour, from `grams_begin` hours before step 0; empty: not known.

@@ -34,11 +34,6 @@ class Ordering {
 
  private:
   int Pools() const { return static_cast<int>(fleet_.orders.size()); }
-  int Ordered(const Allotment& allotment) const {
-    int slots = 0;
-    for (const Slots& s : allotment.slots) slots += s.pool < Pools() ? s.count : 0;
-    return slots;
-  }
 
   void Order(const CycleJob& job, JobPlan& plan) {
     std::vector<int> allotted(Pools(), 0);
@@ -96,18 +91,22 @@ class Ordering {
     PlanMemory& memory = *job.memory;
     const bool timely = view.deadline == kNever && job.policy.objective != Objective::kGreenest;
     const bool same = memory.settled && memory.available == available && memory.prices == prices_ &&
-                      memory.units.size() == plan.units.size() &&
+                      memory.speeds == job.demand.speeds && memory.units.size() == plan.units.size() &&
                       std::equal(plan.units.begin(), plan.units.end(), memory.units.begin(), SamePlace);
     if (same && (timely || job.hours < memory.hours + job.policy.period)) {
       plan.waits = memory.waits;
       return;
     }
     Show(job.emissions);
-    for (int p = 0; p < Pools(); ++p) fleet_.orders[p].available = available[p];
+    for (int p = 0; p < Pools(); ++p) {
+      fleet_.orders[p].available = available[p];
+      fleet_.orders[p].speed = SpeedIn(job.demand, p);
+    }
     const int most = view.unit_nodes > 1 ? 1 : std::max(1, job.demand.max);
     view.history.Observe(SpotSlots(fleet_.orders, view.unit_nodes), most, job.hours);
     // The nodes that are there whatever is ordered do their part.
-    const int others = CountSlots(plan.allotment.slots) - Ordered(plan.allotment);
+    double others = 0;
+    for (const Slots& s : plan.allotment.slots) others += s.pool < Pools() ? 0 : s.count * SpeedIn(job.demand, s.pool);
     const double helped = view.deadline == kNever ? 0 : others * std::max(0.0, view.deadline - job.hours);
     const double nodes = view.unit_nodes * static_cast<double>(plan.units.size());
     JobView asked = view;
@@ -124,6 +123,7 @@ class Ordering {
     memory.settled = plan.actions.empty();
     memory.available = available;
     memory.prices = prices_;
+    memory.speeds = job.demand.speeds;
     memory.units = plan.units;
     memory.hours = job.hours;
   }

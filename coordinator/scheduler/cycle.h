@@ -13,7 +13,7 @@ namespace rekindle::scheduler {
 
 struct FleetView {
   std::vector<Supply> pools;     // Those that take orders first.
-  std::vector<PoolView> orders;  // Of these, with prices; `available` and carbon are set here.
+  std::vector<PoolView> orders;  // Of these, with prices; `available`, speed and carbon are set here.
   std::vector<Team> teams;
 };
 
@@ -28,7 +28,7 @@ struct PlanMemory {
   Planner planner;
   bool settled = false;  // With the following nothing was to change.
   std::vector<int> available;
-  std::vector<double> prices;
+  std::vector<double> prices, speeds;
   std::vector<UnitView> units;
   double hours = 0;
   std::string waits;
@@ -37,7 +37,7 @@ struct PlanMemory {
 struct CycleJob {
   Demand demand;
   // Of those that may have nodes ordered for them, else null. Units are those in ordered pools; total_hours and
-  // hours_left are of `demand.max` nodes. Its history observes what this cycle sees.
+  // hours_left are of `demand.max` nodes of speed 1. Its history observes what this cycle sees.
   JobView* view = nullptr;
   Policy policy;
   double hours = 0;  // Since its submit.

@@ -50,7 +50,7 @@ bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& 
   if (pool.grams <= limit) return false;
   *why = absl::StrFormat(
       "%.0f h before the deadline are expected to be cleaner: %.0f g/h in %s now, at most %.0f g/h then",
-      std::ceil(need), pool.grams, pool.name, limit);
+      std::ceil(need), pool.grams * pool.speed, pool.name, limit * pool.speed);
   return true;
 }
 

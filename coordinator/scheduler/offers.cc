@@ -68,6 +68,23 @@ int Offers::BestOnDemand() const {
   return best;
 }
 
+int Offers::Fastest(Allowed allowed) const {
+  const Allowed excluded[] = {Allowed::kOnDemand, Allowed::kSpot};  // By capacity: under which it is not allowed.
+  std::vector<int> open;
+  double fastest = 0;
+  for (int p = 0; p < static_cast<int>(pools_.size()); ++p) {
+    if (!HasRoom(p) || allowed == excluded[static_cast<int>(pools_[p].capacity)]) continue;
+    open.push_back(p);
+    fastest = std::max(fastest, pools_[p].speed);
+  }
+  std::erase_if(open, [&](int p) { return kAsFast * pools_[p].speed < fastest; });
+  const auto rank = [&](int p) {
+    return std::tuple(OnDemand(p), pools_[p].price, Spot(p) ? -job_.history.Hours(p, used_[p]) : 0);
+  };
+  const auto best = std::min_element(open.begin(), open.end(), [&](int a, int b) { return rank(a) < rank(b); });
+  return best == open.end() ? kNone : *best;
+}
+
 bool Offers::AnySpot() const {
   return std::any_of(pools_.begin(), pools_.end(), [](const PoolView& p) { return p.capacity == Capacity::kSpot; });
 }

@@ -8,6 +8,8 @@
 
 namespace rekindle::scheduler {
 
+inline constexpr double kAsFast = 1.1;  // Speeds are measured: less makes no difference.
+
 // Lives as long as the views it was made from. Thread-compatible.
 class Offers {
  public:
@@ -27,6 +29,9 @@ class Offers {
   int BestSpot(double premium) const;
   // The cheapest on-demand pool with room. kNone: none.
   int BestOnDemand() const;
+  // Of the allowed pools with room that are about as fast as the fastest of them (kAsFast): spot, the cheapest, as
+  // above, else on demand. kNone: none.
+  int Fastest(Allowed allowed) const;
   // Whether there is a spot pool, room or not.
   bool AnySpot() const;
   // The lowest price of a kind, room or not; 0: there is no such pool.

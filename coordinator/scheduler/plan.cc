@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "coordinator/scheduler/green.h"
+#include "coordinator/scheduler/level.h"
 #include "coordinator/scheduler/offers.h"
 
 namespace rekindle::scheduler {
@@ -17,7 +18,7 @@ constexpr double kRounding = 1e-9;
 
 std::string Hours(double hours) { return absl::StrFormat("%.1f h", hours); }
 
-// One plan in the making.
+// One plan in the making, on pools made level.
 class Round {
  public:
   Round(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy, double now, OutlookCache& cache)
@@ -65,11 +66,13 @@ class Round {
     double longest_start = 0;
     for (const UnitView& unit : job_.units) {
       const int pool = unit.pool != kNone ? unit.pool : WouldTake();
-      if (pool != kNone) rate += offers_.pool(pool).price * job_.unit_nodes;
+      if (pool != kNone) rate += HourlyPrice(pool) * job_.unit_nodes;
       longest_start = std::max(longest_start, unit.pool == kNone ? start_ : StartLeft(unit));
     }
     return job_.budget_left >= rate * std::min(policy_.period, job_.hours_left + longest_start) - kRounding;
   }
+
+  double HourlyPrice(int p) const { return offers_.pool(p).price * offers_.pool(p).speed; }
 
   // Where a unit that is nowhere would run at the next chance.
   int WouldTake() const {
@@ -124,9 +127,7 @@ class Round {
     const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
     const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand();
     if (policy_.objective == Objective::kFastest) {
-      if (unit.pool == kNone && (spot != kNone || on_demand != kNone)) {
-        To(spot != kNone ? spot : on_demand, "as soon as can be: any capacity that the job allows");
-      }
+      Fastest(unit);
     } else if (policy_.capacity == Allowed::kOnDemand) {
       if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the job takes on-demand capacity only");
     } else if (!offers_.AnySpot()) {
@@ -140,6 +141,18 @@ class Round {
     }
   }
 
+  void Fastest(const UnitView& unit) {
+    const int to = offers_.Fastest(policy_.capacity);
+    if (to == kNone) return;
+    if (unit.pool == kNone) return To(to, "as soon as can be: any capacity that the job allows");
+    if (unit.leaving != kNone || unit.starting_hours > 0) return;
+    const double before = offers_.pool(unit.pool).speed, after = offers_.pool(to).speed;
+    if (after <= kAsFast * before) return;
+    if (job_.hours_left / before - job_.hours_left / after <= kMovePays * start_) return;
+    To(to, absl::StrFormat("%s is %.1f times as fast as %s: worth the start of %s", offers_.pool(to).name,
+                           after / before, offers_.pool(unit.pool).name, Hours(start_)));
+  }
+
   void OnSpot(const UnitView& unit, int spot, int on_demand) {
     if (unit.leaving != kNone) return;
     // Were it interrupted, the rest of a start in progress would not matter any more.
@@ -148,15 +161,21 @@ class Round {
     if (on_demand != kNone && !Safe(reserve, at_risk_)) {
       To(on_demand, absl::StrCat("an interruption now could not be made up before the deadline: ", Margin()));
     } else if (spot != kNone && Pays(unit.pool, spot) && Safe(start_, at_risk_)) {
-      To(spot, absl::StrFormat("%s costs %.3f an hour, %s costs %.3f: worth the start of %s", offers_.pool(spot).name,
-                               offers_.pool(spot).price, offers_.pool(unit.pool).name, offers_.pool(unit.pool).price,
-                               Hours(start_)));
+      To(spot, absl::StrFormat("%s costs %.3f an hour, %s costs %.3f%s: worth the start of %s", offers_.pool(spot).name,
+                               HourlyPrice(spot), offers_.pool(unit.pool).name, HourlyPrice(unit.pool),
+                               Slower(unit.pool, spot), Hours(start_)));
     } else if (spot != kNone && premium_ > 0 &&
                MoveIsGreener(job_, offers_.pool(unit.pool), offers_.pool(spot), policy_) && Safe(start_, at_risk_)) {
-      To(spot, absl::StrFormat("%s emits %.0f g/h, %s emits %.0f: worth the start of %s", offers_.pool(spot).name,
-                               offers_.pool(spot).grams, offers_.pool(unit.pool).name, offers_.pool(unit.pool).grams,
-                               Hours(start_)));
+      To(spot, absl::StrFormat("%s emits %.0f g/h, %s emits %.0f%s: worth the start of %s", offers_.pool(spot).name,
+                               HourlyGrams(spot), offers_.pool(unit.pool).name, HourlyGrams(unit.pool),
+                               Slower(unit.pool, spot), Hours(start_)));
     }
+  }
+  double HourlyGrams(int p) const { return offers_.pool(p).grams * offers_.pool(p).speed; }
+  // Beside prices and emissions of an hour; empty where both do the same in one.
+  std::string Slower(int from, int to) const {
+    const double share = offers_.pool(from).speed / offers_.pool(to).speed;
+    return share == 1 ? "" : absl::StrFormat(" and does %.2f times as much", share);
   }
 
   // What a move from one pool to another saves before it ends, against what it costs. A greenest job pays its premium
@@ -167,9 +186,10 @@ class Round {
       return false;
     }
     if (start_ <= 0) return offers_.pool(to).price < now.price;
-    const double stays = std::min(job_.hours_left, 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld]);
-    const double saved = (now.price - offers_.pool(to).price) * stays;
-    return saved > kMovePays * start_ * offers_.pool(to).price;
+    const double lasts = 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld];
+    const double work = std::min(job_.hours_left, lasts * now.speed);
+    const double saved = (now.price - offers_.pool(to).price) * work;
+    return saved > kMovePays * start_ * HourlyPrice(to);
   }
 
   void OnDemand(const UnitView& unit, int spot) {
@@ -234,10 +254,17 @@ class Round {
 
 std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                   double now) {
-  Round round(job, pools, policy, now, outlooks_);
-  std::vector<Action> actions = round.Run();
-  waits_ = round.waits();
-  return actions;
+  const auto run = [&](const JobView& level_job, const std::vector<PoolView>& level_pools) {
+    Round round(level_job, level_pools, policy, now, outlooks_);
+    std::vector<Action> actions = round.Run();
+    waits_ = round.waits();
+    return actions;
+  };
+  if (AreLevel(pools)) return run(job, pools);
+  JobView level_job = job;
+  std::vector<PoolView> level_pools = pools;
+  Level(Yardstick(job, pools, policy.capacity), &level_job, &level_pools);
+  return run(level_job, level_pools);
 }
 
 }  // namespace rekindle::scheduler

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/scheduler/level.h"
 #include "coordinator/scheduler/offers.h"
 
 namespace rekindle::scheduler {
@@ -10,6 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
 
 // A job of 10 h on one node, with capacity in two zones and on demand.
 class PlanTest : public testing::Test {
@@ -138,6 +140,57 @@ TEST_F(PlanTest, CapacityIsWhatTheJobAllows) {
   policy_.capacity = Allowed::kSpot;
   NoSpot();
   EXPECT_THAT(At(13), IsEmpty());
+}
+
+TEST_F(PlanTest, WhatAnHoursWorkCostsDecides) {
+  pools_[1] = {.name = "b", .price = 2, .speed = 3, .available = 1};
+  auto actions = At(0);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 1);
+  Take(0);
+  actions = At(0.1);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].reason,
+            "b costs 2.000 an hour, a costs 1.000 and does 0.33 times as much: worth the start of 0.2 h");
+}
+
+TEST_F(PlanTest, TheBudgetIsOfRealHours) {
+  NoSpot();
+  pools_[2].speed = 2;
+  policy_.capacity = Allowed::kOnDemand;
+  job_.budget_left = 0.4;
+  EXPECT_THAT(At(0), SizeIs(1));
+  job_.budget_left = 0.2;  // A period of a tenth of an hour costs 0.3.
+  EXPECT_THAT(At(0), IsEmpty());
+}
+
+TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
+  Take(0);
+  pools_[1].available = 0;
+  job_.deadline = 24;
+  EXPECT_THAT(At(0), IsEmpty());
+  pools_[2].speed = 0.45;  // The 10 h take 22 there.
+  const auto actions = At(1.5);
+  ASSERT_EQ(actions.size(), 1u);
+  EXPECT_EQ(actions[0].pool, 2);
+}
+
+TEST(Level, HoursAndPricesAreOfTheSameWork) {
+  JobView job;
+  job.total_hours = 12;
+  job.hours_left = 6;
+  std::vector<PoolView> pools = {
+      {.name = "a", .price = 1, .available = 1},
+      {.name = "none", .capacity = Capacity::kOnDemand, .price = 1, .speed = 2, .available = 0},
+      {.name = "od", .capacity = Capacity::kOnDemand, .price = 6, .speed = 3, .available = 1, .grams = 30}};
+  EXPECT_FALSE(AreLevel(pools));
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed), 3);
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot), 1);
+  Level(3, &job, &pools);
+  EXPECT_EQ(job.hours_left, 2);
+  EXPECT_DOUBLE_EQ(pools[0].price, 3);
+  EXPECT_EQ(pools[2].price, 6);
+  EXPECT_EQ(pools[2].grams, 30);
 }
 
 TEST(Recovery, PlansWithTheUpperQuantile) {

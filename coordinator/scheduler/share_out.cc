@@ -68,13 +68,10 @@ class Sharing {
         ordered_(jobs.size(), 0) {
     for (const Supply& pool : pools) free_.push_back(pool.slots);
     for (const Supply& pool : pools) most_nodes_ = std::max(most_nodes_, pool.nodes_per_slot);
-    preferred_.resize(pools.size());
-    std::iota(preferred_.begin(), preferred_.end(), 0);
-    const auto rank = [&](int p) {  // Those that are there, then spot, then on-demand capacity, the cheapest first.
-      return std::tuple(pools[p].ordered, pools[p].ordered && pools[p].capacity == Capacity::kOnDemand,
-                        pools[p].ordered ? pools[p].price : 0, p);
-    };
-    std::sort(preferred_.begin(), preferred_.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    preferred_ = PreferredBy(Demand());
+    for (size_t j = 0; j < jobs.size(); ++j) {
+      if (!jobs[j].speeds.empty()) preferred_by_[static_cast<int>(j)] = PreferredBy(jobs[j]);
+    }
   }
 
   std::vector<Allotment> Run() {
@@ -101,6 +98,24 @@ class Sharing {
 
  private:
   using PoolSet = std::vector<int>;  // In order of preference.
+
+  // Those that are there, the fastest first; then spot, then on-demand capacity, by what its work costs.
+  PoolSet PreferredBy(const Demand& job) const {
+    PoolSet set(pools_.size());
+    std::iota(set.begin(), set.end(), 0);
+    const auto rank = [&](int p) {
+      const Supply& pool = pools_[p];
+      const double speed = SpeedIn(job, p);
+      return std::tuple(pool.ordered, pool.ordered && pool.capacity == Capacity::kOnDemand,
+                        pool.ordered ? pool.price / speed : -speed, p);
+    };
+    std::sort(set.begin(), set.end(), [&](int a, int b) { return rank(a) < rank(b); });
+    return set;
+  }
+  const PoolSet& Preferred(int j) const {
+    const auto own = preferred_by_.find(j);
+    return own == preferred_by_.end() ? preferred_ : own->second;
+  }
 
   bool Gang(int j) const { return jobs_[j].min == jobs_[j].max && jobs_[j].min > 1; }
   bool Takes(int j, int p) const {
@@ -166,7 +181,7 @@ class Sharing {
 
   PoolSet Owned(int j) const {
     PoolSet set;
-    for (const int p : preferred_) {
+    for (const int p : Preferred(j)) {
       if (!pools_[p].ordered && Takes(j, p)) set.push_back(p);
     }
     return set;
@@ -175,7 +190,7 @@ class Sharing {
   // Where its minimum may be: a gang is in those that are there, or in one ordered pool.
   std::vector<PoolSet> Choices(int j) const {
     std::vector<PoolSet> choices(1);
-    for (const int p : preferred_) {
+    for (const int p : Preferred(j)) {
       if (!Takes(j, p)) continue;
       if (pools_[p].ordered && Gang(j)) {
         choices.push_back({p});
@@ -318,16 +333,17 @@ class Sharing {
 
   void Grow(const std::vector<int>& jobs) {
     Turns turns(teams_, usage_);
-    std::map<int, size_t> next;  // Where in `preferred_` a job looks: what is taken does not come back.
+    std::map<int, size_t> next;  // Where in its pools a job looks: what is taken does not come back.
     for (const int j : jobs) {
       if (total_[j] >= jobs_[j].min && total_[j] < jobs_[j].max && !Gang(j)) turns.Add(jobs_[j].team, total_[j], j);
     }
     while (!turns.Empty()) {
       const int j = turns.Next();
+      const PoolSet& pools = Preferred(j);
       size_t& at = next[j];
-      while (at < preferred_.size() && !HasRoom(j, preferred_[at])) ++at;
-      if (at < preferred_.size()) {
-        Add(j, preferred_[at], 1);
+      while (at < pools.size() && !HasRoom(j, pools[at])) ++at;
+      if (at < pools.size()) {
+        Add(j, pools[at], 1);
         if (total_[j] < jobs_[j].max) turns.Add(jobs_[j].team, total_[j], j);
       }
       turns.Served();
@@ -342,7 +358,8 @@ class Sharing {
   const std::vector<Supply>& pools_;
   const std::vector<Team>& teams_;
   const std::vector<Demand>& jobs_;
-  PoolSet preferred_;
+  PoolSet preferred_;                    // By jobs to which all are alike,
+  std::map<int, PoolSet> preferred_by_;  // and by others.
   std::vector<int> free_;
   std::vector<double> usage_;  // Of teams, in nodes.
   std::vector<Allotment> out_;

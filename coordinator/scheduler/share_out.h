@@ -2,8 +2,9 @@
 //
 // A slot holds one worker; pools count slots, not nodes, so the work grows with pools and jobs alone. In order of
 // priority, then of what teams use for their share, then of submission, every job gets its minimum; then those of the
-// highest priority more, one slot a round. What runs keeps what it has: only the minimum of a job of higher priority
-// takes it away, first slots above others' minimum, then whole jobs, the lowest and newest first.
+// highest priority more, one slot a round: the fastest that are there, then what costs least for the work of the job.
+// What runs keeps what it has: only the minimum of a job of higher priority takes it away, first slots above others'
+// minimum, then whole jobs, the lowest and newest first.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_SHARE_OUT_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_SHARE_OUT_H_
 
@@ -51,9 +52,11 @@ struct Demand {
   bool buys_on_demand = true;    // Such nodes may be ordered for it; else it takes those that are there.
   int max_ordered = kUnlimited;  // Slots of ordered pools.
   std::string device;            // Wants this kind only; empty: any.
+  std::vector<double> speeds;    // Of a slot, by pool; empty: they are alike.
   SlotList held;
 };
 
+inline double SpeedIn(const Demand& job, int pool) { return job.speeds.empty() ? 1 : job.speeds[pool]; }
 // Is that pool of the kind of device that the job wants?
 inline bool HasDevice(const Supply& pool, const Demand& job) { return job.device.empty() || job.device == pool.device; }
 

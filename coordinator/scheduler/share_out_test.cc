@@ -35,6 +35,19 @@ TEST(ShareOut, MinimumsComeFirstThenRounds) {
   EXPECT_EQ(Counts(ShareOut({There(7)}, {{}}, {Waiting(1, 10), Waiting(2, 10), Waiting(1, 2)})), Sizes({3, 2, 2}));
 }
 
+TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
+  Demand job = Waiting(1, 2);
+  job.speeds = {1, 4, 1, 3};
+  const Pools pools = {There(1), There(1), ToOrder(5, 1), ToOrder(5, 2)};
+  EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}}));
+  job.max = 3;  // What is ordered goes by what its work costs.
+  EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}, {3, 1}}));
+  // Jobs differ in what is fast for them.
+  Demand other = Waiting(1, 1);
+  job.max = 1;
+  EXPECT_EQ(ShareOut(pools, {{}}, {other, job})[1].slots, SlotList({{1, 1}}));
+}
+
 TEST(ShareOut, FirstInOrderTakesWhatIsThere) {
   // The second waits with what it gets: nobody behind it may keep it from its minimum.
   const auto out = ShareOut({There(5)}, {{}}, {Waiting(3, 3), Waiting(3, 3), Waiting(1, 1)});

@@ -24,6 +24,7 @@ struct PoolView {
   std::string name;
   Capacity capacity = Capacity::kSpot;
   double price = 0;
+  double speed = 1;                    // Work of a node in an hour: hours of JobView are of nodes of speed 1.
   int available = 0;                   // Nodes that could run there now, those of the job included.
   double grams = 0;                    // CO2 of a node in an hour, now.
   std::vector<double> expected_grams;  // The same in each hour from now on; empty: not known.

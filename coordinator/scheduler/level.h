@@ -1,0 +1,23 @@
+// Pools whose nodes are not equally fast, made comparable: a plan weighs hours and prices of the same work.
+#ifndef REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
+#define REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
+
+#include <vector>
+
+#include "coordinator/scheduler/types.h"
+
+namespace rekindle::scheduler {
+
+// Are all of speed 1, so that there is nothing to do?
+bool AreLevel(const std::vector<PoolView>& pools);
+
+// The speed of the capacity that would have to save the deadline: of on-demand pools, else of spot pools, those with
+// room first, the one that costs least for its work. 1: there is none.
+double Yardstick(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed);
+
+// In hours of that speed: prices and emissions of the work that it does in one, the job's hours, speeds against it.
+void Level(double yardstick, JobView* job, std::vector<PoolView>* pools);
+
+}  // namespace rekindle::scheduler
+
+#endif  // REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
