@@ -233,6 +233,28 @@ class Scripts(unittest.TestCase):
         self.run_script("install", "--build", build, DESTDIR=str(self.folder))
         self.assertEqual((self.folder / "etc/rekindle/node.env").read_text(), "mine")
 
+    def test_install_opens_gpus_where_it_is_told_to_and_then_keeps_them(self):
+        build, names = self.folder / "build/bin", ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint",
+                                                   "rekindle-trainer", "librekindle_objects.so", "librekindle_parquet.so")
+        build.mkdir(parents=True)
+        for name in names:
+            (build / name).write_text("")
+        drop_in = self.folder / "usr/local/lib/systemd/system/rekindle-worker.service.d/20-gpu.conf"
+
+        def install(*more):
+            return self.run_script("install", "--build", build.parent, *more, DESTDIR=str(self.folder))
+        self.assertEqual((install().returncode, drop_in.exists()), (0, False))
+        refused = install("--gpu")
+        self.assertEqual((refused.returncode, drop_in.exists()), (1, False))
+        self.assertIn("no CUDA plugin", refused.stderr)
+        (build / "librekindle_cuda.so").write_text("cuda")
+        self.assertEqual((install().returncode, drop_in.exists()), (0, False))   # The driver of this machine does not count.
+        self.assertEqual((self.folder / "opt/rekindle/bin/librekindle_cuda.so").read_text(), "cuda")
+        self.assertIn("as --gpu says", install("--gpu").stdout)
+        drop_in.write_text("of the release before")
+        self.assertIn("as before", install().stdout)
+        self.assertEqual(drop_in.read_text(), (UNITS / drop_in.parent.name / drop_in.name).read_text())
+
 
 if __name__ == "__main__":
     unittest.main()

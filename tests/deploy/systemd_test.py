@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """The units in deploy/systemd: systemd accepts them, they are tight, and what they promise about drains and shared
 memory is in them."""
+import fnmatch
 import os
 import re
 import shutil
@@ -16,6 +17,7 @@ from deployment import UNITS, command_of, settings
 HIGHEST_EXPOSURE = 3.0
 SERVICES = sorted(UNITS.glob("*.service"))
 HARDENING = settings(UNITS / "rekindle-.service.d/10-hardening.conf")
+GPU = UNITS / "rekindle-worker.service.d/20-gpu.conf"   # Put in place by deploy/install --gpu alone.
 AIR_SECONDS = 5   # Beyond what the programs themselves take to stop.
 INIT_SECONDS = 5  # kStopGraceSeconds of worker/agent/init.cc.
 
@@ -36,10 +38,9 @@ class Accepted(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         programs = self.folder / "programs"
         programs.mkdir()
+        shutil.copytree(UNITS / "rekindle-.service.d", self.folder / "rekindle-.service.d")
         for name in UNITS.iterdir():
-            if name.is_dir():
-                shutil.copytree(name, self.folder / name.name)
-            elif name.suffix in (".service", ".slice"):
+            if name.suffix in (".service", ".slice"):
                 (self.folder / name.name).write_text(name.read_text().replace(deployment.INSTALLED, str(programs)))
         for each in SERVICES:   # verify wants each program to be there.
             (programs / settings(each)["ExecStart"].split()[0].rsplit("/", 1)[-1]).symlink_to("/bin/true")
@@ -48,21 +49,40 @@ class Accepted(unittest.TestCase):
         return subprocess.run(["systemd-analyze", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60,
                               env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning", "SYSTEMD_COLORS": "0"})
 
+    def with_gpu(self):
+        shutil.copytree(GPU.parent, self.folder / GPU.parent.name)
+
     def test_verify_says_nothing(self):
-        result = self.analyze("verify", "--man=no", *[each.name for each in SERVICES], "rekindle.slice")
-        self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
+        for prepare in (lambda: None, self.with_gpu):
+            prepare()
+            result = self.analyze("verify", "--man=no", *[each.name for each in SERVICES], "rekindle.slice")
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
 
     def test_verify_would_have_said_something(self):
         (self.folder / "rekindle-worker.service").write_text("[Service]\nExecStart=/bin/true\nKillMood=mixed\n")
         self.assertIn("KillMood", self.analyze("verify", "--man=no", "rekindle-worker.service").stderr)
 
+    def security(self, name):
+        return self.analyze("security", "--offline=true", f"--threshold={int(HIGHEST_EXPOSURE * 10)}", name)
+
+    def exposure(self, name):
+        result = self.security(name)
+        level = re.search(r"Overall exposure level for \S+: ([\d.]+)", result.stdout)
+        self.assertTrue(level, result.stdout + result.stderr)
+        return float(level.group(1))
+
     def test_exposure(self):
         for each in SERVICES:
-            result = self.analyze("security", "--offline=true", f"--threshold={int(HIGHEST_EXPOSURE * 10)}", each.name)
-            level = re.search(r"Overall exposure level for \S+: ([\d.]+)", result.stdout)
-            self.assertTrue(level, result.stdout + result.stderr)
-            self.assertLess(float(level.group(1)), HIGHEST_EXPOSURE, each.name)
-            self.assertEqual(result.returncode, 0)
+            self.assertLess(self.exposure(each.name), HIGHEST_EXPOSURE, each.name)
+
+    def test_exposure_with_gpus(self):
+        without = {each.name: self.exposure(each.name) for each in SERVICES}
+        self.with_gpu()
+        found = {each.name: self.exposure(each.name) for each in SERVICES}
+        self.assertLess(found["rekindle-worker.service"], HIGHEST_EXPOSURE)
+        self.assertEqual({name for name in found if found[name] != without[name]}, {"rekindle-worker.service"})
+        # After, not before, what all services have in common.
+        self.assertIn("potentially has access to hardware devices", self.security("rekindle-worker.service").stdout)
 
 
 @unittest.skipUnless(shutil.which("systemd-sysusers") and os.geteuid() == 0, "needs root and systemd-sysusers")
@@ -123,6 +143,20 @@ class Promises(unittest.TestCase):
             self.assertFalse({"PrivateNetwork", "TemporaryFileSystem", "ProcSubset", "DynamicUser", "PartOf"} & set(each))
         self.assertEqual(worker["MemoryDenyWriteExecute"], "no")
         self.assertFalse(any("/dev/shm" in value for value in HARDENING.values()))
+
+    def test_gpus_open_nvidias_devices_and_no_others(self):
+        gpu = settings(GPU)
+        self.assertEqual((HARDENING["PrivateDevices"], HARDENING["DevicePolicy"]), ("yes", "closed"))
+        self.assertEqual((gpu["PrivateDevices"], gpu.get("DevicePolicy")), ("no", None))
+        devices = re.findall(r"^DeviceAllow=(\S+) rwm$", GPU.read_text(), re.MULTILINE)
+        self.assertEqual(len(devices), len(re.findall("^DeviceAllow=", GPU.read_text(), re.MULTILINE)))
+        # Major numbers as drivers 535 and 580 register them, beside some that are nobody's business.
+        for there, allowed in (("nvidia-frontend nvidia-uvm nvidia-caps nvidia-nvswitch", 3),
+                               ("nvidia nvidiactl nvidia-uvm nvidia-caps nvidia-modeset nvidia-nvlink", 4),
+                               ("mem tty drm fb input rtc vfio", 0)):
+            matched = [name for name in there.split() if any(fnmatch.fnmatch(name, each[len("char-"):]) for each in devices)]
+            self.assertEqual(len(matched), allowed, matched)
+        self.assertEqual({key for key in gpu if key in HARDENING}, {"PrivateDevices"})
 
     def test_no_secret_in_a_unit(self):
         for path in UNITS.rglob("*"):
