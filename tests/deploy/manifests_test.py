@@ -14,6 +14,8 @@ from deployment import DEPLOY
 BASE = DEPLOY / "kubernetes/kustomize/base"
 OVERLAYS = sorted((DEPLOY / "kubernetes/kustomize/overlays").iterdir())
 MACHINES = DEPLOY / "kubernetes/kustomize/components/machines"
+GPU = DEPLOY / "kubernetes/kustomize/components/gpu"
+GPU_TAINT = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 CHART = DEPLOY / "helm/rekindle"
 USER = 10001
 MEMORY = {"Mi": 1 << 20, "Gi": 1 << 30, "GiB": 1 << 30}
@@ -54,12 +56,12 @@ def comparable(objects):
     return found
 
 
-def with_component(component):
-    """The YAML of the base with a component."""
+def with_component(component, base=BASE):
+    """The YAML of the base, or an overlay, with a component."""
     with tempfile.TemporaryDirectory() as folder:
         above = "../" * (len(pathlib.Path(folder).resolve().parts) - 1)
         (pathlib.Path(folder) / "kustomization.yaml").write_text(
-            f"resources: [{above}{str(BASE)[1:]}]\ncomponents: [{above}{str(component)[1:]}]\n")
+            f"resources: [{above}{str(base)[1:]}]\ncomponents: [{above}{str(component)[1:]}]\n")
         return tools.kustomize(folder)
 
 
@@ -73,6 +75,7 @@ class Manifests(unittest.TestCase):
         cls.base_text = tools.kustomize(BASE)
         cls.base = tools.load(cls.base_text)
         cls.machines_text = with_component(MACHINES)
+        cls.gpu_text = with_component(GPU)
 
     def assert_valid(self, text):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as file:
@@ -152,6 +155,20 @@ class Kustomize(Manifests):
         self.assertEqual(value(container, "--fleet"), f"{folder}/fleet.yaml")
         self.assertEqual(next(one for one in spec["volumes"] if one["name"] == "fleet")["configMap"]["name"], "rekindle-fleet")
 
+    def test_a_gpu_for_each_worker_beside_what_an_overlay_says(self):
+        self.assert_valid(self.gpu_text)
+        for overlay in [BASE, *OVERLAYS]:
+            text = with_component(GPU, overlay)
+            self.assert_valid(text)
+            before, spec = pods(tools.load(tools.kustomize(overlay))), pods(tools.load(text))
+            worker = spec["rekindle-worker"]["containers"][0]
+            self.assertEqual(worker["resources"]["limits"], {"memory": "8Gi", "nvidia.com/gpu": 1})
+            self.assertEqual(value(worker, "--slots"), "1")
+            for name in ("rekindle-worker", "rekindle-checkpoint"):   # The one does not start without the other.
+                self.assertEqual(spec[name]["tolerations"], before[name]["tolerations"] + [GPU_TAINT])
+            self.assertEqual(spec["rekindle-coordinator"], before["rekindle-coordinator"])
+            self.assertNotIn("nvidia", json.dumps(before))
+
     def test_a_worker_says_of_which_pool_it_is(self):
         worker = by_name(self.base)["StatefulSet", "rekindle-worker"]["spec"]["template"]
         self.assertEqual(value(worker["spec"]["containers"][0], "--pool"), worker["metadata"]["labels"]["rekindle-pool"])
@@ -200,14 +217,16 @@ class Helm(Manifests):
         values = tools.load((CHART / "values.yaml").read_text())[0]
         self.assertEqual(tools.fits_schema(schema, values), "")
         for wrong in ({"pool": []}, {"pools": []}, {"pools": [{"name": "checkpoint", "replicas": 1}]},
-                      {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"secrets": {"token": "x"}},
+                      {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"pools": [{"name": "a", "replicas": 1, "gpus": -1}]},
+                      {"pools": [{"name": "a", "replicas": 1, "gpus": "1"}]}, {"secrets": {"token": "x"}},
                       {"coordinator": {"defaultStore": "file:///x"}}, {"coordinator": {"fleet": {"machines": True}}},
                       {"coordinator": {"fleet": {"machines": True, "configMap": ""}}}, {"checkpoint": {"memoryGiB": "4"}}):
             self.assertNotEqual(tools.fits_schema(schema, {**values, **wrong}), "", wrong)
 
     def test_says_what_kustomize_says(self):
         machines = {"coordinator": {"fleet": {"configMap": "rekindle-fleet", "machines": True}}}
-        for values, text in (({}, self.base_text), (machines, self.machines_text)):
+        gpu = {"pools": [{**tools.load((CHART / "values.yaml").read_text())[0]["pools"][0], "gpus": 1}]}
+        for values, text in (({}, self.base_text), (machines, self.machines_text), (gpu, self.gpu_text)):
             result = self.rendered(values)
             self.assertEqual(result.returncode, 0, result.stderr)
             self.assert_valid(result.stdout)
@@ -251,6 +270,30 @@ class Helm(Manifests):
         self.assertEqual(found["Role", "rekindle-machines"]["rules"][1]["resourceNames"], ["rekindle-a", "rekindle-b"])
         self.assertEqual(value(a["containers"][0], "--pool"), "a")
         self.assertNotIn("namespace: rekindle\n", result.stdout)
+
+    def test_pools_with_gpus_beside_one_without(self):
+        taint = {"key": "team", "operator": "Equal", "value": "vision", "effect": "NoSchedule"}
+        limits = {"limits": {"memory": "64Gi"}}
+        result = self.rendered({"pools": [
+            {"name": "h", "replicas": 1, "gpus": 8, "tolerations": [taint], "runtimeClassName": "nvidia", "resources": limits},
+            {"name": "one", "replicas": 1, "gpus": 1, "slots": 1}, {"name": "cpu", "replicas": 1, "slots": 3, "resources": limits}]})
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_valid(result.stdout)
+        spec = pods(tools.load(result.stdout))
+        found = {name: (value(one["containers"][0], "--slots"), one["containers"][0].get("resources"), one["tolerations"],
+                        one.get("runtimeClassName")) for name, one in spec.items() if name not in
+                 ("rekindle-coordinator", "rekindle-checkpoint")}
+        self.assertEqual(found, {
+            "rekindle-h": ("8", {"limits": {"memory": "64Gi", "nvidia.com/gpu": 8}}, [taint, GPU_TAINT], "nvidia"),
+            "rekindle-one": ("1", {"limits": {"nvidia.com/gpu": 1}}, [GPU_TAINT], None),
+            "rekindle-cpu": ("3", limits, [], None)})
+        self.assertEqual(spec["rekindle-checkpoint"]["tolerations"], [taint, GPU_TAINT])
+        self.assertNotIn("runtimeClassName", spec["rekindle-checkpoint"])
+
+    def test_slots_that_are_not_the_gpus_are_refused(self):
+        result = self.rendered({"pools": [{"name": "a", "replicas": 1, "gpus": 4, "slots": 2}]})
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("pool a has gpus: 4 and slots: 2", result.stderr)
 
     def test_wrong_values_are_refused(self):
         for wrong in ({"pols": []}, {"pools": [{"name": "a"}]}):

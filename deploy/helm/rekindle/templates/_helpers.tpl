@@ -37,3 +37,36 @@ allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
+
+{{/* tolerations CONTEXT POOLS: what machines of these pools are tainted with, and that they have GPUs. */}}
+{{- define "rekindle.tolerations" -}}
+{{- $all := .context.Values.node.tolerations | default list }}
+{{- range .pools }}
+{{- $all = concat $all (.tolerations | default list) }}
+{{- if .gpus }}
+{{- $all = append $all (dict "key" "nvidia.com/gpu" "operator" "Exists" "effect" "NoSchedule") }}
+{{- end }}
+{{- end }}
+{{- uniq $all | toYaml }}
+{{- end }}
+
+{{/* slots POOL: a trainer has a GPU of its own, where there are any. */}}
+{{- define "rekindle.slots" -}}
+{{- $gpus := .gpus | default 0 | int }}
+{{- $slots := .slots | default $gpus | default 1 | int }}
+{{- if and $gpus (ne $slots $gpus) }}
+{{- fail (printf "pool %s has gpus: %d and slots: %d, but a trainer has a GPU of its own: leave slots out" .name $gpus $slots) }}
+{{- end }}
+{{- $slots }}
+{{- end }}
+
+{{/* resources POOL: the pool's, with its GPUs. */}}
+{{- define "rekindle.resources" -}}
+{{- $resources := deepCopy (.resources | default dict) }}
+{{- with .gpus }}
+{{- $_ := set $resources "limits" (merge (dict "nvidia.com/gpu" (int .)) ($resources.limits | default dict)) }}
+{{- end }}
+{{- with $resources }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
