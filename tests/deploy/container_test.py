@@ -2,6 +2,7 @@
 """deploy/container/Dockerfile, as far as it can be checked without building an image: its paths are there, and the
 packages of its last stage hold every library of the distribution that the programs name."""
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -11,7 +12,7 @@ import deployment
 
 FILE = deployment.DEPLOY / "container/Dockerfile"
 PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
-            "librekindle_objects.so", "librekindle_parquet.so")
+            "librekindle_objects.so", "librekindle_parquet.so", "librekindle_cuda.so")
 IN_THE_BASE = {"libc6", "libgcc-s1", "libstdc++6"}
 
 
@@ -59,6 +60,25 @@ class Dockerfile(unittest.TestCase):
                 checked += 1
                 self.assertIn(package_of(path), listed | IN_THE_BASE, f"{library} of {name}")
         self.assertGreater(checked, 0, "no program is built")
+
+    def test_an_image_for_gpus_holds_all_that_libtorchs_cuda_part_loads(self):
+        trainer = deployment.program("rekindle-trainer")
+        torch = trainer and dict(re.findall(r"(\S+) => (/\S+)", run("ldd", trainer))).get("libtorch_cpu.so")
+        if not torch or not pathlib.Path(torch).with_name("libtorch_cuda.so").exists():
+            self.skipTest("no trainer is built, or LibTorch has no CUDA part")
+        lib = pathlib.Path(torch).parent
+        wheels = lib.parents[1]
+        globs = re.search(r"--target-directory=\"/image\$PWD\" \\\n +(.+)\)\n", FILE.read_text()).group(1).split()
+        copied = {str(path) for each in globs for path in wheels.glob(each)}
+        of_programs = {path for name in PROGRAMS if deployment.program(name)
+                       for _, path in re.findall(r"(\S+) => (/\S+)", run("ldd", deployment.program(name)))}
+        parts = sorted(lib.glob("*cuda*.so")) + sorted(wheels.glob("nvidia/cudnn/lib/*.so*")) + sorted(wheels.glob("nvidia/nccl/lib/*.so*"))
+        self.assertIn(str(lib / "libtorch_cuda.so"), copied)
+        for part in parts:
+            loaded = run("ldd", part)
+            self.assertNotIn("not found", loaded.replace("libcuda.so.1 => not found", ""), part)   # The driver's.
+            for path in [str(part), *re.findall(r"=> (/\S*site-packages/\S+)", loaded)]:
+                self.assertIn(os.path.normpath(path), copied | {os.path.normpath(one) for one in of_programs}, part.name)
 
 
 if __name__ == "__main__":
