@@ -280,26 +280,20 @@ class Helm(Manifests):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_valid(result.stdout)
         spec = pods(tools.load(result.stdout))
-        found = {name: (value(one["containers"][0], "--slots"), one["containers"][0].get("resources"), one["tolerations"],
-                        one.get("runtimeClassName")) for name, one in spec.items() if name not in
-                 ("rekindle-coordinator", "rekindle-checkpoint")}
-        self.assertEqual(found, {
-            "rekindle-h": ("8", {"limits": {"memory": "64Gi", "nvidia.com/gpu": 8}}, [taint, GPU_TAINT], "nvidia"),
-            "rekindle-one": ("1", {"limits": {"nvidia.com/gpu": 1}}, [GPU_TAINT], None),
-            "rekindle-cpu": ("3", limits, [], None)})
+        for name, said in {"h": ("8", {"limits": {"memory": "64Gi", "nvidia.com/gpu": 8}}, [taint, GPU_TAINT], "nvidia"),
+                           "one": ("1", {"limits": {"nvidia.com/gpu": 1}}, [GPU_TAINT], None), "cpu": ("3", limits, [], None)}.items():
+            pod = spec[f"rekindle-{name}"]
+            worker = pod["containers"][0]
+            self.assertEqual((value(worker, "--slots"), worker["resources"], pod["tolerations"], pod.get("runtimeClassName")), said)
         self.assertEqual(spec["rekindle-checkpoint"]["tolerations"], [taint, GPU_TAINT])
         self.assertNotIn("runtimeClassName", spec["rekindle-checkpoint"])
 
-    def test_slots_that_are_not_the_gpus_are_refused(self):
-        result = self.rendered({"pools": [{"name": "a", "replicas": 1, "gpus": 4, "slots": 2}]})
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("pool a has gpus: 4 and slots: 2", result.stderr)
-
     def test_wrong_values_are_refused(self):
-        for wrong in ({"pols": []}, {"pools": [{"name": "a"}]}):
+        slots = {"pools": [{"name": "a", "replicas": 1, "gpus": 4, "slots": 2}]}
+        for wrong, said in (({"pols": []}, "values"), ({"pools": [{"name": "a"}]}, "values"), (slots, "gpus: 4 and slots: 2")):
             result = self.rendered(wrong)
             self.assertNotEqual(result.returncode, 0)
-            self.assertIn("values", result.stderr)
+            self.assertIn(said, result.stderr)
 
 
 if __name__ == "__main__":
