@@ -4,8 +4,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <queue>
 #include <tuple>
+
+#include "coordinator/scheduler/turns.h"
 
 namespace rekindle::scheduler {
 namespace {
@@ -17,44 +18,6 @@ int& CountOf(SlotList& slots, int pool) {
   if (at == slots.end() || at->pool != pool) at = slots.insert(at, {pool, 0});
   return at->count;
 }
-
-// Jobs that wait for their turn: of the team that uses least for its share, the first in order.
-class Turns {
- public:
-  Turns(const std::vector<Team>& teams, const std::vector<double>& usage) : teams_(teams), usage_(usage) {}
-
-  // Within a team the lowest `rank`, then the first job goes first.
-  void Add(int team, int rank, int job) {
-    Queue& queue = queues_[team];
-    if (queue.empty()) due_.push({-Use(team), -team});
-    queue.push({-rank, -job});
-  }
-  bool Empty() const { return due_.empty(); }
-  int Next() {
-    const int team = -due_.top().second;
-    due_.pop();
-    Queue& queue = queues_[team];
-    const int job = -queue.top().second;
-    queue.pop();
-    waiting_ = queue.empty() ? kNone : team;
-    return job;
-  }
-  // After what Next answered has been served: its team's use may have changed.
-  void Served() {
-    if (waiting_ != kNone && !queues_[waiting_].empty()) due_.push({-Use(waiting_), -waiting_});
-    waiting_ = kNone;
-  }
-
- private:
-  using Queue = std::priority_queue<std::pair<int, int>>;
-  double Use(int team) const { return usage_[team] / std::max(kRounding, teams_[team].share); }
-
-  const std::vector<Team>& teams_;
-  const std::vector<double>& usage_;
-  std::map<int, Queue> queues_;
-  std::priority_queue<std::pair<double, int>> due_;
-  int waiting_ = kNone;
-};
 
 class Sharing {
  public:
