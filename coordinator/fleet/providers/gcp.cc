@@ -102,10 +102,8 @@ class GcpProvider final : public Provider {
     absl::StatusOr<json> document = api_.Call(method, path, body);
     if (document.ok() && document->is_object()) return document;
     if (document.ok()) return absl::InternalError("Compute Engine sent no object");
-    if (absl::StrContains(document.status().message(), "rateLimitExceeded")) {
-      return Throttled(std::string(document.status().message()), 0);
-    }
-    return RefineShortage(document.status(), Shortages());
+    const absl::Status status = RefineGcpLimit(document.status());
+    return RetryAfter(status) ? status : RefineShortage(status, Shortages());
   }
 
   static void Add(const json& each, Listing* listing) {
@@ -123,6 +121,11 @@ class GcpProvider final : public Provider {
 };
 
 }  // namespace
+
+absl::Status RefineGcpLimit(const absl::Status& status) {
+  if (!absl::StrContains(status.message(), "rateLimitExceeded")) return status;
+  return Throttled(std::string(status.message()), RetryAfter(status).value_or(0));
+}
 
 absl::StatusOr<std::unique_ptr<Provider>> NewGcpProvider(const std::string& endpoint,
                                                          std::map<std::string, GcpGroup> groups, FetchToken token) {

@@ -22,6 +22,9 @@ struct GcpGroup {
   std::string name;
 };
 
+// Google says with 403, too, that it is asked too often: throttled then.
+absl::Status RefineGcpLimit(const absl::Status& status);
+
 // `groups`: by pool. INVALID_ARGUMENT: the endpoint.
 absl::StatusOr<std::unique_ptr<Provider>> NewGcpProvider(const std::string& endpoint,
                                                          std::map<std::string, GcpGroup> groups, FetchToken token);

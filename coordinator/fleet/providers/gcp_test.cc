@@ -188,6 +188,12 @@ TEST_F(ServiceAccountTest, TheClaimIsSignedAndChangedForAToken) {
   EXPECT_EQ(said["iss"], "r@p.iam.gserviceaccount.com");
   EXPECT_EQ(said["exp"], 5000 + 3600);
   EXPECT_EQ(said["aud"], cloud.endpoint() + "/token");
+  EXPECT_EQ(said["scope"], "https://www.googleapis.com/auth/compute");
+  const auto other = SignedClaim({"e", pem_, "https://t"}, kGcpPriceScope, 0);
+  ASSERT_TRUE(other.ok()) << other.status();
+  ASSERT_TRUE(absl::WebSafeBase64Unescape(std::vector<std::string>(absl::StrSplit(*other, '.'))[1], &claim));
+  EXPECT_EQ(json::parse(claim)["scope"],
+            "https://www.googleapis.com/auth/compute.readonly https://www.googleapis.com/auth/cloud-billing.readonly");
 }
 
 TEST_F(ServiceAccountTest, WhatCannotBeUsedIsSaidWithoutTheKey) {

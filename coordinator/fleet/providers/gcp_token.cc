@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kMaxFile = 64 << 10;
 constexpr double kLocalSeconds = 3;
-constexpr char kScope[] = "https://www.googleapis.com/auth/compute";
 constexpr char kGrant[] = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 constexpr char kMetadata[] = "169.254.169.254";
 constexpr char kMetadataPath[] = "/computeMetadata/v1/instance/service-accounts/default/token";
@@ -36,12 +35,12 @@ absl::StatusOr<Token> FromMetadata(const std::string& host, double now) {
                     (*http)->Send({.path = kMetadataPath, .headers = {{"Metadata-Flavor", "Google"}}}), now);
 }
 
-absl::StatusOr<Token> FromServiceAccount(const std::string& file, double now) {
+absl::StatusOr<Token> FromServiceAccount(const std::string& file, const std::string& scope, double now) {
   const auto text = common::ReadFile(*common::PosixFileSystem(), file, kMaxFile);
   if (!text.ok()) return absl::UnauthenticatedError(std::string(text.status().message()));
   const absl::StatusOr<ServiceAccount> account = ParseServiceAccount(*text);
   if (!account.ok()) return account.status();
-  const absl::StatusOr<std::string> claim = SignedClaim(*account, now);
+  const absl::StatusOr<std::string> claim = SignedClaim(*account, scope, now);
   if (!claim.ok()) return claim.status();
   const std::string& uri = account->token_uri;
   const size_t slash = uri.find('/', uri.find("://") + 3);
@@ -57,10 +56,10 @@ absl::StatusOr<Token> FromServiceAccount(const std::string& file, double now) {
 
 }  // namespace
 
-FetchToken GcpToken(Variables variables) {
-  return [variables = std::move(variables)](double now) {
+FetchToken GcpToken(Variables variables, std::string scope) {
+  return [variables = std::move(variables), scope = std::move(scope)](double now) {
     const std::string file = variables("GOOGLE_APPLICATION_CREDENTIALS");
-    if (!file.empty()) return FromServiceAccount(file, now);
+    if (!file.empty()) return FromServiceAccount(file, scope, now);
     const std::string host = variables("GCE_METADATA_HOST");
     return FromMetadata(host.empty() ? kMetadata : host, now);
   };
@@ -80,10 +79,10 @@ absl::StatusOr<ServiceAccount> ParseServiceAccount(const std::string& text) {
   return absl::UnauthenticatedError("the service account's file lacks client_email or private_key");
 }
 
-absl::StatusOr<std::string> SignedClaim(const ServiceAccount& account, double now) {
+absl::StatusOr<std::string> SignedClaim(const ServiceAccount& account, const std::string& scope, double now) {
   const auto begun = static_cast<int64_t>(now);
   const nlohmann::json claim = {
-      {"iss", account.email}, {"scope", kScope}, {"aud", account.token_uri}, {"iat", begun}, {"exp", begun + 3600}};
+      {"iss", account.email}, {"scope", scope}, {"aud", account.token_uri}, {"iat", begun}, {"exp", begun + 3600}};
   const std::string text = absl::StrCat(absl::WebSafeBase64Escape(R"({"alg":"RS256","typ":"JWT"})"), ".",
                                         absl::WebSafeBase64Escape(claim.dump()));
   const std::unique_ptr<BIO, Deleter<BIO_free_all>> pem(

@@ -10,7 +10,12 @@
 
 namespace rekindle::fleet {
 
-FetchToken GcpToken(Variables variables);
+// What a service account's token may do, at most; the machine's own account has what the machine was started with.
+inline constexpr char kGcpMachineScope[] = "https://www.googleapis.com/auth/compute";
+inline constexpr char kGcpPriceScope[] =
+    "https://www.googleapis.com/auth/compute.readonly https://www.googleapis.com/auth/cloud-billing.readonly";
+
+FetchToken GcpToken(Variables variables, std::string scope = kGcpMachineScope);
 
 struct ServiceAccount {
   std::string email;
@@ -21,7 +26,7 @@ struct ServiceAccount {
 absl::StatusOr<ServiceAccount> ParseServiceAccount(const std::string& text);
 
 // A signed claim (RFC 7523, RS256) that the token service changes for a token. `now`: Unix seconds.
-absl::StatusOr<std::string> SignedClaim(const ServiceAccount& account, double now);
+absl::StatusOr<std::string> SignedClaim(const ServiceAccount& account, const std::string& scope, double now);
 
 }  // namespace rekindle::fleet
 
