@@ -28,7 +28,7 @@ struct Fields {
 const std::map<std::string, Fields>& FieldsOf() {
   static const auto* fields = new std::map<std::string, Fields>{
       {"aws", {{"group"}, {"endpoint", "price_endpoint"}}},
-      {"gcp", {{"group", "project"}, {"endpoint"}}},
+      {"gcp", {{"group", "project"}, {"endpoint", "price_endpoint"}}},
       {"azure", {{"group", "subscription", "resource_group"}, {"endpoint", "price_endpoint"}}},
       {"kubernetes", {{"group"}, {"endpoint", "namespace", "kubeconfig"}}},
       {"exec", {{"command"}, {}}},

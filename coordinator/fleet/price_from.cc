@@ -28,6 +28,12 @@ absl::Status CheckAws(const std::string& path, const std::string& currency, cons
                                                   ", and currency is ", currency, ": change that, or remove this"));
 }
 
+// Machines are in the zone and prices of the region, and both are asked for.
+absl::Status CheckGcp(const std::string& path, const v1::Fleet::Pool& pool) {
+  if (absl::StartsWith(pool.zone(), pool.region() + "-")) return absl::OkStatus();
+  return Wrong(path + ".region", absl::StrCat("zone ", pool.zone(), " is not in ", pool.region(), ": correct either"));
+}
+
 }  // namespace
 
 absl::Status CheckPriceFrom(const std::string& path, const std::string& currency, const v1::Fleet::Pool& pool) {
@@ -41,13 +47,14 @@ absl::Status CheckPriceFrom(const std::string& path, const std::string& currency
   if (!pool.has_machines()) {
     return Wrong(field, "asks with the account of the pool's machines: add `machines`, or remove it");
   }
-  if (pool.provider() != "aws" && pool.provider() != "azure") {
-    return Wrong(field,
-                 absl::StrCat("provider ", pool.provider(), " is not asked for prices (aws and azure are): remove it"));
+  if (pool.provider() != "aws" && pool.provider() != "azure" && pool.provider() != "gcp") {
+    return Wrong(field, absl::StrCat("provider ", pool.provider(),
+                                     " is not asked for prices (aws, azure and gcp are): remove it"));
   }
   if (pool.price() <= 0) return Wrong(path + ".price", "is missing: it holds until the provider has answered");
   if (absl::Status s = CheckOffer(path, pool); !s.ok()) return s;
-  return pool.provider() == "aws" ? CheckAws(path, currency, pool) : absl::OkStatus();
+  if (pool.provider() == "aws") return CheckAws(path, currency, pool);
+  return pool.provider() == "gcp" ? CheckGcp(path, pool) : absl::OkStatus();
 }
 
 }  // namespace rekindle::fleet

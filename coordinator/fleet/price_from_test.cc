@@ -16,7 +16,10 @@ constexpr char kAws[] =
     "provider: aws, region: us-east-2, zone: us-east-2a, instance_type: c7i.large, price_from: provider";
 constexpr char kAzure[] =
     "provider: azure, region: eastus, zone: eastus-1, instance_type: Standard_F8s_v2, price_from: provider";
+constexpr char kGcp[] =
+    "provider: gcp, region: us-central1, zone: us-central1-a, instance_type: g2-standard-4, price_from: provider";
 constexpr char kGroup[] = "machines: {group: g}";
+constexpr char kManaged[] = "machines: {group: g, project: p}";
 constexpr char kScaleSet[] = "machines: {group: g, subscription: s, resource_group: r}";
 
 absl::Status Resolve(const std::string& pool, const std::string& more = "") {
@@ -36,12 +39,16 @@ std::string Spot(const std::string& pool, const std::string& more) {
 }
 
 TEST(PriceFrom, WhoCanBeAskedIs) {
-  for (const std::string& good : {Spot(kAws, kGroup), Spot(kAzure, kScaleSet),
-                                  absl::StrCat(kAzure, ", capacity: on_demand, price: 1, ", kScaleSet),
-                                  Spot("provider: local, zone: z, price_from: file", "max: 1")}) {
+  for (const std::string& good :
+       {Spot(kAws, kGroup), Spot(kAzure, kScaleSet),
+        absl::StrCat(kAzure, ", capacity: on_demand, price: 1, ", kScaleSet), Spot(kGcp, kManaged),
+        absl::StrCat(kGcp, ", capacity: on_demand, price: 1, ", kManaged),
+        Spot(kGcp, "machines: {group: g, project: p, price_endpoint: 'https://x'}"),
+        Spot("provider: local, zone: z, price_from: file", "max: 1")}) {
     EXPECT_TRUE(Resolve(good).ok()) << good << Resolve(good);
   }
   EXPECT_TRUE(Resolve(Spot(kAzure, kScaleSet), "currency: EUR\n").ok());
+  EXPECT_TRUE(Resolve(Spot(kGcp, kManaged), "currency: EUR\n").ok());
 }
 
 TEST(PriceFrom, WhatCannotBeAskedIsNamed) {
@@ -50,8 +57,15 @@ TEST(PriceFrom, WhatCannotBeAskedIsNamed) {
   EXPECT_THAT(Refused(absl::StrCat(kAws, ", capacity: on_demand, price: 1, ", kGroup)), HasSubstr("spot prices only"));
   EXPECT_THAT(Refused(absl::StrCat(kAws, ", capacity: spot, ", kGroup)), HasSubstr("pools[0].price: is missing"));
   EXPECT_THAT(Refused(Spot(kAws, kGroup), "currency: EUR\n"), HasSubstr("in USD, and currency is EUR"));
-  EXPECT_THAT(Refused(Spot("provider: gcp, zone: z, price_from: provider", "machines: {group: g, project: p}")),
-              HasSubstr("provider gcp is not asked for prices"));
+  EXPECT_THAT(Refused(Spot("provider: kubernetes, zone: z, price_from: provider", kGroup)),
+              HasSubstr("provider kubernetes is not asked for prices (aws, azure and gcp are)"));
+  EXPECT_THAT(Refused(Spot("provider: gcp, zone: z-a, price_from: provider", kManaged)),
+              HasSubstr("pools[0].region: is missing"));
+  EXPECT_THAT(Refused(Spot("provider: gcp, region: z, zone: z-a, price_from: provider", kManaged)),
+              HasSubstr("pools[0].instance_type: is missing"));
+  EXPECT_THAT(Refused(Spot("provider: gcp, region: us-east1, zone: us-east10-b, instance_type: t, price_from: provider",
+                           kManaged)),
+              HasSubstr("pools[0].region: zone us-east10-b is not in us-east1"));
   EXPECT_THAT(Refused(Spot("provider: aws, region: r, zone: z, price_from: provider", kGroup)),
               HasSubstr("pools[0].instance_type: is missing"));
   EXPECT_THAT(

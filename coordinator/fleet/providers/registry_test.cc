@@ -98,6 +98,12 @@ pools:
   - {name: f, provider: aws, region: north, zone: a, instance_type: t, capacity: spot, price: 1, machines: {group: g1}}
   - {name: z, provider: azure, region: r, zone: z, instance_type: t, capacity: on_demand, price: 1, price_from: provider,
      machines: {group: g, subscription: s, resource_group: r}}
+  - {name: g1, provider: gcp, region: r, zone: r-a, instance_type: n2-standard-2, capacity: spot, price: 1, price_from: provider,
+     machines: {group: g1, project: p}}
+  - {name: g2, provider: gcp, region: q, zone: q-a, instance_type: n2-standard-2, capacity: spot, price: 1, price_from: provider,
+     machines: {group: g2, project: o}}
+  - {name: g3, provider: gcp, region: r, zone: r-b, instance_type: n2-standard-2, capacity: spot, price: 1, price_from: provider,
+     machines: {group: g3, project: p, endpoint: "https://emulator"}}
 )",
                                 "fleet.yaml", &fleet)
                   .ok());
@@ -107,7 +113,7 @@ pools:
   ASSERT_TRUE(accounts.ok()) << accounts.status();
   std::vector<std::vector<std::string>> pools;
   for (const PricedAccount& account : *accounts) pools.push_back(account.pools);
-  EXPECT_EQ(pools, (std::vector<std::vector<std::string>>{{"a1", "a2"}, {"w"}, {"z"}}));
+  EXPECT_EQ(pools, (std::vector<std::vector<std::string>>{{"a1", "a2"}, {"w"}, {"z"}, {"g1", "g2"}, {"g3"}}));
 }
 
 }  // namespace
