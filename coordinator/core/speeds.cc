@@ -10,9 +10,9 @@
 namespace rekindle::core {
 namespace {
 
-constexpr int kWarmSteps = 3;       // Of a generation: the first ones are slower than those that follow.
-constexpr double kNewest = 0.1;     // Weight of the newest report in the mean of its kind.
-constexpr double kSameSpeed = 1.1;  // What is measured sways by less.
+constexpr int kWarmSteps = 3;  // Of a generation: the first ones are slower than those that follow.
+constexpr double kMeanSeconds = 300;
+constexpr double kSameSpeed = 1.1;  // What is measured sways by less, and no job is to move for that.
 constexpr int kMaxKinds = 100;      // Names of nodes' pools come over the network.
 
 // Machines of one instance type are alike wherever they are.
@@ -46,6 +46,15 @@ double Scale(const PriceBook& book, const Job& job) {
 
 bool AboutEqual(double a, double b) { return std::max(a, b) < kSameSpeed * std::min(a, b); }
 
+// Of all so far, of the last minutes in the long run.
+double MeanOf(double now, double samples, SpeedMean& mean) {
+  const double newest = mean.count == 0 ? 1 : std::min(1.0, (now - mean.at) / kMeanSeconds);
+  ++mean.count;
+  mean.at = now;
+  mean.samples += std::max(newest, 1.0 / mean.count) * (samples - mean.samples);
+  return mean.samples;
+}
+
 // "2.0 times as many as on b"
 std::string Compare(const Job& job, const v1::JobRecord::MeasuredSpeed& of) {
   std::vector<std::string> words;
@@ -68,8 +77,7 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string& kind = KindOf(FindPool(turn.state.prices, pool), pool, node->second.report.device().kind());
   const double samples = SpecOf(job).training().micro_batch() / seconds;
   if (!std::isfinite(samples) || samples <= 0) return;
-  double& mean = job.speeds.try_emplace(kind, samples).first->second;
-  mean += kNewest * (samples - mean);
+  const double mean = MeanOf(turn.now, samples, job.speeds[kind]);
   auto* known = job.record.mutable_speeds();
   double expected = Scale(turn.state.prices, job) * StatedOf(turn.state.prices, kind);
   auto at = std::find_if(known->begin(), known->end(), [&](const auto& speed) { return speed.kind() == kind; });
@@ -95,8 +103,9 @@ std::vector<double> SpeedsOf(const State& state, const Job& job,
   const double scale = Scale(state.prices, job);
   for (const auto& [pool, device] : places) {
     const PoolPrices* known = FindPool(state.prices, pool);
-    const double measured = MeasuredOf(job, KindOf(known, pool, device));
-    speeds.push_back(measured > 0 ? measured / scale : known == nullptr ? 1 : known->speed);
+    const double stated = known == nullptr ? 1 : known->speed;
+    const double measured = MeasuredOf(job, KindOf(known, pool, device)) / scale;
+    speeds.push_back(measured > 0 && !AboutEqual(measured, stated) ? measured : stated);
   }
   return speeds;
 }

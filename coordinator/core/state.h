@@ -104,6 +104,12 @@ struct NodeFacts {
   bool operator==(const NodeFacts&) const = default;
 };
 
+struct SpeedMean {
+  double samples = 0;  // A second.
+  double at = 0;
+  int count = 0;
+};
+
 struct Job {
   v1::JobRecord record;
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
@@ -132,7 +138,7 @@ struct Job {
   // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
   std::map<std::string, std::string> giving;
   JobFacts planned_as;
-  std::map<std::string, double> speeds;  // By kind of machine, samples a second: newer than record.speeds.
+  std::map<std::string, SpeedMean> speeds;  // By kind of machine: newer than record.speeds.
   std::vector<Unit> units;
   scheduler::JobView view;  // Of its planner: what it has learned, and what it was shown last.
   std::vector<std::string> view_pools;
