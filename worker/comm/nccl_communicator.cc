@@ -149,7 +149,10 @@ absl::Status NcclCommunicator::Join(const std::function<bool()>& cancelled) {
   if (rank() == 0) {
     message.made = options_.api->make_id(message.id.data(), message.error, sizeof(message.error)) == kRekindleNcclDone;
   }
-  if (absl::Status sent = host_->Broadcast(&message, sizeof(message), 0, nullptr).Wait(); !sent.ok()) return sent;
+  const absl::Status sent = host_->Broadcast(&message, sizeof(message), 0, nullptr).Wait();
+  // A rank that was told may end the communicator before the others have got the message: rank 0 knows the reason
+  // anyway.
+  if (!sent.ok() && (rank() != 0 || message.made != 0)) return sent;
   if (message.made == 0) {
     const std::string reason(message.error, strnlen(message.error, sizeof(message.error)));
     return absl::InternalError(absl::StrCat("NCCL: rank 0 could not make an id: ", reason));
