@@ -49,16 +49,27 @@ Saving ByRecovery(const v1::JobStatus& status) {
   return saving;
 }
 
-// What the coordinator does not count: whether there was a chance at all.
-Saving ByElasticity(const v1::JobSpec::Workers& workers) {
+Saving ByElasticity(const v1::JobSpec::Workers& workers, const v1::Cost& cost) {
+  Saving saving{.by = "elasticity"};
+  const std::string most = std::to_string(cost.most_workers());
   if (workers.min() == workers.max()) {
-    return {.by = "elasticity",
-            .how = "spec.workers.min is spec.workers.max: the job waits for all, as one of fixed size does"};
+    saving.how = "spec.workers.min is spec.workers.max: the job waits for all, as one of fixed size does";
+  } else if (cost.most_workers() == 0) {
+    saving.how = "no step of it has been counted yet";
+  } else if (cost.fewer_node_hours() > 0) {
+    saving.amount = cost.fewer_spent();
+    saving.how = Fixed(cost.fewer_node_hours(), 3) + " node-hours of steps with fewer than " + most +
+                 " workers: a job of fixed size of " + most + " that keeps its nodes while it waits would have paid " +
+                 Money(cost.fewer_spent(), cost) + " for no step";
+  } else if (cost.most_node_hours() > 0) {
+    saving.how = "all its steps were made with " + most + (cost.most_workers() == 1 ? " worker" : " workers") +
+                 ", the most it has had at once: one of that size would not have waited";
+  } else {
+    saving.how = "what its nodes cost is not known";
   }
-  return {.by = "elasticity",
-          .how = "it trains on " + std::to_string(workers.min()) + " to " + std::to_string(workers.max()) +
-                 " workers, where one of fixed size waits and pays; for how long it did is not counted yet"};
+  return saving;
 }
+
 Saving ByOffPeak(const v1::JobSpec::Goals& goals, const v1::Cost& cost) {
   Saving saving{.by = "off_peak"};
   if (goals.off_peak().empty()) {
@@ -211,7 +222,7 @@ std::vector<Saving> SavingsOf(const v1::Job& job) {
   const v1::JobStatus& status = job.status();
   const v1::JobSpec& spec = status.resolved_spec();
   return {BySpot(status.cost()),
-          ByElasticity(spec.workers()),
+          ByElasticity(spec.workers(), status.cost()),
           ByRecovery(status),
           ByOffPeak(spec.goals(), status.cost()),
           ByCarbon(spec.goals(), status.cost()),

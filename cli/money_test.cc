@@ -67,22 +67,39 @@ TEST(Money, RecoveryCountsWhatARestartWouldHaveRedone) {
 TEST(Money, WhatIsNotCountedSaysSo) {
   v1::Job job = Job();
   v1::JobSpec& spec = *job.mutable_status()->mutable_resolved_spec();
-  spec.mutable_workers()->set_min(2);
-  spec.mutable_workers()->set_max(2);
-  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("as one of fixed size does"));
   EXPECT_THAT(By(job, "off_peak").how, HasSubstr("spec.goals.off_peak is not set"));
   EXPECT_THAT(By(job, "carbon").how, HasSubstr("spec.goals.objective is not greenest"));
-  spec.mutable_workers()->set_max(4);
   spec.mutable_goals()->add_off_peak();
   spec.mutable_goals()->set_objective("greenest");
-  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("2 to 4 workers"));
-  EXPECT_EQ(By(job, "elasticity").amount, 0);
-  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("is not counted yet"));
   EXPECT_EQ(By(job, "off_peak").amount, 0);
   EXPECT_THAT(By(job, "off_peak").how, HasSubstr("it has held no node whose price is known"));
   EXPECT_EQ(By(job, "carbon").kg_co2, 0);
   EXPECT_THAT(By(job, "carbon").how, HasSubstr("was not known"));
   EXPECT_EQ(DescribeCarbon(job.status().cost()), "not known");
+}
+
+TEST(Money, StepsWithFewerWorkersAreWhatElasticitySaves) {
+  v1::Job job = Job();
+  v1::JobSpec::Workers& workers = *job.mutable_status()->mutable_resolved_spec()->mutable_workers();
+  v1::Cost& cost = *job.mutable_status()->mutable_cost();
+  workers.set_min(4);
+  workers.set_max(4);
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("as one of fixed size does"));
+  workers.set_min(1);
+  EXPECT_EQ(By(job, "elasticity").how, "no step of it has been counted yet");
+  cost.set_most_workers(4);
+  EXPECT_EQ(By(job, "elasticity").how, "what its nodes cost is not known");
+  cost.set_most_node_hours(12);
+  cost.set_most_spent(5);
+  EXPECT_EQ(By(job, "elasticity").amount, 0);
+  EXPECT_THAT(By(job, "elasticity").how, HasSubstr("all its steps were made with 4 workers, the most it has had"));
+  cost.set_fewer_node_hours(8.2);
+  cost.set_fewer_spent(3.1);
+  EXPECT_DOUBLE_EQ(By(job, "elasticity").amount, 3.1);
+  EXPECT_EQ(
+      By(job, "elasticity").how,
+      "8.200 node-hours of steps with fewer than 4 workers: a job of fixed size of 4 that keeps its nodes while it "
+      "waits would have paid 3.10 USD for no step");
 }
 
 TEST(Money, HoursAreHeldAgainstTheMeanSinceTheSubmit) {

@@ -197,6 +197,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   job.yielding = false;
   job.formed_at = turn.now;
   job.formed_step = next.step();
+  job.since_step = {};
   job.ready_since = kNever;
   status->set_generation(next.generation());
   if (!next.interrupted()) status->set_step(next.step());

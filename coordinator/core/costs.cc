@@ -48,6 +48,8 @@ void TakeUsualRate(double hours, v1::Cost* cost) {
   cost->set_usual_rate(cost->usual_rate() + weight * (cost->rate() - cost->usual_rate()));
 }
 
+double PricedNodeHours(const v1::Cost& cost) { return cost.node_hours() - cost.unpriced_node_hours(); }
+
 void Forecast(const v1::JobStatus& status, v1::Cost* cost) {
   const int left = std::max(0, status.resolved_spec().training().steps() - status.step());
   const double at_present = cost->spent() + left * status.step_seconds() * cost->rate() / kHour;
@@ -96,7 +98,11 @@ void CountCosts(Turn& turn, Job& job) {
   if (job.shares.empty()) return;
   v1::Cost* cost = CostOf(job);
   const double hours = (now - from) / kHour;
+  const double spent = cost->spent(), priced = PricedNodeHours(*cost);
   AddCost(turn.state, job.shares, NodeWatts(job), from, now, cost);
+  job.since_step.hours += hours;
+  job.since_step.spent += cost->spent() - spent;
+  job.since_step.node_hours += PricedNodeHours(*cost) - priced;
   TakeMeans(turn.state, job, now, cost);
   cost->set_hours(cost->hours() + hours);
   cost->set_until(now);

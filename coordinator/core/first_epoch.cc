@@ -9,6 +9,8 @@
 namespace rekindle::core {
 namespace {
 
+constexpr char kLever[] = "first_epoch";  // Tells that it has moved.
+
 bool Asked(const Job& job) { return SpecOf(job).training().first_epoch() == kCpu; }
 
 bool IsOverFor(const Job& job) {
@@ -45,12 +47,14 @@ int PhaseOfFirstEpoch(const State& state, const Job& job) {
   return IsOverFor(job) ? 2 + std::min(Ready(state, job, kGpu), MinWorkers(job)) : 1;
 }
 
+bool IsInFirstEpoch(const Job& job) {
+  const auto& levers = job.record.job().status().levers();
+  return Asked(job) && std::none_of(levers.begin(), levers.end(), [](const auto& l) { return l.lever() == kLever; });
+}
+
 void TellMoved(Turn& turn, Job& job) {
-  constexpr char kLever[] = "first_epoch";
+  if (!IsInFirstEpoch(job)) return;
   const v1::JobStatus& status = job.record.job().status();
-  for (const v1::LeverStatus& lever : status.levers()) {
-    if (lever.lever() == kLever) return;
-  }
   v1::LeverStatus lever;
   lever.set_lever(kLever);
   lever.set_step(status.step());

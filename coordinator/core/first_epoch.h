@@ -25,6 +25,9 @@ struct KindWanted {
 
 KindWanted WantedKind(const State& state, const Job& job, const KindSlots& cpu, const KindSlots& gpu);
 
+// It asks for one, and has not moved yet.
+bool IsInFirstEpoch(const Job& job);
+
 // Changes when that wish may, but for slots.
 int PhaseOfFirstEpoch(const State& state, const Job& job);
 

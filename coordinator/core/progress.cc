@@ -8,6 +8,7 @@
 #include "common/version.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
+#include "coordinator/core/elasticity.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/levers.h"
@@ -140,6 +141,7 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
     status->set_step(report.completed_step());
     if (std::isfinite(report.loss())) status->set_loss(report.loss());
     CountNodeHours(job, turn.now);
+    CountStep(turn, job);
     job.completed_at = turn.now;
     job.start_failures.clear();
     if (report.completed_step() > job.formed_step) CloseFaults(job, turn.now, status->step_seconds());

@@ -189,6 +189,10 @@ std::vector<std::string> DescribeCost(const v1::Cost& cost) {
   if (cost.rework_steps_saved() > 0) {
     absl::StrAppendFormat(&total, ", %g steps not redone for %.4f", cost.rework_steps_saved(), cost.rework_saved());
   }
+  if (cost.fewer_node_hours() > 0) {
+    absl::StrAppendFormat(&total, ", steps with %d workers %.2f on %.2f, with fewer %.2f on %.2f", cost.most_workers(),
+                          cost.most_spent(), cost.most_node_hours(), cost.fewer_spent(), cost.fewer_node_hours());
+  }
   if (cost.carbon_node_hours() > 0) {
     absl::StrAppendFormat(&total, ", %.3f kg CO2 in %.2f node-hours", cost.kg_co2(), cost.carbon_node_hours());
   }

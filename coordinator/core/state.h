@@ -110,6 +110,13 @@ struct SpeedMean {
   int count = 0;
 };
 
+// What a job has cost since its last step ended, or since its members were put together.
+struct SinceStep {
+  double hours = 0;
+  double spent = 0;
+  double node_hours = 0;  // Of nodes that have a price.
+};
+
 struct Job {
   v1::JobRecord record;
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
@@ -149,6 +156,7 @@ struct Job {
 
   Shares shares;             // What it holds.
   double counted_until = 0;  // Unix time up to which its costs are in the status.
+  SinceStep since_step;
   double cost_told_at = -kNever;
   double usual_since = kNever;   // After an alert about the rate: since when it is usual again.
   std::set<std::string> absent;  // Members of the time before the restart, not heard of since.

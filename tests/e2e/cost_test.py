@@ -127,6 +127,18 @@ class CostTest(ClusterTest):
         log = cluster.logs / "coordinator.log"
         wait_until(lambda: "pools[0].price: -1 is out of range" in log.read_text(), 20, "the refusal")
         self.assertEqual(self.cost(cluster)["rate"], 6 * SECOND)
+
+        # With one worker fewer than it has had, what its steps cost is saved by elasticity.
+        before = self.cost(cluster)
+        self.assertEqual(before["most_workers"], 3)
+        cluster.cli("drain", "n2")
+        wait_until(lambda: self.cost(cluster).get("fewer_spent", 0) > before.get("fewer_spent", 0) + 2, 60,
+                   "steps with two workers")
+        after = self.cost(cluster)
+        self.assertLessEqual(after["fewer_spent"] - before.get("fewer_spent", 0), after["spent"] - before["spent"] + 0.01)
+        elastic = next(s for s in cluster.cli("savings", "job")["savings"] if s["by"] == "elasticity")
+        self.assertGreaterEqual(elastic["amount"], after["fewer_spent"])
+        self.assertIn("node-hours of steps with fewer than 3 workers", elastic["how"])
         cluster.cli("cancel", "job")
         wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 20, "the nodes to be free")
 
