@@ -22,6 +22,15 @@ void Mark(std::vector<Unit*>& units, bool Unit::*mark, int count, const auto& on
   }
 }
 
+// Its node does not come, or is gone: it stays where it still works, if anywhere.
+void Lose(Unit& unit, const std::string& last_pool) {
+  if (unit.leaving.empty()) {
+    unit = Unit{.last_pool = last_pool};
+  } else {
+    unit = Unit{.pool = unit.leaving, .placed = true, .arrived = true, .working = true};
+  }
+}
+
 }  // namespace
 
 bool IsStepping(const Job& job) { return job.active && job.completed_at >= job.formed_at; }
@@ -44,9 +53,9 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
     std::stable_sort(units.begin(), units.end(), [](Unit* a, Unit* b) { return a->working > b->working; });
     Mark(units, &Unit::placed, held, [](Unit&) {});
     for (Unit* unit : had) {
-      if (!unit->placed) *unit = Unit{.last_pool = pool};
+      if (!unit->placed) Lose(*unit, pool);
     }
-    std::erase_if(units, [](Unit* unit) { return unit->pool.empty(); });
+    std::erase_if(units, [&, &pool = pool](Unit* unit) { return unit->pool != pool; });
     Mark(units, &Unit::arrived, count.arrived, [](Unit& unit) { unit.leaving.clear(); });
     Mark(units, &Unit::working, count.working, [&](Unit& unit) {
       if (unit.since > -kNever) turn.state.recovery.Started((turn.now - unit.since) / kHour);
@@ -57,7 +66,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
     const auto state = turn.state.pools.find(pool);
     if (state == turn.state.pools.end() || !state->second.avoided) continue;
     for (Unit* unit : units) {
-      if (!unit->placed) *unit = Unit{};
+      if (!unit->placed) Lose(*unit, "");
     }
   }
   job.units.insert(job.units.end(), found.begin(), found.end());
