@@ -66,6 +66,8 @@ void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand) 
   // Without a limit it takes all that are there, but buys no more than it needs.
   const bool limited = job.record.job().spec().workers().max() > 0 || SpecOf(job).workers().max() > 0;
   demand->max_ordered = limited ? demand->max : demand->min;
+  // What a gang has elsewhere must not keep it from coming together in one pool.
+  if (demand->min == demand->max && demand->min > 1) demand->max_ordered = scheduler::kUnlimited;
   if (job.record.want_paused()) demand->max_ordered = static_cast<int>(job.units.size());
 }
 

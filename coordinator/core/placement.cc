@@ -50,6 +50,20 @@ void FreeSlots(State& state) {
   }
 }
 
+void KeepTheRest(const PlanView& view, const JobSlots& slots, scheduler::JobPlan& plan) {
+  const Job& job = *slots.job;
+  for (scheduler::UnitView& unit : plan.units) {
+    if (job.view.unit_nodes <= 1 || unit.pool == scheduler::kNone || unit.leaving != scheduler::kNone) continue;
+    const std::string& pool = view.pool_names[unit.pool];
+    const auto is_there = [&](const Unit& u) { return u.pool == pool && u.arrived; };
+    if (std::all_of(job.units.begin(), job.units.end(), is_there)) continue;
+    for (int g = 0; g < static_cast<int>(view.pool_names.size()); ++g) {
+      const auto lives = [&](const SlotAt& at) { return LivesAt(job, NameOf(at)); };
+      if (g != unit.pool && std::any_of(slots.held[g].begin(), slots.held[g].end(), lives)) unit.leaving = g;
+    }
+  }
+}
+
 std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans) {
   std::vector<size_t> order(plans.size());
   std::iota(order.begin(), order.end(), 0);

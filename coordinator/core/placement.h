@@ -15,6 +15,10 @@ bool LivesAt(const Job& job, const std::string& slot);
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);
 
+// Who is left of a gang leaves only once all of it has come together in the other pool that the plan names: they keep
+// its state.
+void KeepTheRest(const PlanView& view, const JobSlots& slots, scheduler::JobPlan& plan);
+
 // Gives free slots to jobs as far as their plans go; a slot keeps its job as long as both last. Returns how many more,
 // by group, there is no node for.
 std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan>& plans);

@@ -188,12 +188,14 @@ class Viewing {
     return slots;
   }
 
+  // Not those that it is to leave: that was decided.
   std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
     std::map<std::string, PoolCount> counts;
     for (size_t g = 0; g < view_.ordered.size(); ++g) {
       if (slots.held[g].empty()) continue;
       PoolCount& count = counts[view_.groups[g].pool];
       for (const SlotAt& at : slots.held[g]) {
+        if (slots.job->giving.count(NameOf(at))) continue;
         ++count.held;
         count.arrived += HasArrived(turn_, *slots.job, at);
         count.working += IsStepping(*slots.job) && LivesAt(*slots.job, NameOf(at));

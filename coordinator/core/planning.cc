@@ -138,6 +138,7 @@ class Cycle {
     job.view.starts +=
         static_cast<int>(std::count_if(plans_[j].actions.begin(), plans_[j].actions.end(),
                                        [](const scheduler::Action& a) { return a.pool != scheduler::kNone; }));
+    KeepTheRest(view_, view_.jobs[j], plans_[j]);
     TakeUnits(turn_, job, plans_[j], view_.pool_names, job.view.unit_nodes);
   }
 

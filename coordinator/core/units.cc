@@ -31,11 +31,24 @@ void Lose(Unit& unit, const std::string& last_pool) {
   }
 }
 
+// All nodes of a gang work, or none: it leaves its pool when all of it has arrived elsewhere, or not at all.
+void MoveAsOne(Job& job) {
+  const auto moves = [](const Unit& unit) { return !unit.leaving.empty(); };
+  if (std::none_of(job.units.begin(), job.units.end(), moves)) return;
+  const bool whole = std::all_of(job.units.begin(), job.units.end(), moves);
+  const bool arrived = std::all_of(job.units.begin(), job.units.end(), [](const Unit& unit) { return unit.arrived; });
+  for (Unit& unit : job.units) {
+    if (!whole && moves(unit)) Lose(unit, "");
+    if (whole && arrived) unit.leaving.clear();
+  }
+}
+
 }  // namespace
 
 bool IsStepping(const Job& job) { return job.active && job.completed_at >= job.formed_at; }
 
 void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& counts) {
+  const bool gang = MinWorkers(job) == MaxWorkers(job);
   std::map<std::string, std::vector<Unit*>> by_pool;
   std::map<std::string, int> kept;  // Slots of a pool that units elsewhere still need.
   for (Unit& unit : job.units) {
@@ -56,7 +69,9 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
       if (!unit->placed) Lose(*unit, pool);
     }
     std::erase_if(units, [&, &pool = pool](Unit* unit) { return unit->pool != pool; });
-    Mark(units, &Unit::arrived, count.arrived, [](Unit& unit) { unit.leaving.clear(); });
+    Mark(units, &Unit::arrived, count.arrived, [&](Unit& unit) {
+      if (!gang) unit.leaving.clear();
+    });
     Mark(units, &Unit::working, count.working, [&](Unit& unit) {
       if (unit.since > -kNever) turn.state.recovery.Started((turn.now - unit.since) / kHour);
     });
@@ -69,6 +84,11 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
       if (!unit->placed) Lose(*unit, "");
     }
   }
+  if (gang) MoveAsOne(job);
+  const auto known = static_cast<size_t>(
+      std::count_if(job.units.begin(), job.units.end(), [](const Unit& unit) { return !unit.pool.empty(); }));
+  const auto most = static_cast<size_t>(MaxWorkers(job));
+  if (known + found.size() > most) found.resize(most - std::min(most, known));  // It was about to leave the others.
   job.units.insert(job.units.end(), found.begin(), found.end());
 }
 

@@ -34,7 +34,7 @@ struct UnitView {
   int pool = kNone;
   double starting_hours = 0;  // How long its start has taken so far; 0 once it works.
   int last_pool = kNone;      // Where it was interrupted.
-  int leaving = kNone;        // Where it goes on working until its start in `pool` is done; of an elastic job.
+  int leaving = kNone;        // Where it goes on working until its start in `pool` is done.
 };
 
 struct JobView {
