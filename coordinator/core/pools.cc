@@ -51,7 +51,11 @@ class Ordering {
         pool_(turn.state.pools[name]) {}
 
   double Run(int missing, const std::string& why) {
-    const int new_nodes = (missing + prices_.devices - 1) / prices_.devices;
+    // Of nodes not heard of since the coordinator started nobody knows yet whom they serve: likely those who miss some.
+    const auto silent =
+        static_cast<int>(std::count_if(nodes_.there.begin(), nodes_.there.end(),
+                                       [](const NodeState* node) { return !node->reported && node->slots.empty(); }));
+    const int new_nodes = std::max(0, (missing + prices_.devices - 1) / prices_.devices - silent);
     int wanted = static_cast<int>(nodes_.there.size() + nodes_.leaving.size()) + new_nodes;
     SendHome(std::max(0, wanted - prices_.min));
     for (const NodeState* node : nodes_.released) order_.release.push_back(node->record.name());
