@@ -118,7 +118,7 @@ class Sharing {
   // So many slots of these pools as there are, at most `need`: first where the job has some.
   SlotList Find(int j, const PoolSet& set, int need) const {
     SlotList found;
-    double quota = QuotaLeft(j);
+    double quota = QuotaLeft(j) + (Gang(j) ? NodesBeside(j, set) : 0);  // Settle gives these up.
     int orders = jobs_[j].max_ordered - ordered_[j];
     const auto take = [&](int p, int most) {
       int& here = CountOf(found, p);
@@ -162,6 +162,12 @@ class Sharing {
       }
     }
     return choices;
+  }
+
+  double NodesBeside(int j, const PoolSet& set) const {
+    double nodes = 0;
+    for (const Slots& s : out_[j].slots) nodes += Has(set, s.pool) ? 0 : s.count * pools_[s.pool].nodes_per_slot;
+    return nodes;
   }
 
   // What it holds elsewhere does not count towards a gang in one pool.

@@ -35,6 +35,12 @@ TEST(ShareOut, MinimumsComeFirstThenRounds) {
   EXPECT_EQ(Counts(ShareOut({There(7)}, {{}}, {Waiting(1, 10), Waiting(2, 10), Waiting(1, 2)})), Sizes({3, 2, 2}));
 }
 
+TEST(ShareOut, WhatIsLeftOfAGangDoesNotKeepItFromAnotherPool) {
+  // Its team may have no more nodes than it needs, and the one that is left is in a pool that has no second.
+  const auto out = ShareOut({ToOrder(1, 1), ToOrder(4, 2)}, {{.max_nodes = 2}}, {Running(2, 2, {{0, 1}})});
+  EXPECT_EQ(out[0].slots, SlotList({{1, 2}}));
+}
+
 TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
   Demand job = Waiting(1, 2);
   job.speeds = {1, 4, 1, 3};
