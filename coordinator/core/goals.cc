@@ -7,6 +7,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/off_peak.h"
 #include "coordinator/core/speeds.h"
+#include "coordinator/scheduler/level.h"
 
 namespace rekindle::core {
 namespace {
@@ -16,15 +17,6 @@ constexpr double kJustAsked = 1e-6;    // Hours: a start that has begun.
 
 constexpr double kMarginHours = 0.1;  // Kept before a deadline by a job that waits for its hours ...
 constexpr double kEaseHours = 0.25;   // ... and so much more before one that runs waits again.
-
-// Of one step on as many nodes of speed 1 as the job may have.
-double StepHours(const State& state, const Job& job) {
-  const v1::JobStatus& status = job.record.job().status();
-  const double estimate = SpecOf(job).estimate().step_seconds();
-  const int members = job.record.membership().members_size();
-  if (!job.active || status.step_seconds() <= 0 || members == 0) return estimate / kHour;
-  return status.step_seconds() * MembersSpeed(state, job) / MaxWorkers(job) / kHour;
-}
 
 scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
   const auto& estimate = SpecOf(job).estimate();
@@ -36,6 +28,29 @@ scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
 int IndexOf(const std::vector<std::string>& pools, const std::string& pool) {
   const auto at = std::find(pools.begin(), pools.end(), pool);
   return at == pools.end() ? scheduler::kNone : static_cast<int>(at - pools.begin());
+}
+
+// Of what would have to save its deadline.
+double Yardstick(const Turn& turn, const Job& job, double hours_left) {
+  const State& state = turn.state;
+  scheduler::JobView view;
+  view.hours_left = hours_left;
+  view.deadline = SpecOf(job).goals().deadline_hours();
+  const bool gang = MinWorkers(job) == MaxWorkers(job);
+  const int most = std::max(1, MaxWorkers(job));
+  view.unit_nodes = gang ? most : 1;
+  view.units.resize(gang ? 1 : most);
+  std::vector<std::pair<std::string, std::string>> places;
+  std::vector<scheduler::PoolView> pools;
+  for (const auto& [name, pool] : state.prices.pools) {
+    if (!pool.ordered) continue;
+    places.emplace_back(name, "");
+    pools.push_back({.price = PriceAt(pool.price, UnixNow(turn)) / pool.devices, .available = pool.max * pool.devices});
+    if (pool.capacity != "spot") pools.back().capacity = scheduler::Capacity::kOnDemand;
+  }
+  const std::vector<double> speeds = SpeedsOf(state, job, places);
+  for (size_t p = 0; p < speeds.size(); ++p) pools[p].speed = speeds[p];
+  return scheduler::Yardstick(view, pools, PolicyOf(state, job).capacity, HoursSinceSubmit(turn, job));
 }
 
 }  // namespace
@@ -80,7 +95,8 @@ bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* l
   if (InWindow(goals, now)) return false;
   if (goals.deadline_hours() > 0) {
     const v1::JobStatus& status = job.record.job().status();
-    const double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(turn.state, job);
+    double left = std::max(0, SpecOf(job).training().steps() - status.step()) * StepHours(turn.state, job);
+    left /= Yardstick(turn, job, left);
     const double margin = kMarginHours + (job.record.halt().empty() && job.active ? kEaseHours : 0);
     const double slack =
         goals.deadline_hours() - HoursSinceSubmit(turn, job) - left - RecoveryOf(turn.state, job).Start();

@@ -1,6 +1,7 @@
 // What no plan could reach is refused at submit. The same logic as the simulator's, on what the fleet file says.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/goals.h"
@@ -21,17 +22,17 @@ bool TakesOrders(const PriceBook& book) {
 // All pools as if they had room: what is impossible with that is impossible.
 fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, const std::string& device, double unix_now) {
   fleet::World world;
-  const double longest = 2 * (job.hours * job.max / job.min + job.start_hours) + 1;
-  world.step_hours = std::max(kLeastStepHours, longest / kSteps);
-  world.steps = static_cast<int>(std::ceil(longest / world.step_hours)) + 1;
-  int there = 0;
+  std::map<double, int> there;  // Nodes by speed.
   for (const auto& [name, node] : state.nodes) {
     const PoolPrices* pool = FindPool(state.prices, node.record.pool());
     const bool ordered = pool != nullptr && pool->ordered;
     if (!device.empty() && node.report.device().kind() != device) continue;
-    if (node.reported && !node.lost && !node.record.draining() && !ordered) there += node.report.slots();
+    if (!node.reported || node.lost || node.record.draining() || ordered) continue;
+    there[pool == nullptr ? 1 : pool->speed] += node.report.slots();
   }
-  if (there > 0) world.pools.push_back({"", scheduler::Capacity::kOnDemand, 1, {there}, {0}});
+  for (const auto& [speed, slots] : there) {
+    world.pools.push_back({"", scheduler::Capacity::kOnDemand, speed, {slots}, {0}});
+  }
   for (const auto& [name, pool] : state.prices.pools) {
     if (!pool.ordered || (!device.empty() && pool.device != device)) continue;
     const bool spot = pool.capacity == "spot";
@@ -42,6 +43,9 @@ fleet::World WorldOf(const State& state, const fleet::SimulatedJob& job, const s
                            {pool.max * pool.devices},
                            {PriceAt(pool.price, unix_now) / pool.devices}});
   }
+  const double longest = 2 * (job.hours * job.max / job.min / fleet::LeastSpeed(world.pools) + job.start_hours) + 1;
+  world.step_hours = std::max(kLeastStepHours, longest / kSteps);
+  world.steps = static_cast<int>(std::ceil(longest / world.step_hours)) + 1;
   return world;
 }
 

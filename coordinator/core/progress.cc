@@ -15,6 +15,7 @@
 #include "coordinator/core/members.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -56,6 +57,11 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
       !Finite(report.tokens_per_second()) || !Finite(report.learning_rate()) ||
       !Finite(report.checkpoint_interval_seconds())) {
     return "a time or rate is negative or not finite";
+  }
+  constexpr double kShortest = 1e-7, kLongest = 1e6;  // Of a micro-batch.
+  if (report.micro_batch_seconds() != 0 &&
+      (report.micro_batch_seconds() < kShortest || report.micro_batch_seconds() > kLongest)) {
+    return "micro_batch_seconds cannot be meant";
   }
   if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
     return "step, attempt or generation is negative";
@@ -144,6 +150,7 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
     CountStep(turn, job);
     job.completed_at = turn.now;
     job.start_failures.clear();
+    TakeStepWork(turn.state, job);
     if (report.completed_step() > job.formed_step) CloseFaults(job, turn.now, status->step_seconds());
   }
   Touch(job);

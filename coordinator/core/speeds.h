@@ -20,8 +20,11 @@ void TakeSpeed(Turn& turn, Job& job, const v1::TrainerReport& report);
 std::vector<double> SpeedsOf(const State& state, const Job& job,
                              const std::vector<std::pair<std::string, std::string>>& places);
 
-// Of the members of the newest membership, together.
-double MembersSpeed(const State& state, const Job& job);
+// Once its members have worked together for some steps: how much work a step is, whoever does it.
+void TakeStepWork(const State& state, Job& job);
+
+// Of one step on as many workers of speed 1 as the job may have: measured, else stated.
+double StepHours(const State& state, const Job& job);
 
 }  // namespace rekindle::core
 

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <memory>
 #include <numeric>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/nearest.h"
 #include "coordinator/fleet/reachable.h"
 #include "coordinator/scheduler/baselines.h"
+#include "coordinator/scheduler/level.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -75,6 +77,23 @@ void PlayOptimum(const World& world, const SimulatedJob& job, PolicyOutcome* of)
   }
 }
 
+// Today's policies know nothing of speeds: they see hours and prices of equal work.
+class OnLevelPools : public scheduler::Strategy {
+ public:
+  explicit OnLevelPools(std::unique_ptr<Strategy> strategy) : strategy_(std::move(strategy)) {}
+  std::vector<scheduler::Action> Plan(const scheduler::JobView& job, const std::vector<scheduler::PoolView>& pools,
+                                      const scheduler::Policy& policy, double now) override {
+    if (scheduler::AreLevel(pools)) return strategy_->Plan(job, pools, policy, now);
+    scheduler::JobView level_job = job;
+    std::vector<scheduler::PoolView> level_pools = pools;
+    scheduler::Level(scheduler::Yardstick(job, pools, scheduler::Allowed::kMixed, now), &level_job, &level_pools);
+    return strategy_->Plan(level_job, level_pools, policy, now);
+  }
+
+ private:
+  const std::unique_ptr<Strategy> strategy_;
+};
+
 Outcome PlayBaseline(const World& world, const SimulatedJob& job, const std::string& policy) {
   SimulatedJob gang = job;
   gang.min = gang.max;
@@ -82,7 +101,8 @@ Outcome PlayBaseline(const World& world, const SimulatedJob& job, const std::str
   if (policy == "on_demand") strategy = std::make_unique<scheduler::OnDemandOnly>();
   if (policy == "uniform_progress") strategy = std::make_unique<scheduler::UniformProgress>();
   if (!strategy) strategy = std::make_unique<scheduler::NextZone>();
-  return Simulate(policy == "greedy_spot" ? OneZone(world) : world, gang, *strategy);
+  OnLevelPools level(std::move(strategy));
+  return Simulate(policy == "greedy_spot" ? OneZone(world) : world, gang, level);
 }
 
 PolicyOutcome Play(const World& world, const SimulatedJob& job, const Known& known) {

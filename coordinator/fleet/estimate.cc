@@ -19,9 +19,9 @@ constexpr double kSyntheticSteps = 5e4;  // so many would not do.
 constexpr double kMaxCells = 50e6;       // Pools times steps of all worlds.
 constexpr uint64_t kSeedStride = 1000;   // Between worlds; pools take the seeds between.
 
-double HoursFor(const SimulatedJob& job) {
+double HoursFor(const SimulatedJob& job, double least_speed) {
   if (job.deadline < kNever) return job.deadline;
-  return kLongest * job.hours + kAtLeastHours;
+  return kLongest * job.hours / least_speed + kAtLeastHours;
 }
 
 Spread Of(std::vector<double> values) {
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<Estimate>> EstimateOver(const std::vector<World>& wor
 std::vector<World> FromSeveralStarts(const World& world, const SimulatedJob& job, int count) {
   const double cells = static_cast<double>(world.steps) * static_cast<double>(world.pools.size());
   count = static_cast<int>(std::min<double>(count, kMaxCells / cells));
-  const int room = world.steps - static_cast<int>(std::ceil(HoursFor(job) / world.step_hours));
+  const int room = world.steps - static_cast<int>(std::ceil(HoursFor(job, LeastSpeed(world.pools)) / world.step_hours));
   if (room < 1 || count < 2) return {world};
   std::vector<World> worlds;
   int before = -1;
@@ -98,7 +98,9 @@ std::vector<World> FromSeveralStarts(const World& world, const SimulatedJob& job
 absl::StatusOr<std::vector<World>> SyntheticWorlds(const v1::Fleet& fleet, const SimulatedJob& job,
                                                    const std::vector<Trace>& carbon, double node_watts, uint64_t seed,
                                                    int count) {
-  const double hours = std::max(HoursFor(job), kAtLeastHours);
+  double least_speed = 1;
+  for (const auto& pool : fleet.pools()) least_speed = std::min(least_speed, pool.speed());
+  const double hours = std::max(HoursFor(job, least_speed), kAtLeastHours);
   SyntheticOptions options{.zones = 1, .hours = hours};
   options.step_seconds = std::max(kSyntheticStep, std::ceil(hours * 3600 / kSyntheticSteps));
   std::vector<World> worlds;

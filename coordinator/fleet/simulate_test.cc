@@ -63,6 +63,11 @@ TEST(Property, NoDeadlineIsMissedWherePoolsDifferInSpeed) {
       world.pools[0].speed = 0.3 + 0.15 * static_cast<double>(seed % 7);
       world.pools[1].speed = 0.5 + 0.5 * static_cast<double>(seed % 5);
       world.pools[2].speed = 0.5 + 0.25 * static_cast<double>(seed % 4);
+      world.pools.push_back({.name = "few",
+                             .capacity = scheduler::Capacity::kOnDemand,
+                             .speed = 0.25 * static_cast<double>(1 + seed % 6),
+                             .available = {2},
+                             .price = {0.5 + 0.5 * static_cast<double>(seed % 8)}});
       SimulatedJob job = MakeJob(seed, elastic);
       job.deadline /= world.pools[2].speed;  // What on-demand capacity alone can do.
       scheduler::Planner planner;
@@ -76,9 +81,11 @@ TEST(Property, NoDeadlineIsMissedWherePoolsDifferInSpeed) {
 
 TEST(Property, NoBudgetIsOverspent) {
   for (const uint64_t seed : Seeds(30)) {
-    const World world = MakeWorld({.seed = seed, .zones = 2, .nodes = 6, .hours = 60});
+    World world = MakeWorld({.seed = seed, .zones = 2, .nodes = 6, .hours = 60});
+    world.pools[0].speed = 0.5 * static_cast<double>(1 + seed % 4);
     SimulatedJob job = MakeJob(seed, true);
     job.budget = job.hours * job.max * (0.3 + 0.2 * static_cast<double>(seed % 6));
+    if (seed % 3 == 0) job.policy.objective = scheduler::Objective::kFastest;
     scheduler::Planner planner;
     const Outcome out = Simulate(world, job, planner);
     EXPECT_LE(out.over_budget, world.step_hours * job.max * kOnDemand) << "seed " << seed;

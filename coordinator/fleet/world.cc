@@ -34,6 +34,12 @@ double OfDaysBefore(const std::vector<double>& grams, int hour, int now) {
 
 }  // namespace
 
+double LeastSpeed(const std::vector<WorldPool>& pools) {
+  double least = scheduler::kNever;
+  for (const WorldPool& pool : pools) least = std::min(least, pool.speed);
+  return pools.empty() ? 1 : least;
+}
+
 double WorldPool::Grams(double hours) const { return grams.empty() ? 0 : grams[HourIndex(*this, hours)]; }
 
 World World::From(int first) const {

@@ -35,6 +35,9 @@ struct World {
   World From(int first) const;
 };
 
+// 1: there is no pool.
+double LeastSpeed(const std::vector<WorldPool>& pools);
+
 // What the hours after now are expected to emit: as the same hour in the days before, the newest counting most, scaled
 // by how this day compares so far. Index 0 is the hour of `hours`; empty when nothing is known.
 std::vector<double> ForecastGrams(const WorldPool& pool, double hours, int horizon);

@@ -45,7 +45,7 @@ class Ordering {
     }
     JobView& view = *job.view;
     const bool gang = job.demand.min == job.demand.max;
-    view.unit_nodes = gang ? job.demand.max : 1;
+    view.unit_nodes = gang ? std::max(1, job.demand.max) : 1;  // 0: it wants nothing now.
     if (slots < view.unit_nodes && view.units.empty()) return;
     plan.units = Units(view, allotted, slots / view.unit_nodes);
     if (plan.units.empty()) return;

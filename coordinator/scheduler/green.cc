@@ -39,7 +39,7 @@ bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& 
   if (running && !MayStartAgain(job, policy)) return false;
   // The hours that could be used: those before the deadline, less one start in reserve. One that runs, and stops,
   // starts again, too: did it need less, it would stop and want to go on at once.
-  const double need = job.hours_left + start;
+  const double need = job.hours_left / pool.speed + start;
   const double window = job.hours_left + slack - start;
   const auto hours =
       std::min<size_t>(pool.expected_grams.size(), static_cast<size_t>(std::max(0.0, std::floor(window))));

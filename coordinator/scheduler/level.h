@@ -11,9 +11,10 @@ namespace rekindle::scheduler {
 // Are all of speed 1, so that there is nothing to do?
 bool AreLevel(const std::vector<PoolView>& pools);
 
-// The speed of the capacity that would have to save the deadline: of on-demand pools, else of spot pools, those with
-// room first, the one that costs least for its work. 1: there is none.
-double Yardstick(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed);
+// The speed of the capacity that would have to save the deadline: the mean of all units, were they in the on-demand
+// pools (where there are none: in the spot pools) with room whose work costs least, of those that are fast enough. 1:
+// there are no pools.
+double Yardstick(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed, double now);
 
 // In hours of that speed: prices and emissions of the work that it does in one, the job's hours, speeds against it.
 void Level(double yardstick, JobView* job, std::vector<PoolView>* pools);

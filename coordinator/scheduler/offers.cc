@@ -59,11 +59,12 @@ int Offers::BestSpot(double premium) const {
   return best;
 }
 
-int Offers::BestOnDemand() const {
+int Offers::BestOnDemand(double speed) const {
+  const auto rank = [&](int p) { return std::tuple(kAsFast * pools_[p].speed < speed, pools_[p].price); };
   int best = kNone;
   for (int p = 0; p < static_cast<int>(pools_.size()); ++p) {
     if (!OnDemand(p) || !HasRoom(p)) continue;
-    if (best == kNone || pools_[p].price < pools_[best].price) best = p;
+    if (best == kNone || rank(p) < rank(best)) best = p;
   }
   return best;
 }

@@ -27,8 +27,8 @@ class Offers {
   // The spot pool with room that costs least; of equal ones that whose next slot has been there longest, so that a zone
   // that just failed is avoided for a while. With `premium`, of those at most so much dearer the cleanest. kNone: none.
   int BestSpot(double premium) const;
-  // The cheapest on-demand pool with room. kNone: none.
-  int BestOnDemand() const;
+  // The cheapest on-demand pool with room, about that fast where there is one. kNone: none.
+  int BestOnDemand(double speed) const;
   // Of the allowed pools with room that are about as fast as the fastest of them (kAsFast): spot, the cheapest, as
   // above, else on demand. kNone: none.
   int Fastest(Allowed allowed) const;

@@ -48,8 +48,13 @@ class Round {
   const std::string& waits() const { return waits_; }
 
  private:
-  // Could it be interrupted, or is it nowhere?
-  bool AtRisk(const UnitView& unit) const { return !offers_.OnDemand(unit.pool) || unit.leaving != kNone; }
+  // Could it be interrupted, is it nowhere, or slower than the deadline is held against?
+  bool AtRisk(const UnitView& unit) const {
+    return !offers_.OnDemand(unit.pool) || unit.leaving != kNone || IsSlow(unit.pool);
+  }
+  bool IsSlow(int pool) const { return kAsFast * offers_.pool(pool).speed < 1; }
+  // Hours of slack that working there until the next look uses.
+  double Lag(int pool) const { return policy_.period * std::max(0.0, 1 - offers_.pool(pool).speed); }
   // Will it go on working while it starts elsewhere?
   bool Overlaps(const UnitView& unit) const {
     return job_.units.size() > 1 && unit.pool != kNone && unit.starting_hours <= 0;
@@ -60,24 +65,32 @@ class Round {
   }
 
   // Could all units that may run be paid for until the next look, or until the job is done?
-  bool Affordable() const {
-    if (job_.budget_left == kNever) return true;
-    double rate = 0;
+  bool Affordable() {
     double longest_start = 0;
+    double slowest = 1;
     for (const UnitView& unit : job_.units) {
       const int pool = unit.pool != kNone ? unit.pool : WouldTake();
-      if (pool != kNone) rate += HourlyPrice(pool) * job_.unit_nodes;
+      if (pool != kNone) rate_ += HourlyPrice(pool) * job_.unit_nodes;
+      if (pool != kNone) slowest = std::min(slowest, offers_.pool(pool).speed);
       longest_start = std::max(longest_start, unit.pool == kNone ? start_ : StartLeft(unit));
     }
-    return job_.budget_left >= rate * std::min(policy_.period, job_.hours_left + longest_start) - kRounding;
+    paid_hours_ = std::min(policy_.period, job_.hours_left / slowest + longest_start);
+    return Covered(rate_);
+  }
+  bool Covered(double rate) const { return job_.budget_left >= rate * paid_hours_ - kRounding; }
+  // With the unit in `pool` instead.
+  double RateWith(const UnitView& unit, int pool) const {
+    const int counted = unit.pool != kNone ? unit.pool : WouldTake();
+    return rate_ + (HourlyPrice(pool) - (counted == kNone ? 0 : HourlyPrice(counted))) * job_.unit_nodes;
   }
 
   double HourlyPrice(int p) const { return offers_.pool(p).price * offers_.pool(p).speed; }
 
   // Where a unit that is nowhere would run at the next chance.
   int WouldTake() const {
+    if (policy_.objective == Objective::kFastest) return offers_.Fastest(policy_.capacity);
     const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(0);
-    return spot != kNone || policy_.capacity == Allowed::kSpot ? spot : offers_.BestOnDemand();
+    return spot != kNone || policy_.capacity == Allowed::kSpot ? spot : offers_.BestOnDemand(0);
   }
 
   void StopAll(const std::string& why) {
@@ -89,10 +102,15 @@ class Round {
     const UnitView& unit = job_.units[unit_];
     const int from = unit.pool;
     if (from == pool) return;
+    if (pool != kNone && job_.budget_left != kNever) {
+      const double rate = RateWith(unit, pool);
+      if (rate > rate_ && !Covered(rate)) return;
+      rate_ = rate;
+    }
     const bool overlaps = pool != kNone && Overlaps(unit);
     offers_.Move(overlaps ? kNone : from, pool);
     if (AtRisk(unit)) --at_risk_;
-    if (overlaps || !offers_.OnDemand(pool)) ++at_risk_;
+    if (overlaps || !offers_.OnDemand(pool) || IsSlow(pool)) ++at_risk_;
     if (pool != kNone && !overlaps) slack_ -= share_ * start_;
     actions_.push_back({unit_, pool, reason});
   }
@@ -124,21 +142,46 @@ class Round {
   }
 
   void Decide(const UnitView& unit) {
-    const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
-    const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand();
+    const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand(HasDeadline() ? 1 : 0);
+    int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
+    if (CostsNoMore(on_demand, spot)) spot = kNone;
     if (policy_.objective == Objective::kFastest) {
       Fastest(unit);
     } else if (policy_.capacity == Allowed::kOnDemand) {
-      if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the job takes on-demand capacity only");
+      OnDemandOnly(unit, on_demand, "the job takes on-demand capacity only");
     } else if (!offers_.AnySpot()) {
-      if (unit.pool == kNone && on_demand != kNone) To(on_demand, "the fleet has no spot capacity");
+      OnDemandOnly(unit, on_demand, "the fleet has no spot capacity");
     } else if (offers_.Spot(unit.pool)) {
       OnSpot(unit, spot, on_demand);
     } else if (offers_.OnDemand(unit.pool)) {
-      OnDemand(unit, spot);
+      OnDemand(unit, spot, on_demand);
     } else {
       Waiting(unit, spot, on_demand);
     }
+  }
+
+  // Does on-demand capacity do the work for no more? Spot is of no use then.
+  bool CostsNoMore(int on_demand, int spot) const {
+    return on_demand != kNone && spot != kNone && offers_.pool(on_demand).price <= offers_.pool(spot).price;
+  }
+
+  void OnDemandOnly(const UnitView& unit, int on_demand, const char* why) {
+    if (on_demand == kNone) return;
+    if (unit.pool == kNone) return To(on_demand, why);
+    (void)ToBetterOnDemand(unit, on_demand);
+  }
+
+  // From on-demand capacity to other such: where the deadline needs it, or the move pays.
+  bool ToBetterOnDemand(const UnitView& unit, int on_demand) {
+    if (on_demand == kNone || unit.leaving != kNone || unit.starting_hours > 0) return false;
+    if (IsSlow(unit.pool) && !IsSlow(on_demand) && !Safe(Lag(unit.pool), at_risk_)) {
+      To(on_demand, absl::StrCat(offers_.pool(unit.pool).name, " is too slow for the deadline: ", Margin()));
+    } else if (Pays(unit.pool, on_demand) && Safe(start_, at_risk_)) {
+      To(on_demand, Cheaper(on_demand, unit.pool));
+    } else {
+      return false;
+    }
+    return true;
   }
 
   void Fastest(const UnitView& unit) {
@@ -157,19 +200,25 @@ class Round {
     if (unit.leaving != kNone) return;
     // Were it interrupted, the rest of a start in progress would not matter any more.
     const double left = StartLeft(unit);
-    const double reserve = std::min(left, policy_.period) - left;
+    const double reserve = std::min(left, policy_.period) - left + Lag(unit.pool);
     if (on_demand != kNone && !Safe(reserve, at_risk_)) {
       To(on_demand, absl::StrCat("an interruption now could not be made up before the deadline: ", Margin()));
     } else if (spot != kNone && Pays(unit.pool, spot) && Safe(start_, at_risk_)) {
-      To(spot, absl::StrFormat("%s costs %.3f an hour, %s costs %.3f%s: worth the start of %s", offers_.pool(spot).name,
-                               HourlyPrice(spot), offers_.pool(unit.pool).name, HourlyPrice(unit.pool),
-                               Slower(unit.pool, spot), Hours(start_)));
+      To(spot, Cheaper(spot, unit.pool));
+    } else if (spot == kNone && CostsNoMore(on_demand, unit.pool) && Pays(unit.pool, on_demand) &&
+               Safe(start_, at_risk_)) {
+      To(on_demand, Cheaper(on_demand, unit.pool));
     } else if (spot != kNone && premium_ > 0 &&
                MoveIsGreener(job_, offers_.pool(unit.pool), offers_.pool(spot), policy_) && Safe(start_, at_risk_)) {
       To(spot, absl::StrFormat("%s emits %.0f g/h, %s emits %.0f%s: worth the start of %s", offers_.pool(spot).name,
                                HourlyGrams(spot), offers_.pool(unit.pool).name, HourlyGrams(unit.pool),
                                Slower(unit.pool, spot), Hours(start_)));
     }
+  }
+  std::string Cheaper(int to, int from) const {
+    return absl::StrFormat("%s costs %.3f an hour, %s costs %.3f%s: worth the start of %s", offers_.pool(to).name,
+                           HourlyPrice(to), offers_.pool(from).name, HourlyPrice(from), Slower(from, to),
+                           Hours(start_));
   }
   double HourlyGrams(int p) const { return offers_.pool(p).grams * offers_.pool(p).speed; }
   // Beside prices and emissions of an hour; empty where both do the same in one.
@@ -186,18 +235,20 @@ class Round {
       return false;
     }
     if (start_ <= 0) return offers_.pool(to).price < now.price;
-    const double lasts = 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld];
+    const double lasts = offers_.OnDemand(from) ? kNever : 1 / job_.history.Learned(offers_.Used(from) - 1).lost[kOld];
     const double work = std::min(job_.hours_left, lasts * now.speed);
     const double saved = (now.price - offers_.pool(to).price) * work;
     return saved > kMovePays * start_ * HourlyPrice(to);
   }
 
-  void OnDemand(const UnitView& unit, int spot) {
+  void OnDemand(const UnitView& unit, int spot, int on_demand) {
     if (unit.leaving != kNone) return;  // It is not there yet.
-    const int at_risk = at_risk_ + 1;
+    if (ToBetterOnDemand(unit, on_demand)) return;
+    const int at_risk = at_risk_ + (AtRisk(unit) ? 0 : 1);
+    if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;  // Spot has nothing to offer.
     if (spot != kNone) {
       const Age age = job_.history.PoolAge(spot, offers_.Used(spot));
-      if (!HasDeadline() || (Safe(Overlaps(unit) ? 0 : start_, at_risk) &&
+      if (!HasDeadline() || (Safe((Overlaps(unit) ? 0 : start_) + Lag(spot), at_risk) &&
                              Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
         To(spot, absl::StrCat(offers_.pool(spot).name, " has spot capacity again, and ", Margin()));
       }
@@ -210,14 +261,18 @@ class Round {
   }
 
   void Waiting(const UnitView& unit, int spot, int on_demand) {
-    if (spot != kNone && (on_demand == kNone || Safe(start_, at_risk_))) {
+    if (spot != kNone && (on_demand == kNone || Safe(start_ + Lag(spot), at_risk_))) {
       To(spot, unit.last_pool == kNone ? absl::StrCat(offers_.pool(spot).name, " has spot capacity")
                                        : absl::StrCat(offers_.pool(spot).name, " has spot capacity; ",
                                                       offers_.pool(unit.last_pool).name, " was interrupted"));
       return;
     }
-    if (on_demand == kNone || !HasDeadline()) return;
-    if (!Safe(policy_.period, at_risk_)) {
+    if (on_demand == kNone) return;
+    if (CostsNoMore(on_demand, offers_.BestSpot(premium_))) {
+      To(on_demand, absl::StrCat("its work costs no more in ", offers_.pool(on_demand).name, " than on spot capacity"));
+    } else if (!HasDeadline()) {
+      return;
+    } else if (!Safe(policy_.period, at_risk_)) {
       To(on_demand, absl::StrCat("the last safe moment before the deadline: ", Margin()));
     } else if (Ahead(NextSlot())
                    .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk_), job_.history.AnyAge(NextSlot()), false)) {
@@ -241,6 +296,8 @@ class Round {
   Offers offers_;
   const double start_;
   double share_ = 1;
+  double rate_ = 0;        // What all units cost an hour, those that are nowhere where they would be,
+  double paid_hours_ = 0;  // and for how long that must be paid for.
   double premium_ = 0;
   double margin_ = 0;
   double slack_ = 0;  // Hours of all units that need not be worked, less the margin.
@@ -263,7 +320,7 @@ std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView
   if (AreLevel(pools)) return run(job, pools);
   JobView level_job = job;
   std::vector<PoolView> level_pools = pools;
-  Level(Yardstick(job, pools, policy.capacity), &level_job, &level_pools);
+  Level(Yardstick(job, pools, policy.capacity, now), &level_job, &level_pools);
   return run(level_job, level_pools);
 }
 

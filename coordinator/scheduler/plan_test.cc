@@ -177,6 +177,7 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
 
 TEST(Level, HoursAndPricesAreOfTheSameWork) {
   JobView job;
+  job.units.resize(1);
   job.total_hours = 12;
   job.hours_left = 6;
   std::vector<PoolView> pools = {
@@ -184,8 +185,16 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
       {.name = "none", .capacity = Capacity::kOnDemand, .price = 1, .speed = 2, .available = 0},
       {.name = "od", .capacity = Capacity::kOnDemand, .price = 6, .speed = 3, .available = 1, .grams = 30}};
   EXPECT_FALSE(AreLevel(pools));
-  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed), 3);
-  EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot), 1);
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 3);
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot, 0), 1);
+  pools.push_back({.name = "slow", .capacity = Capacity::kOnDemand, .price = 0.1, .speed = 0.5, .available = 1});
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 0.5);
+  job.deadline = 10;  // The 12 h there are too long.
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 3);
+  job.units.resize(2);  // Of two only one finds room there; the other is as slow as it must not be.
+  EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 1.75);
+  job.units.resize(1);
+  pools.pop_back();
   Level(3, &job, &pools);
   EXPECT_EQ(job.hours_left, 2);
   EXPECT_DOUBLE_EQ(pools[0].price, 3);

@@ -130,6 +130,7 @@ class Agent {
   }
 
   void TakeNotices() {
+    settled_ = notices_->settled();  // In this order: what is told below rests on a verdict as settled as that.
     drain_.Noticed(notices_->verdict());
     supervisor_.SetDraining(drain_.draining());
     if (stopping_ || common::SteadySeconds() < drain_.until()) return;
@@ -213,7 +214,7 @@ class Agent {
   }
 
   void Publish() {
-    if (!notices_->settled()) return;
+    if (!settled_) return;
     v1::NodeReport report = MakeReport();
     std::string text = report.SerializeAsString();
     if (text == published_) return;
@@ -258,6 +259,7 @@ class Agent {
   std::unique_ptr<NoticeWatcher> notices_;
 
   DrainState drain_;
+  bool settled_ = false;
   bool stopping_ = false;
   bool drained_ = false;
   v1::NodeReport logs_;         // Only `logs`: lines on their way, until a report with them was answered.

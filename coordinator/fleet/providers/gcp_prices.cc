@@ -56,10 +56,16 @@ class GcpPrices final : public PriceSource {
                                             ": correct the pool's instance_type and zone, or its machines.project"));
   }
 
-  // Unless it was read a short while ago. One that cannot be read as a whole counts for nothing.
+  // Unless it was tried a short while ago. One that cannot be read as a whole counts for nothing.
   absl::Status ReadList() {
     const double begun = common::SteadySeconds();
-    if (begun < fresh_until_) return absl::OkStatus();
+    if (begun < fresh_until_) return read_;
+    read_ = ReadPages(begun);
+    fresh_until_ = read_.ok() ? begun + options_.list_seconds : common::SteadySeconds() + options_.failed_seconds;
+    return read_;
+  }
+
+  absl::Status ReadPages(double begun) {
     GcpRates rates;
     std::string next;
     for (int page = 0; page < kMaxSkuPages; ++page) {
@@ -74,7 +80,6 @@ class GcpPrices final : public PriceSource {
       if (next.size() > kMaxPageToken) return absl::InternalError(absl::StrCat("GET ", kSkus, ": too long a token"));
       if (!next.empty()) continue;
       rates_ = std::move(rates);
-      fresh_until_ = begun + options_.list_seconds;
       return absl::OkStatus();
     }
     return absl::InternalError(absl::StrCat("GET ", kSkus, ": more than ", kMaxSkuPages, " pages"));
@@ -84,7 +89,8 @@ class GcpPrices final : public PriceSource {
   std::set<std::string> regions_;
   BearerApi compute_;
   BearerApi billing_;
-  GcpRates rates_;  // Of the last whole list.
+  GcpRates rates_;     // Of the last whole list.
+  absl::Status read_;  // Whether that is the newest.
   double fresh_until_ = 0;
 };
 

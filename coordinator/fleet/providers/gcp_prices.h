@@ -35,6 +35,7 @@ struct GcpPriceOptions {
   // The price list has tens of thousands of lines, and is read once for all pools; Google changes spot prices once in
   // 30 days at most.
   double list_seconds = 1800;
+  double failed_seconds = 10;  // The other pools do not ask again for a list that could not be read so shortly ago.
 };
 
 // INVALID_ARGUMENT: an endpoint.

@@ -38,14 +38,15 @@ json Page(const json& skus, const std::string& next = "") { return {{"skus", sku
 class GcpPricesTest : public testing::Test {
  protected:
   void SetUp() override { Open(1800); }
-  void Open(double list_seconds) {
+  void Open(double list_seconds, double failed_seconds = 0) {
     const GcpOffer cpu{
         .project = "proj", .region = "us-central1", .zone = "us-central1-a", .instance_type = "n2-standard-8"};
     GcpPriceOptions options{.endpoint = cloud_.endpoint(),
                             .compute_endpoint = cloud_.endpoint(),
                             .currency = "USD",
                             .offers = {{"spot", cpu}, {"sure", cpu}, {"gpu", cpu}, {"attached", cpu}, {"micro", cpu}},
-                            .list_seconds = list_seconds};
+                            .list_seconds = list_seconds,
+                            .failed_seconds = failed_seconds};
     options.offers["sure"].spot = false;
     options.offers["gpu"].instance_type = "g2-standard-4";
     options.offers["gpu"].gpus = options.offers["attached"].gpus = true;
@@ -128,6 +129,15 @@ TEST_F(GcpPricesTest, AListThatCouldNotBeReadAsAWholeIsNone) {
   EXPECT_EQ(Lists(), 2);
   EXPECT_TRUE(prices_->Ask("spot").ok());
   EXPECT_EQ(Lists(), 3);
+}
+
+TEST_F(GcpPricesTest, AListThatFailsIsNotReadForEachPool) {
+  Open(1800, 60);
+  cloud_.Spoil([this](const auto& request, auto& response) { Handle(request, response); });
+  cloud_.Spoil(503, "busy");
+  EXPECT_TRUE(absl::IsUnavailable(Refused()));
+  EXPECT_TRUE(absl::IsUnavailable(prices_->Ask("sure").status()));
+  EXPECT_EQ(Lists(), 1);
 }
 
 TEST_F(GcpPricesTest, WhatIsNotKnownCostsNoRequest) {
