@@ -130,7 +130,8 @@ class Round {
     return std::max(
         {offers_.LowestPrice(Capacity::kSpot), kLeastShare * offers_.LowestPrice(Capacity::kOnDemand), kLeast});
   }
-  // For a unit that uses, or waits for, this slot of all pools together.
+  // For a unit that uses, or waits for, this slot of all pools together. It takes spot for as fast as the yardstick:
+  // where it is not, this weighs starts and losses by that factor too high or low. No deadline rests on it.
   const Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
