@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/core/first_epoch.h"
+#include "coordinator/scheduler/level.h"
 
 namespace rekindle::core {
 namespace {
@@ -15,7 +16,6 @@ constexpr int kWarmSteps = 3;      // Of a generation: the first ones are slower
 constexpr int kSettledSteps = 10;  // A step's time is a mean over so many.
 constexpr int kEnough = 10;        // Reports: one alone decides nothing.
 constexpr double kMeanSeconds = 300;
-constexpr double kSameSpeed = 1.1;                 // What is measured sways by less, and no job is to move for that.
 constexpr double kOutlier = 2;                     // No report counts as further from the mean than by this factor.
 constexpr double kSlowest = 1e-3, kFastest = 1e3;  // As a fleet file may say.
 constexpr int kMaxKinds = 100;                     // Names of nodes' pools come over the network.
@@ -58,7 +58,8 @@ double Scale(const PriceBook& book, const Job& job) {
   return kinds > 0 ? std::exp(sum / kinds) : std::exp(sum_of_all / std::max(1, job.record.speeds_size()));
 }
 
-bool AboutEqual(double a, double b) { return std::max(a, b) < kSameSpeed * std::min(a, b); }
+// No job is to move for what measuring sways by.
+bool AboutEqual(double a, double b) { return std::max(a, b) < scheduler::kAsFast * std::min(a, b); }
 
 // Of all so far, of the last minutes in the long run.
 double MeanOf(double now, double samples, SpeedMean& mean) {

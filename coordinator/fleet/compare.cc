@@ -83,11 +83,10 @@ class OnLevelPools : public scheduler::Strategy {
   explicit OnLevelPools(std::unique_ptr<Strategy> strategy) : strategy_(std::move(strategy)) {}
   std::vector<scheduler::Action> Plan(const scheduler::JobView& job, const std::vector<scheduler::PoolView>& pools,
                                       const scheduler::Policy& policy, double now) override {
-    if (scheduler::AreLevel(pools)) return strategy_->Plan(job, pools, policy, now);
-    scheduler::JobView level_job = job;
-    std::vector<scheduler::PoolView> level_pools = pools;
-    scheduler::Level(scheduler::Yardstick(job, pools, scheduler::Allowed::kMixed, now), &level_job, &level_pools);
-    return strategy_->Plan(level_job, level_pools, policy, now);
+    return scheduler::PlanOnLevel(job, pools, scheduler::Allowed::kMixed, now,
+                                  [&](const auto& level_job, const auto& level_pools) {
+                                    return strategy_->Plan(level_job, level_pools, policy, now);
+                                  });
   }
 
  private:

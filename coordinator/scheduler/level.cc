@@ -59,4 +59,13 @@ void Level(double yardstick, JobView* job, std::vector<PoolView>* pools) {
   }
 }
 
+std::vector<Action> PlanOnLevel(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed, double now,
+                                const LevelPlan& plan) {
+  if (AreLevel(pools)) return plan(job, pools);
+  JobView level_job = job;
+  std::vector<PoolView> level_pools = pools;
+  Level(Yardstick(job, pools, allowed, now), &level_job, &level_pools);
+  return plan(level_job, level_pools);
+}
+
 }  // namespace rekindle::scheduler

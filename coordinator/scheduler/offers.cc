@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "coordinator/scheduler/level.h"
+
 namespace rekindle::scheduler {
 
 std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {

@@ -8,8 +8,6 @@
 
 namespace rekindle::scheduler {
 
-inline constexpr double kAsFast = 1.1;  // Speeds are measured: less makes no difference.
-
 // Lives as long as the views it was made from. Thread-compatible.
 class Offers {
  public:

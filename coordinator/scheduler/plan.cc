@@ -312,17 +312,12 @@ class Round {
 
 std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                   double now) {
-  const auto run = [&](const JobView& level_job, const std::vector<PoolView>& level_pools) {
-    Round round(level_job, level_pools, policy, now, outlooks_);
+  return PlanOnLevel(job, pools, policy.capacity, now, [&](const JobView& level, const std::vector<PoolView>& on) {
+    Round round(level, on, policy, now, outlooks_);
     std::vector<Action> actions = round.Run();
     waits_ = round.waits();
     return actions;
-  };
-  if (AreLevel(pools)) return run(job, pools);
-  JobView level_job = job;
-  std::vector<PoolView> level_pools = pools;
-  Level(Yardstick(job, pools, policy.capacity, now), &level_job, &level_pools);
-  return run(level_job, level_pools);
+  });
 }
 
 }  // namespace rekindle::scheduler
