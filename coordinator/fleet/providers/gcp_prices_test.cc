@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/fleet/providers/cloud_testing.h"
+#include "coordinator/fleet/providers/gcp_sku_testing.h"
 #include "coordinator/fleet/providers/provider.h"
 
 namespace rekindle::fleet {
@@ -19,19 +20,6 @@ using testing::StartsWith;
 
 constexpr char kMachines[] = "/compute/v1/projects/proj/zones/us-central1-a/machineTypes/";
 constexpr char kSkus[] = "/v1/services/6F81-5844-456A/skus";
-
-json Sku(const std::string& description, int nanos) {
-  const bool spot = description.find("Spot Preemptible") != std::string::npos;
-  return {{"description", description},
-          {"category", {{"resourceFamily", "Compute"}, {"usageType", spot ? "Preemptible" : "OnDemand"}}},
-          {"serviceRegions", {"us-central1", "us-east1"}},
-          {"pricingInfo",
-           {{{"pricingExpression",
-              {{"usageUnit", description.find(" Ram ") == std::string::npos ? "h" : "GiBy.h"},
-               {"tieredRates",
-                {{{"startUsageAmount", 0},
-                  {"unitPrice", {{"currencyCode", "USD"}, {"units", "0"}, {"nanos", nanos}}}}}}}}}}}};
-}
 
 json Page(const json& skus, const std::string& next = "") { return {{"skus", skus}, {"nextPageToken", next}}; }
 
@@ -80,14 +68,14 @@ class GcpPricesTest : public testing::Test {
 
   int tokens_ = 0;
   std::vector<json> pages_ = {
-      Page({Sku("N2 Instance Core running in Americas", 31'612'000), Sku("Storage PD Capacity", 40'000'000)}, "1"),
-      Page({Sku("N2 Instance Ram running in Americas", 4'238'000),
-            Sku("Spot Preemptible N2 Instance Ram running in Americas", 1'000'000)},
+      Page({Sku("N2 Instance Core running in Americas", 0.031612), Sku("Storage PD Capacity", 0.04)}, "1"),
+      Page({Sku("N2 Instance Ram running in Americas", 0.004238),
+            Sku("Spot Preemptible N2 Instance Ram running in Americas", 0.001)},
            "2"),
-      Page({Sku("Spot Preemptible N2 Instance Core running in Americas", 7'700'000),
-            Sku("Spot Preemptible G2 Instance Core running in Americas", 12'770'000),
-            Sku("Spot Preemptible G2 Instance Ram running in Americas", 1'496'000),
-            Sku("Nvidia L4 GPU attached to Spot Preemptible VMs running in Americas", 286'200'000)})};
+      Page({Sku("Spot Preemptible N2 Instance Core running in Americas", 0.0077),
+            Sku("Spot Preemptible G2 Instance Core running in Americas", 0.01277),
+            Sku("Spot Preemptible G2 Instance Ram running in Americas", 0.001496),
+            Sku("Nvidia L4 GPU attached to Spot Preemptible VMs running in Americas", 0.2862)})};
   FakeCloud cloud_{[this](const auto& request, auto& response) { Handle(request, response); }};
   std::unique_ptr<PriceSource> prices_;
 };
@@ -114,7 +102,7 @@ TEST_F(GcpPricesTest, OneListServesAllPoolsUntilItIsOld) {
   EXPECT_EQ(tokens_, 2);
   Open(0);
   EXPECT_TRUE(prices_->Ask("spot").ok());
-  pages_[2]["skus"][0] = Sku("Spot Preemptible N2 Instance Core running in Americas", 8'000'000);
+  pages_[2]["skus"][0] = Sku("Spot Preemptible N2 Instance Core running in Americas", 0.008);
   EXPECT_NEAR(prices_->Ask("spot").value_or(0), 8 * 0.008 + 32 * 0.001, 1e-9);
   EXPECT_EQ(Lists(), 6);
 }

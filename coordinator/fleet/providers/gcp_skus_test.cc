@@ -1,49 +1,19 @@
 // Lines of Google's price list, as it shows them, and the machines they make.
 #include "coordinator/fleet/providers/gcp_skus.h"
 
-#include <cmath>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/fleet/providers/gcp_sku_testing.h"
 
 namespace rekindle::fleet {
 namespace {
 
 using nlohmann::json;
 using testing::HasSubstr;
-
-json Sku(const std::string& description, double price, const json& more = json::object()) {
-  const bool ram = description.find(" Ram ") != std::string::npos;
-  const bool spot = description.find("Spot Preemptible") != std::string::npos;
-  json sku = {{"name", "services/6F81-5844-456A/skus/0012-B7F2-DD14"},
-              {"skuId", "0012-B7F2-DD14"},
-              {"description", description},
-              {"category",
-               {{"serviceDisplayName", "Compute Engine"},
-                {"resourceFamily", "Compute"},
-                {"resourceGroup", ram ? "RAM" : "CPU"},
-                {"usageType", spot ? "Preemptible" : "OnDemand"}}},
-              {"serviceRegions", {"us-central1", "us-east1", "us-west1"}},
-              {"pricingInfo",
-               {{{"summary", ""},
-                 {"pricingExpression",
-                  {{"usageUnit", ram ? "GiBy.h" : "h"},
-                   {"displayQuantity", 1},
-                   {"tieredRates",
-                    {{{"startUsageAmount", 0},
-                      {"unitPrice",
-                       {{"currencyCode", "USD"},
-                        {"units", std::to_string(static_cast<int>(price))},
-                        {"nanos", std::lround((price - std::floor(price)) * 1e9)}}}}}}}},
-                 {"currencyConversionRate", 1},
-                 {"effectiveTime", "2026-11-20T01:48:54.819Z"}}}},
-              {"serviceProviderName", "Google"}};
-  sku.merge_patch(more);
-  return sku;
-}
 
 // Of one region with all that tempts to a wrong price.
 std::vector<json> Skus() {
