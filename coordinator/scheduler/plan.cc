@@ -253,7 +253,7 @@ class Round {
                              Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
         To(spot, absl::StrCat(offers_.pool(spot).name, " has spot capacity again, and ", Margin()));
       }
-    } else if (Safe(policy_.period, at_risk) &&
+    } else if (HasDeadline() && Safe(policy_.period, at_risk) &&
                !Ahead(NextSlot())
                     .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk), job_.history.AnyAge(NextSlot()), true)) {
       To(kNone, absl::StrCat("waiting for spot capacity is expected to cost less: ", Margin()));
