@@ -145,7 +145,7 @@ class Round {
   void Decide(const UnitView& unit) {
     const int on_demand = policy_.capacity == Allowed::kSpot ? kNone : offers_.BestOnDemand(HasDeadline() ? 1 : 0);
     int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(premium_);
-    if (CostsNoMore(on_demand, spot)) spot = kNone;
+    if (CostsNoMore(on_demand, spot) || (offers_.OnDemand(unit.pool) && CostsNoMore(unit.pool, spot))) spot = kNone;
     if (policy_.objective == Objective::kFastest) {
       Fastest(unit);
     } else if (policy_.capacity == Allowed::kOnDemand) {
@@ -247,13 +247,15 @@ class Round {
     if (ToBetterOnDemand(unit, on_demand)) return;
     const int at_risk = at_risk_ + (AtRisk(unit) ? 0 : 1);
     if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;  // Spot has nothing to offer.
-    if (spot != kNone) {
+    if (!HasDeadline()) {
+      if (spot != kNone && Pays(unit.pool, spot)) To(spot, Cheaper(spot, unit.pool));
+    } else if (spot != kNone) {
       const Age age = job_.history.PoolAge(spot, offers_.Used(spot));
-      if (!HasDeadline() || (Safe((Overlaps(unit) ? 0 : start_) + Lag(spot), at_risk) &&
-                             Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age))) {
+      if (Safe((Overlaps(unit) ? 0 : start_) + Lag(spot), at_risk) &&
+          Ahead(NextSlot()).SpotBeatsOnDemand(job_.hours_left, Slack(at_risk), age)) {
         To(spot, absl::StrCat(offers_.pool(spot).name, " has spot capacity again, and ", Margin()));
       }
-    } else if (HasDeadline() && Safe(policy_.period, at_risk) &&
+    } else if (Safe(policy_.period, at_risk) &&
                !Ahead(NextSlot())
                     .OnDemandBeatsWaiting(job_.hours_left, Slack(at_risk), job_.history.AnyAge(NextSlot()), true)) {
       To(kNone, absl::StrCat("waiting for spot capacity is expected to cost less: ", Margin()));

@@ -134,6 +134,22 @@ TEST_F(PlanTest, WithoutADeadlineNothingRunsOnDemand) {
   EXPECT_THAT(At(1000), IsEmpty());
 }
 
+TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
+  pools_ = {{.name = "full", .price = 1, .available = 0},
+            {.name = "other", .price = 4, .available = 1},
+            {.name = "od", .capacity = Capacity::kOnDemand, .price = 3, .available = 1}};
+  Take(2);
+  for (const Action& action : At(0)) EXPECT_NE(action.pool, 1) << action.reason;  // It may wait for the other.
+  job_.deadline = kNever;
+  EXPECT_THAT(At(0.1), IsEmpty());
+  pools_[1].available = 0;
+  EXPECT_THAT(At(0.2), IsEmpty());
+  pools_[1] = {.name = "other", .price = 2, .available = 1};
+  EXPECT_THAT(At(0.3), SizeIs(1));
+  job_.hours_left = 1;  // That saves as much as twice the price of a start.
+  EXPECT_THAT(At(0.4), IsEmpty());
+}
+
 TEST_F(PlanTest, CapacityIsWhatTheJobAllows) {
   policy_.capacity = Allowed::kOnDemand;
   EXPECT_EQ(At(0)[0].pool, 2);
