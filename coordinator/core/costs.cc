@@ -1,6 +1,8 @@
 #include "coordinator/core/costs.h"
 
 #include <algorithm>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 #include "coordinator/core/emissions.h"
@@ -116,7 +118,7 @@ void CountCosts(Turn& turn, Job& job) {
 }
 
 void ShareNodes(Turn& turn) {
-  std::map<std::string, Shares> held;
+  std::unordered_map<std::string_view, Shares> held;  // By uid.
   for (const auto& [name, node] : turn.state.nodes) {
     for (const auto& [slot, uid] : node.slots) held[uid][node.record.pool()] += 1.0 / std::max(1, node.record.slots());
   }

@@ -88,9 +88,10 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   }
   if (job.ready_since == kNever) job.ready_since = turn.now;
   const double form_at = job.ready_since + turn.state.tunables.formation_seconds;
-  const int desired = DesiredWorkers(turn.state, job);
-  if (!any_survivor && static_cast<int>(result.pool.size()) < desired && turn.now < form_at) {
-    SetState(job, v1::PENDING, absl::StrCat(result.pool.size(), " of ", desired, " workers are ready; waits a moment"));
+  const auto ready = static_cast<int>(result.pool.size());
+  const int desired = any_survivor || turn.now >= form_at ? ready : DesiredWorkers(turn.state, job);
+  if (ready < desired) {
+    SetState(job, v1::PENDING, absl::StrCat(ready, " of ", desired, " workers are ready; waits a moment"));
     turn.Wake(job, form_at);
     result.wait = true;
     return result;

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
@@ -153,6 +156,36 @@ void ForgetLost(State& state) {
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
 
+// Hashed, not ordered: looked up for every trainer.
+using ByNode = std::unordered_map<std::string_view, double>;
+
+// When its trainers speak next at the latest. Keys are of the state.
+ByNode TrainersSpeakBy(const State& state) {
+  ByNode asked;  // Since when, those that do not answer.
+  for (const auto& [name, node] : state.nodes) {
+    if (Unanswered(node)) asked[name] = node.asked_at;
+  }
+  ByNode by;
+  by.reserve(state.nodes.size());
+  for (const auto& [uid, job] : state.jobs) {
+    if (IsOver(job)) continue;
+    for (const v1::Member& member : job.record.membership().members()) {  // A step completes on all of them.
+      if (!job.active) break;
+      double& latest = by.try_emplace(member.node(), -kNever).first->second;
+      latest = std::max(latest, job.completed_at);
+    }
+    for (const auto& [id, trainer] : job.trainers) {
+      if (!trainer.reported || !trainer.death.empty()) continue;
+      double& latest = by.try_emplace(trainer.report.node(), -kNever).first->second;
+      const auto silent = asked.find(trainer.report.node());
+      // A failure lets every trainer of the job speak at once.
+      const bool speaks = silent == asked.end() || trainer.heard > silent->second;
+      latest = std::max(latest, trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
+    }
+  }
+  return by;
+}
+
 // Says the report nothing but that the node lives?
 bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || Unanswered(node)) return false;
@@ -234,36 +267,25 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
 double WatchNodes(Turn& turn) {
   double wake_at = kNever;
   turn.state.any_lost = false;
-  std::map<std::string, double> heard;  // Of its trainers: when they speak next at the latest.
-  for (const auto& [uid, job] : turn.state.jobs) {
-    if (IsOver(job)) continue;
-    for (const v1::Member& member : job.record.membership().members()) {  // A step completes on all of them.
-      double& latest = heard.try_emplace(member.node(), -kNever).first->second;
-      if (job.active) latest = std::max(latest, job.completed_at);
-    }
-    for (const auto& [id, trainer] : job.trainers) {
-      if (!trainer.reported || !trainer.death.empty()) continue;
-      double& latest = heard.try_emplace(trainer.report.node(), -kNever).first->second;
-      const auto node = turn.state.nodes.find(trainer.report.node());
-      // A failure lets every trainer of the job speak at once.
-      const bool silent =
-          node != turn.state.nodes.end() && Unanswered(node->second) && !(trainer.heard > node->second.asked_at);
-      latest = std::max(latest, trainer.heard + (silent ? 0 : PollSeconds(trainer.report.wait_ms())));
-    }
-  }
+  std::optional<ByNode> trainers_by;  // Looked up only where the agent alone says too little: there are many.
   for (auto& [name, node] : turn.state.nodes) {
-    const double by_trainer = heard.count(name) ? heard.at(name) : -kNever;
-    const double expected =
-        std::max(node.known_since, node.heard + (node.reported ? PollSeconds(node.report.wait_ms()) : 0));
     const bool overdue = node.record.draining() && turn.now >= node.drain_deadline;
     if (std::exchange(node.overdue, overdue) != overdue) turn.state.plan_due = true;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);
+    const double expected =
+        std::max(node.known_since, node.heard + (node.reported ? PollSeconds(node.report.wait_ms()) : 0));
     double patience = turn.state.tunables.node_lost_seconds;
-    double lost_at = std::max(expected, by_trainer) + patience;
-    if (Unanswered(node)) {
-      const double at = std::max(node.asked_at, by_trainer) + turn.state.tunables.unanswered_seconds;
-      if (at < lost_at) patience = turn.state.tunables.unanswered_seconds;
-      lost_at = std::min(lost_at, at);
+    double lost_at = expected + patience;
+    if (turn.now >= lost_at || Unanswered(node)) {
+      if (!trainers_by) trainers_by = TrainersSpeakBy(turn.state);
+      const auto trainers = trainers_by->find(name);
+      const double by_trainer = trainers == trainers_by->end() ? -kNever : trainers->second;
+      lost_at = std::max(expected, by_trainer) + patience;
+      if (Unanswered(node)) {
+        const double at = std::max(node.asked_at, by_trainer) + turn.state.tunables.unanswered_seconds;
+        if (at < lost_at) patience = turn.state.tunables.unanswered_seconds;
+        lost_at = std::min(lost_at, at);
+      }
     }
     const bool lost = turn.now >= lost_at;
     if (!lost) wake_at = std::min(wake_at, lost_at);

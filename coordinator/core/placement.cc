@@ -25,16 +25,28 @@ int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
   return count;
 }
 
+bool Lives(const Job& job, const v1::Member& member) {
+  if (job.record.released()) return false;
+  const Trainer* trainer = FindTrainer(job, member.trainer());
+  return trainer == nullptr || trainer->death.empty();
+}
+
 }  // namespace
 
 bool LivesAt(const Job& job, const std::string& slot) {
-  if (job.record.released()) return false;
+  const auto& members = job.record.membership().members();
+  return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) {
+    return ShortName(member.trainer()) == slot && Lives(job, member);
+  });
+}
+
+std::vector<std::string> LivingSlots(const Job& job) {
+  std::vector<std::string> slots;
   for (const v1::Member& member : job.record.membership().members()) {
-    if (ShortName(member.trainer()) != slot) continue;
-    const Trainer* trainer = FindTrainer(job, member.trainer());
-    return trainer == nullptr || trainer->death.empty();
+    if (Lives(job, member)) slots.push_back(ShortName(member.trainer()));
   }
-  return false;
+  std::sort(slots.begin(), slots.end());
+  return slots;
 }
 
 void FreeSlots(State& state) {

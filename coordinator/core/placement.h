@@ -11,6 +11,8 @@ namespace rekindle::core {
 
 // Does a member of the job live on that "<node>/<slot>"?
 bool LivesAt(const Job& job, const std::string& slot);
+// All such, in order.
+std::vector<std::string> LivingSlots(const Job& job);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);

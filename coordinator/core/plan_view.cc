@@ -17,6 +17,15 @@
 namespace rekindle::core {
 namespace {
 
+// Has that "<node>/<slot>" a trainer that is no member and can become one?
+bool CouldJoin(const Turn& turn, const Job& job, const std::string& slot) {
+  const auto begin = job.trainers.lower_bound(slot + "/");
+  for (auto it = begin; it != job.trainers.end() && ShortName(it->first) == slot; ++it) {
+    if (MayJoin(turn.state, job, it->second, turn.now)) return true;
+  }
+  return false;
+}
+
 class Viewing {
  public:
   explicit Viewing(Turn& turn) : turn_(turn), state_(turn.state) {}
@@ -41,7 +50,7 @@ class Viewing {
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
       state_.pools[name];
-      const int g = AddGroup(name, &pool, "");
+      const int g = ordered_[name] = AddGroup(name, &pool, "");
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
       supply.device = pool.device;
@@ -67,8 +76,8 @@ class Viewing {
 
   // Of an ordered pool whatever its nodes compute on, else by that.
   int GroupOf(const NodeState& node) {
-    const auto ordered = groups_.find({node.record.pool(), ""});
-    if (ordered != groups_.end() && ordered->second < static_cast<int>(view_.ordered.size())) return ordered->second;
+    const auto ordered = ordered_.find(node.record.pool());
+    if (ordered != ordered_.end()) return ordered->second;
     const std::string& device = node.report.device().kind();
     const auto known = groups_.find({node.record.pool(), device});
     if (known != groups_.end()) return known->second;
@@ -191,14 +200,18 @@ class Viewing {
   // Not those that it is to leave: that was decided.
   std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
     std::map<std::string, PoolCount> counts;
+    const std::vector<std::string> living = LivingSlots(*slots.job);
+    const bool steps = IsStepping(*slots.job);
     for (size_t g = 0; g < view_.ordered.size(); ++g) {
       if (slots.held[g].empty()) continue;
       PoolCount& count = counts[view_.groups[g].pool];
       for (const SlotAt& at : slots.held[g]) {
-        if (slots.job->giving.count(NameOf(at))) continue;
+        const std::string name = NameOf(at);
+        if (slots.job->giving.count(name)) continue;
+        const bool lives = std::binary_search(living.begin(), living.end(), name);
         ++count.held;
-        count.arrived += HasArrived(turn_, *slots.job, at);
-        count.working += IsStepping(*slots.job) && LivesAt(*slots.job, NameOf(at));
+        count.arrived += lives || CouldJoin(turn_, *slots.job, name);
+        count.working += lives && steps;
       }
     }
     return counts;
@@ -221,6 +234,7 @@ class Viewing {
   State& state_;
   PlanView view_;
   std::unordered_map<std::string, size_t> index_;
+  std::unordered_map<std::string, int> ordered_;               // Groups of pools that take orders.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,
   std::vector<std::pair<std::string, std::string>> places_;    // and these by group.
   std::unordered_map<std::string, int> teams_;
@@ -232,12 +246,7 @@ std::string NameOf(const SlotAt& at) { return absl::StrCat(at.node->record.name(
 
 bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
   const std::string name = NameOf(at);
-  if (LivesAt(job, name)) return true;
-  const auto begin = job.trainers.lower_bound(name + "/");
-  for (auto it = begin; it != job.trainers.end() && ShortName(it->first) == name; ++it) {
-    if (MayJoin(turn.state, job, it->second, turn.now)) return true;
-  }
-  return false;
+  return LivesAt(job, name) || CouldJoin(turn, job, name);
 }
 
 PlanView MakePlanView(Turn& turn) { return Viewing(turn).Run(); }

@@ -95,21 +95,26 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
 void TakeUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
                int unit_nodes) {
   std::vector<Unit> before = std::exchange(job.units, {});
-  std::stable_sort(before.begin(), before.end(), [](const Unit& a, const Unit& b) {
+  const auto further = [](const Unit& a, const Unit& b) {
     return std::tuple(a.working, a.arrived, a.placed) > std::tuple(b.working, b.arrived, b.placed);
-  });
+  };
+  if (!std::is_sorted(before.begin(), before.end(), further)) std::stable_sort(before.begin(), before.end(), further);
+  std::vector<bool> taken(before.size());
+  job.units.reserve(before.size());
   for (const scheduler::UnitView& view : plan.units) {
     for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node) {
       const std::string leaving = view.leaving == scheduler::kNone ? "" : pools[view.leaving];
-      const auto same = std::find_if(before.begin(), before.end(), [&](const Unit& unit) {
-        return unit.pool == pools[view.pool] && unit.leaving == leaving;
-      });
-      if (same == before.end()) {
+      size_t same = 0;
+      while (same < before.size() &&
+             (taken[same] || before[same].pool != pools[view.pool] || before[same].leaving != leaving)) {
+        ++same;
+      }
+      if (same == before.size()) {
         job.units.push_back({.pool = pools[view.pool], .since = turn.now, .leaving = leaving});
         continue;
       }
-      job.units.push_back(*same);
-      before.erase(same);
+      job.units.push_back(before[same]);
+      taken[same] = true;
     }
   }
   auto* saved = job.record.mutable_units();
