@@ -19,6 +19,8 @@ def cycles(report):
         done = subprocess.run([program("rekindle-bench-planner"), str(nodes), str(nodes // 10), str(ROUNDS)],
                               capture_output=True, text=True, check=True)
         got = took[nodes] = json.loads(done.stdout)
+        if got["running"] < nodes / 2:
+            sys.exit(f"error: of {nodes} nodes only {got['running']} train: that is not the fleet that was to be planned")
         print(f"{nodes:6} nodes, {got['jobs']:4} jobs: cycle {got['cycle_ms']:.2f} ms, heartbeat {1e3 * got['heartbeat_ms']:.1f} us",
               file=sys.stderr)
     low = dict(lower_is_better=True)

@@ -65,10 +65,9 @@ std::string FindSilentPeer(Turn& turn, Job& job, const std::vector<MemberView>& 
 }
 
 // The first evidence that the running generation cannot go on; empty: there is none.
-std::string FindFailure(Turn& turn, Job& job, bool& unheard) {
+std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& views, bool& unheard) {
   const v1::Membership& membership = job.record.membership();
   double all_gone_at = 0;
-  const std::vector<MemberView> views = SurveyMembers(turn.state, job);
   if (const std::string silent = FindSilentPeer(turn, job, views); !silent.empty()) return silent;
   for (const MemberView& view : views) {
     if (view.standing == Standing::kDead) return view.cause;
@@ -122,8 +121,8 @@ void ResumeYield(Turn& turn, Job& job) {
 
 void Watch(Turn& turn, Job& job) {
   bool unheard = false;
-  const std::string failure = FindFailure(turn, job, unheard);
   std::vector<MemberView> views = SurveyMembers(turn.state, job);
+  const std::string failure = FindFailure(turn, job, views, unheard);
   if (failure.empty()) {
     if (TryFinish(turn, job, views)) return;
     ResumeYield(turn, job);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string_view>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/micro_batch.h"
@@ -50,14 +52,19 @@ std::vector<std::string> LivingSlots(const Job& job) {
 }
 
 void FreeSlots(State& state) {
+  std::unordered_map<std::string_view, const Job*> serving;  // Hashed: asked for every slot.
+  for (const auto& [uid, job] : state.jobs) {
+    if (!IsOver(job) && !job.record.released()) serving[uid] = &job;
+  }
   for (auto& [name, node] : state.nodes) {
     std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
-      const auto it = state.jobs.find(slot.second);
-      if (it == state.jobs.end() || IsOver(it->second) || it->second.record.released() || reported.lost) return true;
+      const auto it = serving.find(slot.second);
+      if (it == serving.end() || reported.lost) return true;
       if (reported.reported && slot.first >= reported.report.slots()) return true;
-      if (it->second.giving.empty()) return false;
+      const Job& job = *it->second;
+      if (job.giving.empty()) return false;
       const std::string at = absl::StrCat(node_name, "/", slot.first);
-      return it->second.giving.count(at) > 0 && !LivesAt(it->second, at);
+      return job.giving.count(at) > 0 && !LivesAt(job, at);
     });
   }
 }

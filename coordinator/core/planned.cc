@@ -24,13 +24,12 @@ bool AllRunning(const Job& job) {
   return true;
 }
 
-std::optional<std::string> WantLeave(const State& state, const Job& job, bool& nobody_stays) {
+std::optional<std::string> WantLeave(const State& state, const Job& job, int& staying) {
   std::vector<std::string> drain, give;
   std::string why_drain, why_give;
-  nobody_stays = true;
   for (const v1::Member& member : job.record.membership().members()) {
     if (!MustLeave(state, job, member.trainer())) {
-      nobody_stays = false;
+      ++staying;
       continue;
     }
     const bool drains = IsDraining(state, member.node());
@@ -69,10 +68,7 @@ void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
   job.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;
 }
 
-std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
-  int room = MaxWorkers(job);
-  for (const v1::Member& member : job.record.membership().members())
-    room -= !MustLeave(turn.state, job, member.trainer());
+std::optional<std::string> WantJoin(Turn& turn, const Job& job, int room) {
   std::vector<std::string> names;
   for (const auto& [id, trainer] : job.trainers) {
     if (static_cast<int>(names.size()) >= room) break;
@@ -87,10 +83,11 @@ std::optional<std::string> WantJoin(Turn& turn, const Job& job) {
 
 void ConsiderChange(Turn& turn, Job& job) {
   std::vector<std::string> reasons;
-  bool nobody_stays = false;
   if (MustStop(job)) reasons.push_back(StopReason(job));
-  const auto drain = WantLeave(turn.state, job, nobody_stays);
-  const auto join = WantJoin(turn, job);
+  int staying = 0;
+  const auto drain = WantLeave(turn.state, job, staying);
+  const bool nobody_stays = staying == 0;
+  const auto join = WantJoin(turn, job, MaxWorkers(job) - staying);
   if (job.yielding) {
     if (drain && nobody_stays && !join) SaveAtYield(turn, job, true);
     return;

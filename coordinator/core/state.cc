@@ -81,7 +81,7 @@ bool IsDraining(const State& state, const std::string& node) {
 }
 
 bool MustLeave(const State& state, const Job& job, const std::string& trainer) {
-  return IsDraining(state, NodeOf(trainer)) || job.giving.count(ShortName(trainer)) > 0;
+  return (!job.giving.empty() && job.giving.count(ShortName(trainer)) > 0) || IsDraining(state, NodeOf(trainer));
 }
 
 std::string WhyItLeaves(const State& state, const Job& job, const std::string& trainer) {

@@ -121,6 +121,7 @@ double GivenUpAt(const State& state, const Job& job, const Trainer* trainer) {
 
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   std::vector<MemberView> views;
+  views.reserve(job.record.membership().members_size());
   for (const v1::Member& member : job.record.membership().members()) {
     MemberView view;
     view.member = &member;
