@@ -186,12 +186,13 @@ ByNode TrainersSpeakBy(const State& state) {
   return by;
 }
 
-// Says the report nothing but that the node lives?
+// Says the report nothing but that the node lives, and whether it may be taken?
 bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || Unanswered(node)) return false;
   v1::NodeReport before = node.report;
   before.set_known_revision(report.known_revision());
   before.set_wait_ms(report.wait_ms());
+  before.set_hint(report.hint());
   *before.mutable_logs() = report.logs();
   return before.SerializeAsString() == report.SerializeAsString();
 }
@@ -227,6 +228,9 @@ bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
     node.heard = turn.now;
     node.report.set_known_revision(report.known_revision());
     node.report.set_wait_ms(report.wait_ms());
+    TakeHint(turn, node, report);
+    node.report.set_hint(report.hint());
+    CheckPlanned(turn.state, node);
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
     return false;

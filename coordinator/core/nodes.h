@@ -9,7 +9,7 @@
 
 namespace rekindle::core {
 
-// False: nothing that anybody acts on has changed.
+// False: nothing that anybody but the planner acts on has changed.
 bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 

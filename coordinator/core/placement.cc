@@ -42,10 +42,12 @@ bool LivesAt(const Job& job, const std::string& slot) {
   });
 }
 
-std::vector<std::string> LivingSlots(const Job& job) {
-  std::vector<std::string> slots;
+std::vector<NodeSlot> LivingSlots(const Job& job) {
+  std::vector<NodeSlot> slots;
+  slots.reserve(job.record.membership().members_size());
   for (const v1::Member& member : job.record.membership().members()) {
-    if (Lives(job, member)) slots.push_back(ShortName(member.trainer()));
+    const std::string& id = member.trainer();
+    if (Lives(job, member)) slots.emplace_back(std::string_view(id).substr(0, NodeOf(id).size()), SlotOf(id));
   }
   std::sort(slots.begin(), slots.end());
   return slots;

@@ -3,6 +3,8 @@
 #define REKINDLE_COORDINATOR_CORE_PLACEMENT_H_
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "coordinator/core/plan_view.h"
@@ -11,8 +13,9 @@ namespace rekindle::core {
 
 // Does a member of the job live on that "<node>/<slot>"?
 bool LivesAt(const Job& job, const std::string& slot);
-// All such, in order.
-std::vector<std::string> LivingSlots(const Job& job);
+// All such, in order; names are of the job's record.
+using NodeSlot = std::pair<std::string_view, int>;
+std::vector<NodeSlot> LivingSlots(const Job& job);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.
 void FreeSlots(State& state);

@@ -200,17 +200,17 @@ class Viewing {
   // Not those that it is to leave: that was decided.
   std::map<std::string, PoolCount> CountIn(const JobSlots& slots) const {
     std::map<std::string, PoolCount> counts;
-    const std::vector<std::string> living = LivingSlots(*slots.job);
+    const std::vector<NodeSlot> living = LivingSlots(*slots.job);
     const bool steps = IsStepping(*slots.job);
     for (size_t g = 0; g < view_.ordered.size(); ++g) {
       if (slots.held[g].empty()) continue;
       PoolCount& count = counts[view_.groups[g].pool];
       for (const SlotAt& at : slots.held[g]) {
-        const std::string name = NameOf(at);
-        if (slots.job->giving.count(name)) continue;
-        const bool lives = std::binary_search(living.begin(), living.end(), name);
+        if (!slots.job->giving.empty() && slots.job->giving.count(NameOf(at))) continue;
+        const NodeSlot place(at.node->record.name(), at.slot);
+        const bool lives = std::binary_search(living.begin(), living.end(), place);
         ++count.held;
-        count.arrived += lives || CouldJoin(turn_, *slots.job, name);
+        count.arrived += lives || CouldJoin(turn_, *slots.job, NameOf(at));
         count.working += lives && steps;
       }
     }
