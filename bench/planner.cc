@@ -107,15 +107,11 @@ class Fleet {
     }
   }
 
-  // Takes a cycle: one node more may be taken soon.
-  double Hint(int n) {
-    now_ += kCycleSeconds;
-    v1::NodeReport report = Node(n);
-    report.set_hint("rebalance");
-    return Heard(report);
-  }
-  double Heard(const v1::NodeReport& report) {
-    const NodeReported event{report};
+  // Milliseconds of a report that one node may be taken soon: a cycle; at once again: a heartbeat.
+  double Hint(int n, double later) {
+    now_ += later;
+    NodeReported event{Node(n)};
+    event.report.set_hint("rebalance");
     const auto begun = std::chrono::steady_clock::now();
     cluster_.Step(event, now_);
     return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
@@ -134,19 +130,11 @@ class Fleet {
     } else {
       const v1::TrainerDirective told = cluster_.DirectiveForTrainer(desired.job_uid(), report.trainer());
       FollowDirective(told, report);
-      if (told.action() == v1::TrainerDirective::RUN) Step(told.membership(), report);
+      if (told.action() == v1::TrainerDirective::RUN) CompleteSteps(told.membership(), 1, report);
     }
     report.set_sequence(report.sequence() + 1);
     cluster_.Step(TrainerReported{report}, now_);
     running_ += report.phase() == v1::TRAINER_RUNNING;
-  }
-
-  static void Step(const v1::Membership& membership, v1::TrainerReport& report) {
-    report.set_step(report.step() + 1);
-    report.set_completed_step(report.step());
-    report.set_step_seconds(0.5);
-    report.set_micro_batch_seconds(0.1);
-    AssignRange(membership, true, report);
   }
 
   const int there_;
@@ -163,10 +151,8 @@ int Main(int nodes, int jobs, int rounds) {
   std::vector<double> cycles, beats;
   for (int round = 0; round < rounds; ++round) {
     fleet.Report();
-    cycles.push_back(fleet.Hint(round));
-    v1::NodeReport same = Node(round);
-    same.set_hint("rebalance");
-    beats.push_back(fleet.Heard(same));
+    cycles.push_back(fleet.Hint(round, kCycleSeconds));
+    beats.push_back(fleet.Hint(round, 0));
   }
   const nlohmann::json out = {{"nodes", nodes},
                               {"jobs", jobs},

@@ -121,7 +121,7 @@ void ResumeYield(Turn& turn, Job& job) {
 
 void Watch(Turn& turn, Job& job) {
   bool unheard = false;
-  std::vector<MemberView> views = SurveyMembers(turn.state, job);
+  const std::vector<MemberView> views = SurveyMembers(turn.state, job);
   const std::string failure = FindFailure(turn, job, views, unheard);
   if (failure.empty()) {
     if (TryFinish(turn, job, views)) return;

@@ -169,18 +169,19 @@ ByNode TrainersSpeakBy(const State& state) {
   by.reserve(state.nodes.size());
   for (const auto& [uid, job] : state.jobs) {
     if (IsOver(job)) continue;
-    for (const v1::Member& member : job.record.membership().members()) {  // A step completes on all of them.
-      if (!job.active) break;
-      double& latest = by.try_emplace(member.node(), -kNever).first->second;
-      latest = std::max(latest, job.completed_at);
+    const auto speaks_at = [&](const std::string& node, double at) {
+      double& latest = by.try_emplace(node, -kNever).first->second;
+      latest = std::max(latest, at);
+    };
+    if (job.active) {  // A step completes on all members.
+      for (const v1::Member& member : job.record.membership().members()) speaks_at(member.node(), job.completed_at);
     }
     for (const auto& [id, trainer] : job.trainers) {
       if (!trainer.reported || !trainer.death.empty()) continue;
-      double& latest = by.try_emplace(trainer.report.node(), -kNever).first->second;
       const auto silent = asked.find(trainer.report.node());
       // A failure lets every trainer of the job speak at once.
       const bool speaks = silent == asked.end() || trainer.heard > silent->second;
-      latest = std::max(latest, trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
+      speaks_at(trainer.report.node(), trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
     }
   }
   return by;

@@ -11,10 +11,11 @@
 
 namespace rekindle::core {
 
+using NodeSlot = std::pair<std::string_view, int>;
+
 // Does a member of the job live on that "<node>/<slot>"?
 bool LivesAt(const Job& job, const std::string& slot);
 // All such, in order; names are of the job's record.
-using NodeSlot = std::pair<std::string_view, int>;
 std::vector<NodeSlot> LivingSlots(const Job& job);
 
 // Takes slots from jobs that are over, gave them up or have left them, and from nodes that are lost.

@@ -232,11 +232,7 @@ void Scenario::Interrupt(const std::string& name) { trainers_[name].set_phase(v1
 
 void Scenario::Steps(const std::string& name, int count) {
   v1::TrainerReport& report = trainers_[name];
-  report.set_step(report.step() + count);
-  report.set_completed_step(report.step());
-  report.set_step_seconds(0.5);
-  if (report.micro_batch_seconds() <= 0) report.set_micro_batch_seconds(0.1);
-  AssignRange(DirectiveFor(report).membership(), true, report);
+  CompleteSteps(DirectiveFor(report).membership(), count, report);
 }
 
 void Scenario::Report(const std::string& name) {

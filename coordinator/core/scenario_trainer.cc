@@ -168,6 +168,14 @@ void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& r
   }
 }
 
+void CompleteSteps(const v1::Membership& membership, int count, v1::TrainerReport& report) {
+  report.set_step(report.step() + count);
+  report.set_completed_step(report.step());
+  report.set_step_seconds(0.5);
+  if (report.micro_batch_seconds() <= 0) report.set_micro_batch_seconds(0.1);
+  AssignRange(membership, true, report);
+}
+
 void AssignRange(const v1::Membership& membership, bool whole, v1::TrainerReport& report) {
   report.clear_assigned();
   for (const v1::Member& member : membership.members()) {

@@ -18,6 +18,8 @@ v1::TrainerReport NewTrainer(const std::string& name, int incarnation, const std
 std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerReport& report);
 // Does what it was told, at once and without trouble.
 void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& report);
+// It has made so many steps more, whole ones.
+void CompleteSteps(const v1::Membership& membership, int count, v1::TrainerReport& report);
 // Its share of a step: the interrupted one that the membership tells of, or else of a `whole` one.
 void AssignRange(const v1::Membership& membership, bool whole, v1::TrainerReport& report);
 

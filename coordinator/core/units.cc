@@ -94,27 +94,25 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
 
 void TakeUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
                int unit_nodes) {
-  std::vector<Unit> before = std::exchange(job.units, {});
-  const auto further = [](const Unit& a, const Unit& b) {
-    return std::tuple(a.working, a.arrived, a.placed) > std::tuple(b.working, b.arrived, b.placed);
-  };
-  if (!std::is_sorted(before.begin(), before.end(), further)) std::stable_sort(before.begin(), before.end(), further);
-  std::vector<bool> taken(before.size());
+  const std::vector<Unit> before = std::exchange(job.units, {});
   job.units.reserve(before.size());
+  std::vector<const Unit*> left;  // Pointers are cheaper to move.
+  for (const Unit& unit : before) left.push_back(&unit);
+  std::stable_sort(left.begin(), left.end(), [](const Unit* a, const Unit* b) {
+    return std::tuple(a->working, a->arrived, a->placed) > std::tuple(b->working, b->arrived, b->placed);
+  });
   for (const scheduler::UnitView& view : plan.units) {
     for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node) {
       const std::string leaving = view.leaving == scheduler::kNone ? "" : pools[view.leaving];
-      size_t same = 0;
-      while (same < before.size() &&
-             (taken[same] || before[same].pool != pools[view.pool] || before[same].leaving != leaving)) {
-        ++same;
-      }
-      if (same == before.size()) {
+      const auto same = std::find_if(left.begin(), left.end(), [&](const Unit* unit) {
+        return unit->pool == pools[view.pool] && unit->leaving == leaving;
+      });
+      if (same == left.end()) {
         job.units.push_back({.pool = pools[view.pool], .since = turn.now, .leaving = leaving});
         continue;
       }
-      job.units.push_back(before[same]);
-      taken[same] = true;
+      job.units.push_back(**same);
+      left.erase(same);
     }
   }
   auto* saved = job.record.mutable_units();
