@@ -1,14 +1,12 @@
 """What the fleet benches share: the development traces, and the program that plays jobs on them."""
 import json
-import os
 import pathlib
 import subprocess
 import sys
 
-from _bench_json import REPO, program
+from _bench_json import program
 
 PROGRAM = "rekindle-bench-fleet"
-TRACES = pathlib.Path(os.environ.get("REKINDLE_TRACES") or REPO.parent / "shared" / "traces")
 SHORT_TICK = 60     # Ticks below so many seconds are merged ...
 MERGED = 6          # ... by so many.
 
@@ -23,12 +21,12 @@ def play(request):
 class Group:
     """One file of zones that overlap in time."""
 
-    def __init__(self, entry):
+    def __init__(self, entry, folder):
         self.name = pathlib.Path(entry["file"]).stem
         self.zones = len(entry["zones"])
         self.nodes = entry["max_nodes"]
         merge = MERGED if entry["gap_seconds"] < SHORT_TICK else 1
-        self.request = {"trace": str(TRACES / entry["file"]), "step_seconds": entry["gap_seconds"], "merge": merge,
+        self.request = {"trace": str(folder / entry["file"]), "step_seconds": entry["gap_seconds"], "merge": merge,
                         "nodes": self.nodes}
         self.step_hours = entry["gap_seconds"] * merge / 3600
         self.steps = min(entry["ticks"].values()) // merge
@@ -42,20 +40,11 @@ class Group:
         return play({**self.request, **changes, "runs": runs})["runs"]
 
 
-def groups():
+def groups(folder):
     """The files of spot capacity, those of one node first."""
-    manifest = json.loads((TRACES / "manifest.json").read_text())
-    found = [Group(entry) for entry in manifest if "zones" in entry and (TRACES / entry["file"]).exists()]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    found = [Group(entry, folder) for entry in manifest if "zones" in entry and (folder / entry["file"]).exists()]
     return sorted(found, key=lambda group: group.nodes)
-
-
-def skipped(report, path):
-    """Ends a bench where there is nothing to measure with: the exit code, else None."""
-    if (TRACES / "manifest.json").exists():
-        return None
-    print("no spot traces beside the checkout: nothing is measured", file=sys.stderr)
-    report.result["skipped"] = "no spot traces beside the checkout"
-    return report.finish(path)
 
 
 def mean(values):

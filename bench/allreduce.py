@@ -1,15 +1,30 @@
 """Bytes a second of an all-reduce between local processes, through shared memory and loopback TCP, beside Gloo."""
-import argparse
+import functools
 import json
 import os
 import statistics
 import subprocess
 import sys
 
-from _bench_json import Report, peers_folder, program
+from _bench_json import HIGHER, Report, peers_folder, program
+from _options import Options
 
 PROGRAM = "rekindle-bench-allreduce"
 RATIO = {"shm": 2.0, "tcp": 1.2}   # To Gloo, from 1 MiB on.
+SIZES, WORLDS = "1,16,64,256", "2,4"   # MiB; processes.
+SMOKE_SHARE = 64    # Of a size: what --smoke plays in its place.
+
+
+def metrics(worlds, sizes):
+    return {f"{transport}_{world}_processes_{size}_mib": HIGHER
+            for transport in RATIO for world in worlds for size in sizes}
+
+
+def numbers(text):
+    return [int(word) for word in text.split(",")]
+
+
+METRICS = metrics(numbers(WORLDS), numbers(SIZES))
 
 
 def last_json(*command):
@@ -26,27 +41,27 @@ def gloo(peers, world, sizes):
     return {size: got[f"world{world}"][f"{size}MiB"]["median_s"] for size in sizes}
 
 
-def ours(world, transport, sizes):
-    got = last_json(program(PROGRAM), "--world", str(world), "--transport", transport, "--mib", ",".join(map(str, sizes)))
-    return {size: statistics.median(got[str(size)]) for size in sizes}
+def ours(world, transport, sizes, smoke):
+    played = {size: max(1, size // SMOKE_SHARE) if smoke else size for size in sizes}
+    got = last_json(program(PROGRAM), "--world", str(world), "--transport", transport,
+                    "--mib", ",".join(map(str, sorted(set(played.values())))))
+    return {size: statistics.median(got[str(played[size])]) for size in sizes}
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench allreduce", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--sizes", default="1,16,64,256", help="MiB, comma separated")
-    p.add_argument("--worlds", default="2,4", help="processes, comma separated")
-    p.add_argument("--rounds", type=int, default=5, help="interleaved repetitions of ours and the peer")
-    args = p.parse_args()
-    sizes = [int(s) for s in args.sizes.split(",")]
-    worlds = [int(w) for w in args.worlds.split(",")]
-    report, peers = Report("allreduce"), peers_folder()
+    p = Options("allreduce", __doc__)
+    p.add_argument("--sizes", default=SIZES, help="MiB, comma separated")
+    p.add_argument("--worlds", default=WORLDS, help="processes, comma separated")
+    p.size("rounds", 5, smoke=1, turn=1, text="interleaved repetitions of ours and the peer")
+    args = p.parse()
+    sizes, worlds = numbers(args.sizes), numbers(args.worlds)
+    report, peers = Report("allreduce", metrics(worlds, sizes), args), args.peers and peers_folder()
 
     seconds, limits = {}, []
     for round_ in range(args.rounds):
         limits.append(last_json(program(PROGRAM), "--limits"))
         for world in worlds:
-            runs = {"shm": lambda: ours(world, "shm", sizes), "tcp": lambda: ours(world, "tcp", sizes)}
+            runs = {name: functools.partial(ours, world, name, sizes, args.smoke) for name in RATIO}
             if peers:
                 runs["gloo"] = lambda: gloo(peers, world, sizes)
             for name, run in runs.items():
@@ -63,12 +78,12 @@ def main():
             return None
         return size * 2**20 * 2 * (world - 1) / world / statistics.median(seconds[name, world, size]) / 1e9
 
-    for transport in ("shm", "tcp"):
+    for transport in RATIO:
         for world in worlds:
             for size in sizes:
                 report.add(f"{transport}_{world}_processes_{size}_mib", bus(transport, world, size), "GB/s",
                            peer=bus("gloo", world, size), target_ratio=RATIO[transport], limit=limit[transport])
-    return report.finish(args.report)
+    return report.finish()
 
 
 if __name__ == "__main__":

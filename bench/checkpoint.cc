@@ -4,7 +4,7 @@
 //   {"do": "save", "socket": S, "store": URI, "step_units": N}    Through the real Checkpointer. N > 0: N work units
 //       are the next step's forward and backward, after which the optimizer waits; then work goes on until durable.
 //   {"do": "restore", "socket": S, "store": URI}    The newest checkpoint, into memory that is there already.
-//   {"do": "work"}    Some work units.
+//   {"do": "work"}    Some work units: QUIET of them, as in {"quiet": QUIET} of any command.
 //   {"do": "memcpy"}    {"do": "write", "path": P}    {"do": "read", "path": P}
 //       The limits: the state copied; that copy written to a file in order and synced; read from disk.
 //
@@ -45,9 +45,9 @@ constexpr double kPatienceSeconds = 300;
 
 double Now() { return common::SteadySeconds(); }
 
-std::vector<double> Work() {
+std::vector<double> Work(int count) {
   std::vector<double> units;
-  for (int i = 0; i < kQuietUnits; ++i) units.push_back(WorkUnit());
+  for (int i = 0; i < count; ++i) units.push_back(WorkUnit());
   return units;
 }
 
@@ -59,7 +59,7 @@ class Trainer {
         checkpointer_(*client_, {.spec_digest = "bench",
                                  .retention = {.keep_last = 1},
                                  .tensors = {{"weights", {elements}}},
-                                 .changed = [] {}}) {}
+                                 .changed = [](const train::CheckpointStatus&) {}}) {}
 
   static std::unique_ptr<checkpoint::CheckpointClient> OpenClient(const std::string& socket, const std::string& store) {
     auto client =
@@ -68,11 +68,11 @@ class Trainer {
     return *std::move(client);
   }
 
-  json Save(const train::TrainState& state, int step_units) {
-    const std::vector<double> quiet = step_units > 0 ? Work() : std::vector<double>();
+  json Save(const train::TrainState& state, int step_units, int quiet_units) {
+    const std::vector<double> quiet = step_units > 0 ? Work(quiet_units) : std::vector<double>();
     std::vector<double> during;
     const double start = Now();
-    checkpointer_.Begin({.generation = kGeneration}, state);
+    checkpointer_.Begin({.generation = kGeneration, .ranges = checkpoint::CutShards(state.weights.size(), 1)}, state);
     const double began = Now() - start;
     for (int i = 0; i < step_units; ++i) during.push_back(WorkUnit());
     // Without work there is nothing to hide the copy behind, and nothing to hurry for.
@@ -111,7 +111,7 @@ class Process {
     const std::string what = command.at("do");
     if (what == "save") return Save(command);
     if (what == "restore") return Restore(command);
-    if (what == "work") return {{"units", Work()}};
+    if (what == "work") return {{"units", Work(QuietUnits(command))}};
     if (what == "memcpy") return {{"seconds", Copy()}};
     if (what == "write") return {{"seconds", Write(command.at("path"))}};
     if (what == "read") return {{"seconds", Read(command.at("path"))}};
@@ -119,6 +119,7 @@ class Process {
   }
 
  private:
+  static int QuietUnits(const json& command) { return command.value("quiet", kQuietUnits); }
   size_t Bytes() const { return sizeof(float) * static_cast<size_t>(copy_.size()); }
   std::vector<train::FloatBuffer*> Tensors() { return {&state_.weights, &state_.first_moment, &state_.second_moment}; }
 
@@ -134,7 +135,7 @@ class Process {
       trainer_ = std::make_unique<Trainer>(socket, store, state_.weights.size());
     serves_ = socket + store;
     Step();
-    json answer = trainer_->Save(state_, command.value("step_units", 0));
+    json answer = trainer_->Save(state_, command.value("step_units", 0), QuietUnits(command));
     answer["digest"] = train::StateDigest(state_);
     return answer;
   }

@@ -1,5 +1,5 @@
 """What a checkpoint costs: stall, write, restore, memory; beside PyTorch's DCP, boto3 and memcpy in the same run."""
-import argparse
+import functools
 import importlib.util
 import json
 import os
@@ -11,16 +11,24 @@ import sys
 import tempfile
 import time
 
-from _bench_json import REPO, Report, peers_folder
+from _bench_json import HIGHER, LOWER, REPO, Report, peers_folder
 from _checkpoint_node import MemoryWatch, Service, Trainer, evict, fill_page_cache, settle
-from _checkpoint_tiers import tiers
+from _checkpoint_tiers import TIERS, tiers
+from _options import Options, run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 import servers  # noqa: E402
 
-PARTS = ("save", "restore", "s3", "memory", "planes", "tiers")
 S3_SERVERS = {"seaweedfs": servers.S3, "versitygw": servers.VersityGw}
-DISK_REST_SECONDS = 2   # A rented disk allows bursts: nobody is measured on what is left of another's.
+PLANES = {"exact_split_and_merge_to_memcpy": HIGHER, "exact_plane0_share": LOWER}    # Of scripts/bench planes.
+PARTS = {"save": {"stall": LOWER, "stall_without_overlap": LOWER, "speed_while_writing": HIGHER, "first_save": LOWER,
+                  "write": HIGHER, "write_while_training": HIGHER},
+         "restore": dict.fromkeys(("restore_from_memory", "restore_from_disk", "restore_from_page_cache"), HIGHER),
+         "s3": {f"write_to_s3_{name}": HIGHER for name in S3_SERVERS},
+         "memory": {"memory_peak": LOWER, "memory_beyond_two_shards": LOWER},
+         "planes": {f"planes_{name}": better for name, better in PLANES.items()},
+         "tiers": TIERS}
+METRICS = {name: better for part in PARTS.values() for name, better in part.items()}
 KINDS = ("dcp_async_thread", "dcp_async_process")
 
 
@@ -39,6 +47,7 @@ class Local:
     def __init__(self, folder, args, service, trainer):
         self.folder, self.service, self.trainer = folder, service, trainer
         self.elements = args.params_mib << 18
+        self.rest, self.quiet = args.disk_rest, args.quiet
         self.bytes = 12 * self.elements
         self.store = f"file://{folder}/store"
         self.raw = str(folder / "raw")
@@ -47,7 +56,8 @@ class Local:
         trainer.ask("write", path=self.raw)   # The first pages of a machine are slow.
         self.first = self.save()["durable"]
         self.save()
-        self.step_units = max(1, round(args.step_seconds / statistics.median(trainer.ask("work")["units"])))
+        unit = statistics.median(trainer.ask("work", quiet=self.quiet)["units"])
+        self.step_units = max(1, round(args.step_seconds / unit))
 
     def save(self, **options):
         self.saved = self.trainer.ask("save", socket=self.service.socket, store=self.store, **options)
@@ -65,7 +75,7 @@ class Local:
             settle()
             self.keep("quiet", self.save())
             settle()
-            row = self.save(step_units=self.step_units)
+            row = self.save(step_units=self.step_units, quiet=self.quiet)
             quiet, during = row.pop("quiet_units"), row.pop("units")
             self.keep("training", {**row, "speed": statistics.mean(quiet) / statistics.mean(during)})
 
@@ -83,9 +93,9 @@ class Local:
                 self.service.restart()
                 self.keep("memcpy", self.trainer.ask("memcpy"))
                 evict(self.folder)
-                settle(DISK_REST_SECONDS)
+                settle(self.rest)
                 restore("store", "cold")
-                settle(DISK_REST_SECONDS)
+                settle(self.rest)
                 self.keep("read", self.trainer.ask("read", path=self.raw))
                 self.service.restart()
                 fill_page_cache(self.folder / "store")
@@ -97,8 +107,11 @@ class Local:
         return self.bytes / middle(self.rows[name], key) / 1e9
 
 
-def run_peer(peers, args, folder):
+def run_peer(args, folder):
     """dcp_stall.py's figures, or None where it cannot run."""
+    if not args.peers:
+        return None
+    peers = peers_folder()
     if not peers or not (peers / "dcp_stall.py").exists():
         print("dcp_stall.py is not there: PyTorch's DCP is left out", file=sys.stderr)
         return None
@@ -110,7 +123,7 @@ def run_peer(peers, args, folder):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def local(report, args, folder, peers):
+def local(report, args, folder):
     with Service(folder) as service, Trainer(args.params_mib << 18) as trainer:
         here = Local(folder, args, service, trainer)
         first = (args.rounds + 1) // 2
@@ -119,8 +132,8 @@ def local(report, args, folder, peers):
                 here.save_rounds(count)
             if "restore" in args.only and count:
                 here.restore_rounds(count)
-            if then:
-                dcp = run_peer(peers, args, folder)
+            if then and {"save", "restore"} & set(args.only):
+                dcp = run_peer(args, folder)
         if "memory" in args.only:
             memory(report, here)
     if "save" in args.only:
@@ -133,9 +146,9 @@ def report_save(report, here, dcp):
     best = lambda key, of: of(dcp[kind][key]["median"] for kind in KINDS) if dcp else None
     memcpy = middle(here.rows["memcpy"], "seconds")
     report.add("stall", middle(here.rows["training"], "blocked"), "s", peer=best("blocked_s", min), target_ratio=0.1,
-               limit=memcpy, lower_is_better=True)
+               limit=memcpy)
     report.add("stall_without_overlap", middle(here.rows["quiet"], "blocked"), "s", peer=best("blocked_s", min),
-               limit=memcpy, lower_is_better=True)
+               limit=memcpy)
     report.add("speed_while_writing", middle(here.rows["training"], "speed"), "of quiet", target=0.9,
                peer=dcp and 1 / best("work_slowdown", min))
     raw = here.speed("write")
@@ -160,13 +173,12 @@ def memory(report, here):
             here.save()
     say("memory", {"segments_mb": watch.segments / 1e6, "grown_mb": watch.grown / 1e6})
     report.add("memory_peak", watch.peak / here.bytes, "of a shard", limit=1)
-    report.add("memory_beyond_two_shards", max(0, watch.peak - 2 * here.bytes) / 1e6, "MB", target=64,
-               lower_is_better=True)
+    report.add("memory_beyond_two_shards", max(0, watch.peak - 2 * here.bytes) / 1e6, "MB", target=64)
 
 
 def s3(report, args, folder):
-    boto3 = importlib.util.find_spec("boto3") and __import__("boto3")
-    if not boto3:
+    boto3 = args.peers and importlib.util.find_spec("boto3") and __import__("boto3")
+    if args.peers and not boto3:
         print("boto3 is not there: left out", file=sys.stderr)
     for name, kind in S3_SERVERS.items():
         here = folder / name
@@ -176,7 +188,7 @@ def s3(report, args, folder):
                     Trainer(args.params_mib << 18) as trainer:
                 s3_rounds(report, args, name, here, server, service, trainer, boto3)
         except servers.Missing as why:
-            print(f"no {name}, left out: {why}", file=sys.stderr)
+            report.leave_out([f"write_to_s3_{name}"], str(why))
         shutil.rmtree(here)
 
 
@@ -211,50 +223,49 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
             rows.append(row)
             peer += [seconds] if client else []
     size = file.stat().st_size / 1e9
-    # The limit: the server shares this machine, so no client is faster than its work on all cores.
+    # The limit: the server shares this machine, so no client is faster than its work on all cores. A small file takes
+    # no time that the kernel counts.
+    busy = middle(rows, "server")
     report.add(f"write_to_s3_{name}", size / middle(rows, "durable"), "GB/s",
                peer=peer and size / statistics.median(peer), target_ratio=1.5,
-               limit=size * os.cpu_count() / middle(rows, "server"))
+               limit=size * os.cpu_count() / busy if busy else None)
 
 
-def planes(report):
+def planes(report, args, folder):
     """Of scripts/bench planes: the exact precision's."""
-    out = os.path.join(tempfile.mkdtemp(), "planes.json")
-    subprocess.run([sys.executable, str(REPO / "bench" / "planes.py"), "--rounds", "5", "--report", out],
+    out = folder / "planes.json"
+    size = ["--smoke"] if args.smoke else ["--rounds", "5"]
+    subprocess.run([sys.executable, str(REPO / "bench" / "planes.py"), *size, "--report", str(out)],
                    stdout=subprocess.DEVNULL)
-    metrics = json.loads(pathlib.Path(out).read_text())["metrics"]
-    for name in ("exact_split_and_merge_to_memcpy", "exact_plane0_share"):
-        metric = metrics[name]
-        report.add(f"planes_{name}", metric["value"], metric["unit"], target=metric["target"],
-                   lower_is_better=name.endswith("share"))
+    metrics = json.loads(out.read_text())["metrics"]
+    for name in PLANES:
+        report.add(f"planes_{name}", metrics[name]["value"], metrics[name]["unit"], target=metrics[name]["target"])
+
+
+def in_folder(measure, report, args, folder):
+    folder.mkdir()
+    measure(report, args, folder)
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench checkpoint", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--rounds", type=int, default=3)
-    p.add_argument("--params-mib", type=int, default=256, help="FP32 parameters; the state is three times this")
-    p.add_argument("--step-seconds", type=float, default=0.6,
-                   help="of forward and backward between the hand-over and the optimizer")
+    p = Options("checkpoint", __doc__)
+    p.size("rounds", 3, smoke=1, turn=1)
+    p.size("params-mib", 256, smoke=1, text="FP32 parameters; the state is three times this")
+    p.size("step-seconds", 0.6, smoke=0.3, text="of forward and backward between the hand-over and the optimizer")
+    # A rented disk allows bursts: nobody is measured on what is left of another's.
+    p.size("disk-rest", 2.0, smoke=0.0, text="seconds between what reads or writes the disk")
+    p.size("quiet", 250, smoke=10, text="units of work without a checkpoint, to compare with")
     p.add_argument("--dir", default=tempfile.gettempdir(), help="a folder on the disk to measure")
-    p.add_argument("--no-peers", action="store_true")
-    p.add_argument("--only", nargs="+", choices=PARTS, default=PARTS)
-    args = p.parse_args()
-    report = Report("checkpoint")
-    peers = None if args.no_peers else peers_folder()
+    p.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))
+    args = p.parse()
+    report = Report("checkpoint", METRICS, args)
+    report.expect({name: better for part in args.only for name, better in PARTS[part].items()})
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-", dir=args.dir) as name:
         folder = pathlib.Path(name)
-        if {"save", "restore", "memory"} & set(args.only):
-            (folder / "local").mkdir()
-            local(report, args, folder / "local", peers if {"save", "restore"} & set(args.only) else None)
-        if "s3" in args.only:
-            (folder / "bucket").mkdir()
-            s3(report, args, folder / "bucket")
-        if "planes" in args.only:
-            planes(report)
-        if "tiers" in args.only:
-            tiers(report, folder / "tiers")
-    return report.finish(args.report)
+        measures = {local: ("save", "restore", "memory"), s3: ("s3",), planes: ("planes",), tiers: ("tiers",)}
+        run_all(args, (functools.partial(in_folder, measure, report, args, folder / parts[0])
+                       for measure, parts in measures.items() if set(parts) & set(args.only)))
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,18 +1,20 @@
 """What checkpoints cost on real spot traces, saves and lost work together: interval auto beside fixed intervals."""
-import argparse
 import csv
 import json
 import statistics
 import subprocess
 import sys
 
-from _bench_json import REPO, Report, program
+import _traces
+from _bench_json import LOWER, Report, program
+from _options import Options
 
 PROGRAM = "rekindle-bench-checkpoint-interval"
-TRACES = REPO.parent / "shared" / "traces"
 FIXED = [10, 30, 60, 300, 600, 1800, 3600]
 # (what a save costs training, what it takes until durable), seconds: a small model, a large one, a slow store.
 SAVES = {"cheap": (0.05, 3), "usual": (0.5, 15), "dear": (5, 90)}
+LOSES = {"any": "every interruption loses the state", "all": "a live replica answers, while one is left"}
+METRICS = {f"waste_{cost}_{loses}": LOWER for loses in LOSES for cost in SAVES}
 RATIO = 1.3  # To the fixed interval that is best in hindsight for that very trace and cost, which nobody knows.
 
 
@@ -27,12 +29,12 @@ def merged(segments):
     return out
 
 
-def traces():
+def traces(folder):
     """{name: [[seconds, nodes], ...]}: one zone each."""
     found = {}
-    for entry in json.loads((TRACES / "manifest.json").read_text()):
+    for entry in json.loads((folder / "manifest.json").read_text()):
         gap = entry.get("gap_seconds")
-        path = TRACES / entry["file"]
+        path = folder / entry["file"]
         if not gap or "ticks" not in entry or not path.exists():
             continue
         with open(path, newline="") as file:
@@ -40,7 +42,7 @@ def traces():
         for zone in entry["ticks"]:
             counts = [int(row[zone]) for row in rows if row[zone] != ""]
             found[f"{path.stem}/{zone}"] = merged([[gap, n] for n in counts])
-    path = TRACES / "count_a100_gcp_2021-12-11.csv"
+    path = folder / _traces.COUNT
     if path.exists():
         with open(path, newline="") as file:
             rows = [(float(row["seconds"]), int(row["count"])) for row in csv.DictReader(file)]
@@ -57,18 +59,15 @@ def play(segments, loses, save, write):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench checkpoint_interval", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    args = p.parse_args()
-    report = Report("checkpoint_interval")
-    if not (TRACES / "manifest.json").exists():
-        print("no spot traces beside the checkout: nothing is measured", file=sys.stderr)
-        report.result["skipped"] = "no spot traces beside the checkout"
-        return report.finish(args.report)
+    p = Options("checkpoint_interval", __doc__)
+    args = p.parse()
+    report = Report("checkpoint_interval", METRICS, args)
+    if (folder := _traces.folder(args)) is None:
+        return report.skip(_traces.MISSING)
 
     names = ["auto"] + [str(s) for s in FIXED]
-    found = traces()
-    for loses, meaning in (("any", "every interruption loses the state"), ("all", "a live replica answers, while one is left")):
+    found = traces(folder)
+    for loses, meaning in LOSES.items():
         print(f"\n{meaning}: % of the time spent on saves + lost, mean of {len(found)} traces", file=sys.stderr)
         print(f"{'save':>8} " + " ".join(f"{name:>14}" for name in names), file=sys.stderr)
         for cost, (save, write) in SAVES.items():
@@ -78,8 +77,8 @@ def main():
             print(f"{cost:>8} " + " ".join(f"{mean(n, 'saves'):6.2f} +{mean(n, 'lost'):6.2f}" for n in names), file=sys.stderr)
             best = statistics.mean(min(total(run, n) for n in names[1:]) for run in runs)
             report.add(f"waste_{cost}_{loses}", statistics.mean(total(run, "auto") for run in runs), "%", peer=best,
-                       target_ratio=RATIO if loses == "any" else None, lower_is_better=True)
-    return report.finish(args.report)
+                       target_ratio=RATIO if loses == "any" else None)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -178,6 +178,7 @@ int Heartbeats(const Options& options) {
     for (int k = 0; k < options.in_flight; ++k) {
       // A connection's nodes, divided among its lanes.
       const int stride = options.connections * options.in_flight, first = i + k * options.connections;
+      if (first >= options.nodes) continue;
       lanes.push_back(std::make_unique<NodeLane>(load, StartOf(stubs[i]),
                                                  [&options, &known, until, stride, first, node = first - stride](
                                                      const v1::NodeDirective& last, v1::NodeReport* report) mutable {

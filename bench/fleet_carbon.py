@@ -1,9 +1,10 @@
 """How much CO2 a job saves by running in cleaner hours and regions, at a cost at most 2 % above the cheapest plan."""
-import argparse
 import sys
 
-from _bench_json import Report
-from _fleet import TRACES, mean, play, skipped
+import _traces
+from _bench_json import HIGHER, LOWER, Report
+from _fleet import mean, play
+from _options import Options
 
 WORK = 24        # Node-hours; a job of 1 to 4 nodes.
 NODES = 4
@@ -13,14 +14,16 @@ STEP = 600
 HISTORY = 8 * 24  # Hours of the year that come before the first job.
 EVERY = 97       # Hours from one job's start to the next: all hours of the day, all days of the week.
 TARGETS = {"US-CAL-CISO": 26, "ES": 15, "NO": None}
+METRICS = {f"{figure}_{case}": better for case in (*TARGETS, "clean_region") for figure, better in (
+    ("saved", HIGHER), ("cost", LOWER), ("over_budget", LOWER), ("deadlines_missed", LOWER))}
 
 
-def measure(zones, base_region):
+def measure(traces, zones, base_region):
     """Percent saved against one node at once in `base_region`, cost over the cheapest plan, and the most over budget."""
     hours = 8760 - DEADLINE - 2
     request = {"constant": {region: NODES for region in zones}, "steps": hours * 3600 // STEP, "step_seconds": STEP,
                "regions": {region: region for region in zones},
-               "carbon": {region: str(TRACES / f"carbon_{region}_2022.csv") for region in zones}}
+               "carbon": {region: str(traces / _traces.carbon_file(region)) for region in zones}}
     firsts = range(HISTORY * 3600 // STEP, request["steps"] - DEADLINE * 3600 // STEP, EVERY * 3600 // STEP)
     at_once = play({**request, "constant": {base_region: 1}, "nodes": 1,
                     "runs": [{"policy": "next_zone", "first": f, "hours": WORK, "deadline": DEADLINE, "start": START} for f in firsts]})
@@ -36,23 +39,21 @@ def measure(zones, base_region):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench fleet-carbon", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    args = p.parse_args()
-    report = Report("fleet_carbon")
-    if (code := skipped(report, args.report)) is not None:
-        return code
+    p = Options("fleet_carbon", __doc__)
+    args = p.parse()
+    report = Report("fleet_carbon", METRICS, args)
+    if (traces := _traces.folder(args)) is None:
+        return report.skip(_traces.MISSING)
     cases = {region: ((region,), region, target) for region, target in TARGETS.items()}
     cases["clean_region"] = (("US-CAL-CISO", "NO"), "US-CAL-CISO", 50)
-    low = dict(lower_is_better=True)
     for name, (zones, base, target) in cases.items():
-        got = measure(zones, base)
+        got = measure(traces, zones, base)
         report.add(f"saved_{name}", got["saved"], "%", target=target)
-        report.add(f"cost_{name}", got["cost"], "x cheapest plan", target=1.02, **low)
-        report.add(f"over_budget_{name}", got["over_budget"], "node-hours on spot", target=0, **low)
-        report.add(f"deadlines_missed_{name}", got["missed"], f"of {got['jobs']}", target=0, **low)
+        report.add(f"cost_{name}", got["cost"], "x cheapest plan", target=1.02)
+        report.add(f"over_budget_{name}", got["over_budget"], "node-hours on spot", target=0)
+        report.add(f"deadlines_missed_{name}", got["missed"], f"of {got['jobs']}", target=0)
         print(f"{name:14} saved {got['saved']:.1f} % (mean of jobs {got['each']:.1f} %), highest cost {got['cost']:.3f}", file=sys.stderr)
-    return report.finish(args.report)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """What a job with a deadline costs on spot traces: the planner beside today's policies, each over the best that could be."""
-import argparse
 import sys
 
-from _bench_json import Report
-from _fleet import groups, mean, p95, skipped
+import _traces
+from _bench_json import LOWER, NEITHER, Report
+from _fleet import groups, mean, p95
+from _options import Options
 
-HOURS = 48
 STARTS_TAKE = (0.02, 0.1, 0.25, 0.5)  # Hours.
 SLACK = (1.1, 1.2, 1.4, 1.6)          # Deadline over work.
 LONG_DAYS = 40                        # Traces longer than this get twice the starts.
@@ -14,6 +14,16 @@ BASELINES = {"on_demand": ("on_demand", "all", 2.50), "greedy_one_zone": ("next_
              "uniform_progress_one_zone": ("uniform_progress", "each", 1.36), "next_zone": ("next_zone", "all", 1.19),
              "uniform_progress": ("uniform_progress", "all", 1.16)}
 BEST_TWO = ("next_zone", "uniform_progress")
+DEARER = {5: 1.18, 9: None}           # Price ratio: target.
+METRICS = {**dict.fromkeys(("mean", "p95", "cells_above_the_better_baseline", "deadlines_missed"), LOWER),
+           **{f"model_{name}": NEITHER for name in BASELINES}, **{f"model_{name}_error": LOWER for name in BASELINES},
+           **{f"mean_at_price_ratio_{ratio}": LOWER for ratio in DEARER}}
+
+
+def sizes(options):
+    """Of the benches that play such jobs."""
+    options.size("hours", 48.0, smoke=6.0, text="of work of a job")
+    options.size("starts", 12, smoke=2, text="of jobs, on each trace")
 
 
 class Job:
@@ -27,17 +37,17 @@ class Job:
 OPTIMA = {}  # (price ratio, group): of its jobs, in order.
 
 
-def measure(ratio, policies, **surprises):
+def measure(args, traces, ratio, policies, **surprises):
     """All jobs at a price ratio; `surprises` befall the planner alone."""
     jobs = []
-    for group in groups():
-        count = 24 if group.steps * group.step_hours > 24 * LONG_DAYS else 12
-        firsts = group.starts(HOURS * max(SLACK), count)
+    for group in groups(traces):
+        count = args.starts * (2 if group.steps * group.step_hours > 24 * LONG_DAYS else 1)
+        firsts = group.starts(args.hours * max(SLACK), count)
         of_group, runs, optima = [], [], []
         for start in STARTS_TAKE:
             for slack in SLACK:
                 for first in firsts:
-                    base = {"first": first, "hours": HOURS, "deadline": HOURS * slack, "start": start}
+                    base = {"first": first, "hours": args.hours, "deadline": args.hours * slack, "start": start}
                     of_group.append(Job(group, start, slack, 1 / count))
                     optima.append({**base, "policy": "optimum"})
                     for name in policies:
@@ -87,30 +97,30 @@ def show(jobs):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench fleet-cost", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    args = p.parse_args()
-    report = Report("fleet_cost")
-    if (code := skipped(report, args.report)) is not None:
-        return code
-    jobs = measure(3, ("planner", *BASELINES))
+    p = Options("fleet_cost", __doc__)
+    sizes(p)
+    args = p.parse()
+    report = Report("fleet_cost", METRICS, args)
+    if (traces := _traces.folder(args)) is None:
+        return report.skip(_traces.MISSING)
+    jobs = measure(args, traces, 3, ("planner", *BASELINES))
     show(jobs)
-    low = dict(lower_is_better=True)
     best = mean(min(cells(jobs, name)[cell] for name in BEST_TWO) for cell in cells(jobs, "planner"))
-    report.add("mean", weighted(jobs, "planner"), "x optimum", target=1.10, peer=best, **low)
-    report.add("p95", p95(spread(jobs, "planner")), "x optimum", target=1.35, peer=p95(spread(jobs, "uniform_progress")), **low)
+    report.add("mean", weighted(jobs, "planner"), "x optimum", target=1.10, peer=best)
+    report.add("p95", p95(spread(jobs, "planner")), "x optimum", target=1.35,
+               peer=p95(spread(jobs, "uniform_progress")))
     dearer = sum(cells(jobs, "planner")[c] > min(cells(jobs, n)[c] for n in BEST_TWO) for c in cells(jobs, "planner"))
-    report.add("cells_above_the_better_baseline", dearer, "of 16", target=0, **low)
-    report.add("deadlines_missed", sum(j.missed["planner"] for j in jobs), f"of {len(jobs)}", target=0, **low)
+    report.add("cells_above_the_better_baseline", dearer, "of 16", target=0)
+    report.add("deadlines_missed", sum(j.missed["planner"] for j in jobs), f"of {len(jobs)}", target=0)
     for name, (_, _, published) in BASELINES.items():
         report.add(f"model_{name}", weighted(jobs, name), "x optimum", peer=published)
         error = abs(weighted(jobs, name) / published - 1)
-        report.add(f"model_{name}_error", 100 * error, "%", target=2, **low)
-    for ratio, target in ((5, 1.18), (9, None)):
-        jobs = measure(ratio, ("planner", *BEST_TWO))
+        report.add(f"model_{name}_error", 100 * error, "%", target=2)
+    for ratio, target in DEARER.items():
+        jobs = measure(args, traces, ratio, ("planner", *BEST_TWO))
         best = mean(min(cells(jobs, name)[cell] for name in BEST_TWO) for cell in cells(jobs, "planner"))
-        report.add(f"mean_at_price_ratio_{ratio}", weighted(jobs, "planner"), "x optimum", target=target, peer=best, **low)
-    return report.finish(args.report)
+        report.add(f"mean_at_price_ratio_{ratio}", weighted(jobs, "planner"), "x optimum", target=target, peer=best)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
 """What share of the spot node-hours that are granted becomes useful work, where nodes come and go and no deadline presses."""
-import argparse
+import pathlib
 import sys
 
-from _bench_json import Report
-from _fleet import TRACES, groups, play, skipped
+import _traces
+from _bench_json import HIGHER, LOWER, Report
+from _fleet import groups, play
+from _options import Options
 
 SECOND = 1 / 3600
 # As measured on the real daemon (docs/benchmarks.md, Recovery): the survivors' pause, and joining once the machine is up.
@@ -11,6 +13,16 @@ PAUSE = 0.3
 JOINING = 1.6
 PUBLISHED = {"events_g4dn_aws": 0.91, "count_a100_gcp_2021-12-11": 0.97}  # A joiner needs 360 s, survivors pause 30 s.
 TARGETS = {"events_g4dn_aws": 0.965, "count_a100_gcp_2021-12-11": 0.99}
+BOOTS = (180, 360)     # Seconds until a machine is up.
+FILES = {_traces.EVENTS: 24, _traces.COUNT: 64}    # Nodes of those that are no groups.
+
+
+def metrics(names):
+    return {**{f"useful_{name}_boot_{boot}_s": HIGHER for name in names for boot in BOOTS},
+            **{f"model_{name}_error": LOWER for name in names if name in PUBLISHED}}
+
+
+METRICS = metrics((*PUBLISHED, "preempt_v100_4node_aws_2023-08-03", "avail_v100_16node_aws_2023-08-27"))
 
 
 def share(request, start, pause):
@@ -20,27 +32,27 @@ def share(request, start, pause):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench fleet-harvest", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    args = p.parse_args()
-    report = Report("fleet_harvest")
-    if (code := skipped(report, args.report)) is not None:
-        return code
-    requests = {"events_g4dn_aws": {"trace": str(TRACES / "events_g4dn_aws.csv"), "step_seconds": 10, "nodes": 24},
-                "count_a100_gcp_2021-12-11": {"trace": str(TRACES / "count_a100_gcp_2021-12-11.csv"), "step_seconds": 10, "nodes": 64}}
-    for group in groups():
+    p = Options("fleet_harvest", __doc__)
+    args = p.parse()
+    report = Report("fleet_harvest", METRICS, args)
+    if (traces := _traces.folder(args)) is None:
+        return report.skip(_traces.MISSING)
+    requests = {pathlib.Path(file).stem: {"trace": str(traces / file), "step_seconds": 10, "nodes": nodes}
+                for file, nodes in FILES.items()}
+    for group in groups(traces):
         if group.nodes > 1:
             requests[group.name] = {**group.request, "nodes": group.nodes * group.zones}
+    report.expect(metrics(requests))
     for name, request in requests.items():
         if name in PUBLISHED:
             as_published = share(request, 360, 30)
-            report.add(f"model_{name}_error", 100 * abs(as_published / PUBLISHED[name] - 1), "%", target=2, lower_is_better=True)
-        for boot in (180, 360):
+            report.add(f"model_{name}_error", 100 * abs(as_published / PUBLISHED[name] - 1), "%", target=2)
+        for boot in BOOTS:
             value = share(request, boot + JOINING, PAUSE)
             target = TARGETS.get(name) if boot == 180 else None
             report.add(f"useful_{name}_boot_{boot}_s", value, "of granted", target=target, peer=PUBLISHED.get(name))
             print(f"{name:34} machine boot {boot} s: {value:.4f}", file=sys.stderr)
-    return report.finish(args.report)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,17 +1,29 @@
 """This machine's GPU: kernels beside the CPU's and the device's copy limit, NCCL, training in each precision beside the CPU's, GPT-2
 beside PyTorch; scripts/gpu-check bundles it."""
-import argparse
 import json
 import os
 import pathlib
 import subprocess
 import sys
 
-from _bench_json import Report, program
+from _bench_json import HIGHER, NEITHER, Report, program
+from _options import Options
 
 PROGRAM, TRAIN = "rekindle-bench-gpu", "rekindle-bench-gpu-train"
 HERE = pathlib.Path(__file__).resolve().parent
 NO_GPU = 3
+RATES = dict.fromkeys((
+    "copy", "accumulate_float", "accumulate_fixed", "norm_float", "norm_fixed", "norm_of_infinity", "adamw_float",
+    "adamw_fixed", "layer_norm_forward", "layer_norm_backward", "gelu_forward", "gelu_backward", "cross_entropy"),
+    HIGHER)
+NCCL = {"nccl_all_reduce_bus": HIGHER}
+TRAINING = {"gpt2_tokens_per_second": HIGHER, "gpt2_compute_share_of_step": NEITHER}
+METRICS = {**RATES, **NCCL, **TRAINING}
+# By what the program, or this bench, says is skipped.
+SKIPS = {"nccl": NCCL, "nccl bandwidth": NCCL, "training": TRAINING}
+# Of GPT-2, for --smoke.
+SMALL = ("--layers=1", "--heads=2", "--width=64", "--context=32", "--vocabulary=256", "--sequences=2",
+         "--micro-batches=1")
 
 
 def fill(report, rows):
@@ -27,12 +39,17 @@ def fill(report, rows):
             limit = copy if row["name"] != "copy" and not row.get("own_limit") else None
             report.add(row["name"], row["gb_per_s"], "GB/s", limit=limit)
         elif "skipped" in row:
-            report.result.setdefault("skipped", {})[row["skipped"]] = row["detail"]
+            skip(report, row["skipped"], row["detail"])
         elif "gpu" in row:
             report.result["gpu"] = row
     report.result["checks"] = checks
     if not checks:
         report.fail("the program printed no check")
+
+
+def skip(report, part, why):
+    report.result.setdefault("skipped", {})[part] = why
+    report.leave_out(SKIPS.get(part, ()), why)
 
 
 def machines_torch():
@@ -47,17 +64,15 @@ def machines_torch():
 
 def train(report):
     """Training needs LibTorch with CUDA, of the version that the program was built with."""
-    skipped = report.result.setdefault("skipped", {})
     wanted = HERE.parent / "TORCH"
     torch = machines_torch()
     if torch is None:
-        skipped["training"] = "this machine's python3 has no PyTorch"
-        return
+        return skip(report, "training", "this machine's python3 has no PyTorch")
     if wanted.exists() and torch[1] != wanted.read_text().strip():
-        skipped["training"] = f"this machine has PyTorch {torch[1]}, the program was built with {wanted.read_text().strip()}"
-        return
+        return skip(report, "training",
+                    f"this machine has PyTorch {torch[1]}, the program was built with {wanted.read_text().strip()}")
     libraries = os.pathsep.join(filter(None, [os.environ.get("LD_LIBRARY_PATH"), torch[0]]))
-    done = subprocess.run([program(TRAIN)], stdout=subprocess.PIPE, text=True,
+    done = subprocess.run([program(TRAIN), *(SMALL if report.args.smoke else ())], stdout=subprocess.PIPE, text=True,
                           env={**os.environ, "LD_LIBRARY_PATH": libraries})
     rows = [json.loads(line) for line in done.stdout.splitlines()]
     if done.returncode != 0:
@@ -72,28 +87,30 @@ def train(report):
 
 
 def add_speed(report, row):
-    done = subprocess.run([sys.executable, str(HERE / "gpu_torch.py")], stdout=subprocess.PIPE, text=True)
-    peer = json.loads(done.stdout) if done.returncode == 0 else {}
+    peer = {}
+    if report.args.peers:
+        done = subprocess.run([sys.executable, str(HERE / "_gpu_torch.py")], stdout=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            report.fail(f"the peer ended with {done.returncode}")
+        else:
+            peer = json.loads(done.stdout)
+            report.result["pytorch_eager_tokens_per_second"] = peer["eager"]
     limit = peer["matmul_flops"] / (6 * row["parameters"]) if peer else None    # Six products a parameter and token.
     report.add("gpt2_tokens_per_second", row["tokens_per_s"], "tokens/s", peer=peer.get("compile", peer.get("eager")),
                target_ratio=1.0, limit=limit)
     report.add("gpt2_compute_share_of_step", row["compute_seconds"] / row["step_seconds"], "share")
-    if peer:
-        report.add("gpt2_pytorch_eager", peer["eager"], "tokens/s")
-    else:
-        report.fail(f"the peer ended with {done.returncode}")
 
 
 def main():
-    p = argparse.ArgumentParser(description=__doc__)
-    p.add_argument("--report", metavar="FILE", help="write the JSON to a file too")
-    args = p.parse_args()
+    args = Options("gpu", __doc__).parse()
     path = program(PROGRAM)
     done = subprocess.run([path], stdout=subprocess.PIPE, text=True)
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    report = Report("gpu")
+    report = Report("gpu", METRICS, args)
     absent = next((row["no_gpu"] for row in rows if "no_gpu" in row), None)
     if absent is not None:
+        if args.smoke:
+            return report.skip(f"no GPU to check: {absent}")
         print(f"error: no GPU to check: {absent}", file=sys.stderr)
         return NO_GPU if done.returncode == NO_GPU else 1
     fill(report, rows)
@@ -102,8 +119,8 @@ def main():
     elif pathlib.Path(path).with_name(TRAIN).exists():
         train(report)
     else:
-        report.result.setdefault("skipped", {})["training"] = f"{TRAIN} is not beside {PROGRAM}"
-    return report.finish(args.report)
+        skip(report, "training", f"{TRAIN} is not beside {PROGRAM}")
+    return report.finish()
 
 
 if __name__ == "__main__":

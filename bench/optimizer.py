@@ -1,5 +1,4 @@
 """The optimizer's step on one core, beside unscale, clip_grad_norm_ and AdamW(fused=True) of PyTorch, and that alone."""
-import argparse
 import json
 import os
 import statistics
@@ -7,11 +6,14 @@ import subprocess
 import sys
 import time
 
-from _bench_json import Report, program
+from _bench_json import HIGHER, Report, program
+from _options import Options
 
 PROGRAM = "rekindle-bench-optimizer"
 SEQUENCE, ALONE = 1.3, 0.95  # Ours to PyTorch's: norm, clip and update; the update alone.
 ROWS, COLUMNS = 768, 3072
+METRICS = dict.fromkeys(("adamw_norm_clip_update", "adamw_update", "lion_norm_clip_update", "sgd_norm_clip_update"),
+                        HIGHER)
 
 
 class Ours:
@@ -62,18 +64,17 @@ class Torch:
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench optimizer", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--matrices", type=int, default=12, help="of 768 x 3072 weights")
-    p.add_argument("--rounds", type=int, default=15)
-    args = p.parse_args()
+    p = Options("optimizer", __doc__)
+    p.size("matrices", 12, smoke=1, text="of 768 x 3072 weights")
+    p.size("rounds", 15, smoke=1, turn=5)
+    args = p.parse()
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     elements = args.matrices * ROWS * COLUMNS / 1e6
     kinds = {kind: Ours(args.matrices, kind) for kind in ("adamw", "lion", "sgd")}
-    torch = Torch(args.matrices)
-    rows = {name: [] for name in (*kinds, "torch")}
+    every = {**kinds, **({"torch": Torch(args.matrices)} if args.peers else {})}
+    rows = {name: [] for name in every}
     for turn in range(args.rounds + 2):  # In turns, so that the machine's moods meet all alike; two to warm up.
-        for name, one in (*kinds.items(), ("torch", torch)):
+        for name, one in every.items():
             seconds = one.step()
             if turn >= 2:
                 rows[name].append(seconds)
@@ -81,12 +82,12 @@ def main():
         one.close()
     whole = {name: elements / statistics.median(map(sum, each)) for name, each in rows.items()}
     update = {name: elements / statistics.median(second for _, second in each) for name, each in rows.items()}
-    report = Report("optimizer")
-    report.add("adamw_norm_clip_update", whole["adamw"], "M elements/s", peer=whole["torch"], target_ratio=SEQUENCE)
-    report.add("adamw_update", update["adamw"], "M elements/s", peer=update["torch"], target_ratio=ALONE)
+    report = Report("optimizer", METRICS, args)
+    report.add("adamw_norm_clip_update", whole["adamw"], "M elements/s", peer=whole.get("torch"), target_ratio=SEQUENCE)
+    report.add("adamw_update", update["adamw"], "M elements/s", peer=update.get("torch"), target_ratio=ALONE)
     for kind in ("lion", "sgd"):
         report.add(f"{kind}_norm_clip_update", whole[kind], "M elements/s")
-    return report.finish(args.report)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """The loss 1 and 100 steps after a resume from plane 0 alone, FP16 and BF16, against the undisturbed run."""
-import argparse
+import functools
 import pathlib
 import re
 import sys
 import tempfile
 
-from _bench_json import REPO, Report
+from _bench_json import LOWER, NEITHER, REPO, Report
+from _options import Options, run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, wait_until  # noqa: E402
@@ -13,27 +14,28 @@ from step import write_data  # noqa: E402
 
 PRECISIONS = ("exact", "fp16", "bf16")
 AFTER = (1, 100)     # Steps after the resume.
-EVERY = 50           # Steps from checkpoint to checkpoint.
 TARGET = 0.005       # Of the undisturbed loss.
 SECONDS = 300        # A run may take.
+METRICS = {f"{precision}_{n}_steps_after_resume_{figure}": better for precision in PRECISIONS for n in AFTER
+           for figure, better in (("loss", LOWER), ("undisturbed_loss", NEITHER), ("difference", LOWER))}
 
 
-def job(data, steps, precision):
+def job(args, data, steps, precision):
     return {"name": "planes", "spec": {
         "seed": 1, "workers": {"min": 1, "max": 1, "threads_per_rank": 1},
-        "model": {"kind": "gpt", "layers": 2, "heads": 4, "width": 128, "context": 64},
+        "model": {"kind": "gpt", "layers": 2, "heads": 4, "width": args.width, "context": 64},
         "data": {"text": [str(data)], "validation_fraction": 0.05},
         "training": {"steps": steps, "global_batch": 12, "micro_batch": 12, "reduce": "exact"},
         "optimizer": {"kind": "adamw", "learning_rate": 2e-3}, "schedule": {"kind": "constant"},
-        "checkpoint": {"every_steps": EVERY, "keep_last": 2, "precision": precision}}}
+        "checkpoint": {"every_steps": args.every, "keep_last": 2, "precision": precision}}}
 
 
-def run(data, steps, precision, kill_after=None):
+def run(args, data, steps, precision, kill_after=None):
     """({step: loss}, the step from which it was resumed). All there is but the store is lost once a checkpoint of step
     `kill_after` or later is durable."""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, Cluster(folder, nodes=("a",)) as cluster:
         cluster.start()
-        cluster.submit(job(data, steps, precision))
+        cluster.submit(job(args, data, steps, precision))
         if kill_after is not None:
             wait_until(lambda: cluster.status("planes")["checkpoint_step"] >= kill_after, SECONDS, "a checkpoint",
                        poll=0.02)
@@ -49,30 +51,37 @@ def run(data, steps, precision, kill_after=None):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench planes_resume", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--rounds", type=int, default=1, help="resumes of each precision, each later in the run")
-    args = p.parse_args()
-    report = Report("planes_resume")
-    steps = (args.rounds + 1) * EVERY + max(AFTER) + EVERY   # Below 400, every step is in the job's curve.
+    p = Options("planes_resume", __doc__)
+    p.size("rounds", 1, smoke=1, text="resumes of each precision, each later in the run")
+    p.size("every", 50, smoke=40, text="steps from checkpoint to checkpoint")
+    p.size("last", max(AFTER), smoke=10, text="steps after the resume, what is named 100")
+    p.size("width", 128, smoke=64, text="of the model")
+    args = p.parse()
+    report = Report("planes_resume", METRICS, args)
+    after = dict(zip(AFTER, (AFTER[0], args.last)))
+    steps = (args.rounds + 2) * args.every + args.last   # Below 400, every step is in the job's curve.
+    found = {}
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        undisturbed, _ = run(data, steps, "exact")
-        for i in range(args.rounds):
-            for precision in PRECISIONS:
-                losses, resumed = run(data, steps, precision, kill_after=(i + 2) * EVERY)
-                if not resumed or not undisturbed.keys() >= {resumed + n for n in AFTER}:
-                    sys.exit(f"error: the job with precision {precision} was resumed from step {resumed}")
-                for n in AFTER:
-                    ours, whole = losses[resumed + n], undisturbed[resumed + n]
-                    print(f"{precision}: step {resumed}+{n}: {ours:.6f}, undisturbed {whole:.6f}", file=sys.stderr)
-                    at = f"{precision}_{n}_after_step_{resumed}"
-                    report.add(f"{at}_loss", ours, "nats")
-                    report.add(f"{at}_undisturbed_loss", whole, "nats")
-                    report.add(f"{at}_difference", abs(ours / whole - 1), "of the undisturbed loss",
-                               target=0 if precision == "exact" else TARGET, lower_is_better=True)
-    return report.finish(args.report)
+        kills = [("exact", None),
+                 *((precision, (i + 2) * args.every) for i in range(args.rounds) for precision in PRECISIONS)]
+        (undisturbed, _), *others = run_all(args, (functools.partial(run, args, data, steps, *kill) for kill in kills))
+    for (precision, _), (losses, resumed) in zip(kills[1:], others):
+        if not resumed or not undisturbed.keys() >= {resumed + n for n in after.values()}:
+            sys.exit(f"error: the job with precision {precision} was resumed from step {resumed}")
+        for name, n in after.items():
+            ours, whole = losses[resumed + n], undisturbed[resumed + n]
+            print(f"{precision}: step {resumed}+{n}: {ours:.6f}, undisturbed {whole:.6f}", file=sys.stderr)
+            found.setdefault((precision, name), []).append((abs(ours / whole - 1), ours, whole))
+    for (precision, name), rows in found.items():
+        difference, ours, whole = max(rows)    # The worst of the rounds.
+        at = f"{precision}_{name}_steps_after_resume"
+        report.add(f"{at}_loss", ours, "nats")
+        report.add(f"{at}_undisturbed_loss", whole, "nats")
+        report.add(f"{at}_difference", difference, "of the undisturbed loss",
+                   target=0 if precision == "exact" else TARGET)
+    return report.finish()
 
 
 if __name__ == "__main__":

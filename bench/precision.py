@@ -1,5 +1,5 @@
 """Tokens a second, memory and loss of each precision on one core, beside PyTorch's autocast on the same model and data."""
-import argparse
+import functools
 import json
 import os
 import pathlib
@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from _bench_json import REPO, Report
+from _bench_json import HIGHER, LOWER, NEITHER, REPO, Report
+from _options import Options, run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
@@ -20,6 +21,9 @@ PRECISIONS = ("fp32", "bf16", "fp16")
 RUNS = {**{p: (p, "fp32", "keep") for p in PRECISIONS},
         **{f"{p}_exact": (p, "exact", "keep") for p in PRECISIONS},
         **{f"{p}_recompute": (p, "exact", "recompute") for p in ("fp32", "bf16")}}
+METRICS = {**{f"{run}_{figure}": better for run in RUNS for figure, better in (
+    ("tokens_per_second", HIGHER), ("peak_memory", LOWER), ("loss", LOWER), ("loss_to_fp32", LOWER))},
+           "fp16_skipped_steps": NEITHER, "exact_to_fp32_step_time": LOWER}
 
 
 def job(args, data, precision, reduce, activations):
@@ -54,7 +58,7 @@ def ours(args, data, precision, reduce, activations):
             peak = max([peak, *(peak_bytes(pid) for pid in cluster.nodes["a"].pids("trainer"))])
             status = cluster.status("precision")
             return status if status["state"] in ("SUCCEEDED", "FAILED") else None
-        status = wait_until(ended, 600, "the job to end", poll=0.3)
+        status = wait_until(ended, 600, "the job to end", poll=0.05 if args.smoke else 0.3)
         if status["state"] != "SUCCEEDED":
             sys.exit(f"error: the job in {precision} failed: {status['reason']}")
         done = [t for _, t in sorted(completions(cluster.marks()).items())]
@@ -81,38 +85,40 @@ def late_loss(losses):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench precision", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--steps", type=int, default=60)
-    p.add_argument("--warmup", type=int, default=5)
-    p.add_argument("--layers", type=int, default=4)
-    p.add_argument("--heads", type=int, default=4)
-    p.add_argument("--width", type=int, default=256)
-    p.add_argument("--context", type=int, default=128)
-    args = p.parse_args()
-    report = Report("precision")
+    p = Options("precision", __doc__)
+    p.size("steps", 60, smoke=2, turn=20)
+    p.size("warmup", 5, smoke=1)
+    p.size("layers", 4, smoke=1)
+    p.size("heads", 4, smoke=1)
+    p.size("width", 256, smoke=16)
+    p.size("context", 128, smoke=16)
+    args = p.parse()
+    report = Report("precision", METRICS, args)
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
         got, peer = {}, {}
-        for name, run in RUNS.items():
-            got[name] = ours(args, data, *run)
+
+        def measure(name):
+            got[name] = ours(args, data, *RUNS[name])
             print(name, statistics.median(got[name]["times"]), file=sys.stderr)
-            if name in PRECISIONS:
+            if name in PRECISIONS and args.peers:
                 peer[name] = autocast(args, data, name)
                 print("autocast", name, statistics.median(peer[name]["times"]), file=sys.stderr)
+        run_all(args, (functools.partial(measure, name) for name in RUNS))
     fp32_loss = late_loss([point["value"] for point in got["fp32"]["status"]["loss_curve"]])
     for name, result in got.items():
         theirs = peer.get(name.split("_")[0])
-        report.add(f"{name}_tokens_per_second", rate(args, result["times"]), "tokens/s", peer=rate(args, theirs["times"]))
-        report.add(f"{name}_peak_memory", result["peak"] / 1e6, "MB", peer=theirs["peak"] / 1e6, lower_is_better=True)
+        report.add(f"{name}_tokens_per_second", rate(args, result["times"]), "tokens/s",
+                   peer=theirs and rate(args, theirs["times"]))
+        report.add(f"{name}_peak_memory", result["peak"] / 1e6, "MB", peer=theirs and theirs["peak"] / 1e6)
         loss = late_loss([point["value"] for point in result["status"]["loss_curve"]])
-        report.add(f"{name}_loss", loss, "nats a token", peer=late_loss(theirs["losses"]), lower_is_better=True)
-        report.add(f"{name}_loss_to_fp32", abs(loss / fp32_loss - 1), "of FP32's", target=0.01, lower_is_better=True)
+        report.add(f"{name}_loss", loss, "nats a token", peer=theirs and late_loss(theirs["losses"]))
+        report.add(f"{name}_loss_to_fp32", abs(loss / fp32_loss - 1), "of FP32's", target=0.01)
     report.add("fp16_skipped_steps", got["fp16_exact"]["status"]["skipped_steps"], "attempts")
     exact = statistics.median(got["fp32_exact"]["times"]) / statistics.median(got["fp32"]["times"])
-    report.add("exact_to_fp32_step_time", exact, "ratio", target=1.3, lower_is_better=True)
-    return report.finish(args.report)
+    report.add("exact_to_fp32_step_time", exact, "ratio", target=1.3)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
 """Seconds from kill -9 of one of three trainers to the first new step, beside torchrun elastic and torchft."""
-import argparse
 import json
 import pathlib
 import statistics
@@ -8,11 +7,17 @@ import sys
 import tempfile
 import time
 
-from _bench_json import REPO, Report, peers_folder
+from _bench_json import HIGHER, LOWER, REPO, Report, peers_folder
+from _options import Options
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
-from step import job, write_data  # noqa: E402
+from step import MODEL, SMALL, job, write_data  # noqa: E402
+
+NODES = ("a", "b", "c")
+METRICS = {"recovery_seconds": LOWER, "recovery_seconds_to_torchft": LOWER, "normal_step_seconds": LOWER,
+           "completed_steps_redone": LOWER, "recovered": HIGHER, "rejoin_seconds": LOWER,
+           "survivors_longest_step_while_rejoining": LOWER}
 
 
 def await_world(cluster, world, after, steps=1):
@@ -49,17 +54,17 @@ def one_kill(cluster, victim):
             "survivors_longest": max((b - a for a, b in zip(around, around[1:])), default=0.0)}
 
 
-def ours(data, kills):
+def ours(args, data):
     rows = []
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        with Cluster(folder, nodes=("a", "b", "c")) as cluster:
+        with Cluster(folder, nodes=NODES) as cluster:
             cluster.start()
-            spec = job("recovery", data, 100_000, "exact")
-            spec["spec"]["workers"] = {"min": 1, "max": 3, "threads_per_rank": 1}
-            spec["spec"]["training"].update(global_batch=24, micro_batch=2)
+            spec = job("recovery", data, 100_000, "exact", len(NODES), SMALL if args.smoke else MODEL)
+            spec["spec"]["workers"]["min"] = 1
+            spec["spec"]["training"]["micro_batch"] = 2
             cluster.submit(spec)
-            for i in range(kills):
-                rows.append(one_kill(cluster, "abc"[i % 3]))
+            for i in range(args.kills):
+                rows.append(one_kill(cluster, NODES[i % len(NODES)]))
                 print({k: round(v, 3) for k, v in rows[-1].items()}, file=sys.stderr)
             cluster.cli("cancel", "recovery")
     return rows
@@ -75,19 +80,17 @@ def peer(peers, script, *args):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench recovery", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--kills", type=int, default=10)
+    p = Options("recovery", __doc__)
+    p.size("kills", 10, smoke=1, turn=3)
     p.add_argument("--peer-repeats", type=int, default=5)
-    p.add_argument("--no-peers", action="store_true")
-    args = p.parse_args()
-    report = Report("recovery")
-    peers = None if args.no_peers else peers_folder()
+    args = p.parse()
+    report = Report("recovery", METRICS, args)
+    peers = args.peers and peers_folder()
     torchrun = torchft = None
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        rows = ours(data, args.kills)
+        rows = ours(args, data)
         if peers:
             repeats = ["--repeats", str(args.peer_repeats), "--data", str(data)]
             torchrun = peer(peers, "elastic_recovery.py", "--cases", "A", *repeats)
@@ -96,18 +99,17 @@ def main():
     seconds = middle("seconds")
     elastic = torchrun and torchrun["A"]["recover"]["seconds"]["median"]
     heartbeat = torchft and torchft["settings"][0]["recover"]["seconds"]["median"]
-    report.add("recovery_seconds", seconds, "s", target=middle("normal") + 0.2, peer=elastic, target_ratio=0.1,
-               lower_is_better=True)
-    report.add("recovery_seconds_to_torchft", seconds, "s", peer=heartbeat, target_ratio=1 / 3, lower_is_better=True)
+    report.add("recovery_seconds", seconds, "s", target=middle("normal") + 0.2, peer=elastic, target_ratio=0.1)
+    report.add("recovery_seconds_to_torchft", seconds, "s", peer=heartbeat, target_ratio=1 / 3)
     report.add("normal_step_seconds", middle("normal"), "s")
-    report.add("completed_steps_redone", max(r["redone"] for r in rows), "steps", target=0, lower_is_better=True,
+    report.add("completed_steps_redone", max(r["redone"] for r in rows), "steps", target=0,
                peer=torchrun and torchrun["A"]["recover"]["redone"]["median"])
     report.add("recovered", len(rows), "kills", target=args.kills)
-    report.add("rejoin_seconds", middle("rejoin"), "s", target=2, lower_is_better=True,
+    report.add("rejoin_seconds", middle("rejoin"), "s", target=2,
                peer=torchft and torchft["settings"][0]["rejoin"]["seconds"]["median"])
     longest = statistics.median(r["survivors_longest"] / r["normal"] for r in rows)
-    report.add("survivors_longest_step_while_rejoining", longest, "normal steps", target=1.5, lower_is_better=True)
-    return report.finish(args.report)
+    report.add("survivors_longest_step_while_rejoining", longest, "normal steps", target=1.5)
+    return report.finish()
 
 
 if __name__ == "__main__":

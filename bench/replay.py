@@ -1,6 +1,5 @@
 """Two hours of a public spot trace, 20 times as fast, played to real processes: what the job loses, and what share of the
 machines' time is useful."""
-import argparse
 import collections
 import pathlib
 import statistics
@@ -8,8 +7,9 @@ import sys
 import tempfile
 import time
 
-from _bench_json import REPO, Report
-from _fleet import TRACES
+import _traces
+from _bench_json import HIGHER, LOWER, NEITHER, REPO, Report
+from _options import Options
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
@@ -17,10 +17,11 @@ from fleet import FleetCluster, Meter, local_pool  # noqa: E402
 from step import write_data  # noqa: E402
 
 TRACE, TICK = "preempt_v100_4node_aws_2023-08-03.csv", 300     # Seconds a row.
-WINDOW, SPEED, WORKERS = 7200, 20, 4
-LEAST_GAP = 15        # Seconds between changes, on average, as played.
-NOTICE = 6.0          # Two minutes, as fast as the rest.
+WINDOW, WORKERS = 7200, 4
+NOTICE = 120.0        # As fast as the rest.
 PRICE = 0.92
+METRICS = {"digest_equal": HIGHER, "steps_lost_while_a_replica_lived": LOWER, "goodput": HIGHER,
+           "steps_redone_in_all": LOWER, "losses_without_notice": NEITHER, "paid_node_seconds": NEITHER}
 
 
 def changes_of(rows):
@@ -29,13 +30,13 @@ def changes_of(rows):
             for zone in now if now[zone] != then[zone]]
 
 
-def window():
+def window(args, traces):
     """(nodes at first by zone, changes) of the stretch with the most changes that are not too near each other, among
     those that begin with a machine."""
-    lines = [line.split(",") for line in (TRACES / TRACE).read_text().split()]
+    lines = [line.split(",") for line in (traces / TRACE).read_text().split()]
     zones = lines[0][1:]
     rows = [dict(zip(zones, map(int, line[1:]))) for line in lines[1:] if all(line)]
-    count, most = WINDOW // TICK, WINDOW / SPEED / LEAST_GAP
+    count, most = WINDOW // TICK, WINDOW / args.speed / args.least_gap
     best = None
     for first in range(len(rows) - count):
         found = changes_of(rows[first:first + count])
@@ -44,12 +45,12 @@ def window():
     return best
 
 
-def job(data, steps):
+def job(args, data):
     return {"name": "replay", "spec": {
         "seed": 1, "workers": {"min": 1, "max": WORKERS, "threads_per_rank": 1},
-        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 128, "context": 128},
+        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": args.width, "context": 128},
         "data": {"text": [str(data)], "validation_fraction": 0.05},
-        "training": {"steps": steps, "global_batch": 48, "micro_batch": 2, "reduce": "exact", "clip_norm": 1.0},
+        "training": {"steps": args.steps, "global_batch": 48, "micro_batch": 2, "reduce": "exact", "clip_norm": 1.0},
         "optimizer": {"kind": "adamw", "learning_rate": 1e-3}, "schedule": {"kind": "constant"},
         "checkpoint": {"every_seconds": 10}}}
 
@@ -61,10 +62,10 @@ def await_end(cluster):
     return wait_until(ended, 1200, "the job to end", poll=0.5)
 
 
-def undisturbed(data, steps):
+def undisturbed(args, data):
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, Cluster(folder, nodes=("a", "b")) as cluster:
         cluster.start()
-        cluster.submit(job(data, steps))
+        cluster.submit(job(args, data))
         return await_end(cluster)["state_digest"]
 
 
@@ -80,26 +81,26 @@ def useful_seconds(marks, begin, end):
     return sum(min(seconds, 2 * middle[workers]) * workers for seconds, workers in took)
 
 
-def play(data, steps, first, changes):
+def play(args, data, first, changes):
     """(status, marks, [begin, end], node-seconds, losses without a word)"""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
         pools = [local_pool(zone, PRICE, nodes, most=WORKERS) for zone, nodes in first.items()]
         with FleetCluster(folder, pools) as cluster:
             cluster.start()
-            cluster.submit(job(data, steps))
+            cluster.submit(job(args, data))
             wait_until(lambda: completions(cluster.marks()), 60, "the first step", poll=0.1)
             with Meter(cluster) as meter:
                 begin, silent, losses = time.monotonic(), 0, 0
                 for seconds, zone, nodes in changes:
-                    time.sleep(max(0.0, begin + seconds / SPEED - time.monotonic()))    # The trace's own clock.
+                    time.sleep(max(0.0, begin + seconds / args.speed - time.monotonic()))    # The trace's own clock.
                     losses += nodes < first[zone]
-                    notice = NOTICE if losses % 2 else 0.0
+                    notice = NOTICE / args.speed if losses % 2 else 0.0
                     silent += nodes < first[zone] and not notice
                     first = {**first, zone: nodes}
                     cluster.market(zone, nodes, notice)
-                    print(f"{seconds / SPEED:.0f} s: {zone} lets {nodes} run, "
+                    print(f"{seconds / args.speed:.0f} s: {zone} lets {nodes} run, "
                           f"step {cluster.status('replay')['step']}", file=sys.stderr)
-                time.sleep(max(0.0, begin + WINDOW / SPEED - time.monotonic()))
+                time.sleep(max(0.0, begin + WINDOW / args.speed - time.monotonic()))
                 end = time.monotonic()
             for zone in first:
                 cluster.market(zone, WORKERS)
@@ -110,29 +111,31 @@ def play(data, steps, first, changes):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench replay", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--steps", type=int, default=1500)
-    args = p.parse_args()
-    report = Report("replay")
-    if not (TRACES / TRACE).exists():
-        print(f"error: no traces in {TRACES}; set REKINDLE_TRACES", file=sys.stderr)
-        return 1
-    first, changes = window()
+    p = Options("replay", __doc__)
+    p.size("steps", 1500, smoke=60)
+    p.size("width", 128, smoke=16, text="of the model")
+    p.size("speed", 20, smoke=2400, text="of the trace's clock")
+    p.size("least-gap", 15.0, smoke=1.0, text="seconds between changes, on average, as played")
+    args = p.parse()
+    report = Report("replay", METRICS, args)
+    traces = _traces.folder(args)
+    if traces is None or not (traces / TRACE).exists():
+        return report.skip(_traces.MISSING)
+    first, changes = window(args, traces)
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        status, marks, (begin, end), paid, silent = play(data, args.steps, first, changes)
-        expected = undisturbed(data, args.steps)
+        status, marks, (begin, end), paid, silent = play(args, data, first, changes)
+        expected = undisturbed(args, data)
     lost = sum(f["steps_redone"] for f in status["faults"] if f["kind"] != "all_killed")
     report.result["changes"] = len(changes)
     report.add("digest_equal", float(status["state_digest"] == expected), "yes or no", target=1)
-    report.add("steps_lost_while_a_replica_lived", lost, "steps", target=0, lower_is_better=True)
+    report.add("steps_lost_while_a_replica_lived", lost, "steps", target=0)
     report.add("goodput", useful_seconds(marks, begin, end) / paid, "ratio", target=0.9)
     report.add("steps_redone_in_all", status["steps_redone"], "steps")
     report.add("losses_without_notice", silent, "machines' losses")
     report.add("paid_node_seconds", paid, "s")
-    return report.finish(args.report)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,4 @@
 """Seconds from a trainer's start as a process to its being ready for the first step, beside a Python peer's `import torch`."""
-import argparse
 import os
 import pathlib
 import statistics
@@ -8,12 +7,14 @@ import sys
 import tempfile
 import time
 
-from _bench_json import REPO, Report
+from _bench_json import LOWER, REPO, Report
+from _options import Options
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, wait_until  # noqa: E402
 
 TARGET_SECONDS = 1.5
+METRICS = {"start_seconds": LOWER}
 
 
 def job(data):
@@ -60,19 +61,18 @@ def import_torch():
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench start", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--rounds", type=int, default=5)
-    args = p.parse_args()
-    report = Report("start")
+    p = Options("start", __doc__)
+    p.size("rounds", 5, smoke=1, turn=3)
+    args = p.parse()
+    report, peer = Report("start", METRICS, args), None
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        import_torch()
-        peer = [import_torch() for _ in range(args.rounds)]
+        if args.peers:
+            import_torch()
+            peer = statistics.median(import_torch() for _ in range(args.rounds))
         seconds = ours(folder, args.rounds)
     print("ready after", seconds, "import torch", peer, file=sys.stderr)
-    report.add("start_seconds", statistics.median(seconds), "s", target=TARGET_SECONDS, peer=statistics.median(peer),
-               lower_is_better=True)
-    return report.finish(args.report)
+    report.add("start_seconds", statistics.median(seconds), "s", target=TARGET_SECONDS, peer=peer)
+    return report.finish()
 
 
 if __name__ == "__main__":

@@ -8,19 +8,24 @@ import sys
 import tempfile
 import time
 
-from _bench_json import REPO, Report, peers_folder
+from _bench_json import HIGHER, LOWER, REPO, Report, peers_folder
+from _options import Options
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
 
 GLOBAL_BATCH, MICRO_BATCH, CONTEXT, WORKERS = 16, 4, 128, 2   # Of the peers' common work.
+MODEL = {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT}
+SMALL = {"kind": "gpt", "layers": 1, "heads": 1, "width": 16, "context": CONTEXT}    # Of --smoke.
+METRICS = {"tokens_per_second": HIGHER, "tokens_per_second_exact": HIGHER, "share_of_no_exchange": HIGHER,
+           "exact_to_fp32_step_time": LOWER}
 
 
-def job(name, data, steps, reduce, workers):
+def job(name, data, steps, reduce, workers, model):
     """Of as much work a worker, however many there are."""
     return {"name": name, "spec": {
         "seed": 1, "workers": {"min": workers, "max": workers, "threads_per_rank": 1},
-        "model": {"kind": "gpt", "layers": 4, "heads": 4, "width": 128, "context": CONTEXT},
+        "model": model,
         "data": {"text": [str(data)], "validation_fraction": 0.05},
         "training": {"steps": steps, "global_batch": GLOBAL_BATCH * workers // WORKERS, "micro_batch": MICRO_BATCH, "reduce": reduce,
                      "clip_norm": 1.0},
@@ -28,7 +33,7 @@ def job(name, data, steps, reduce, workers):
         "schedule": {"kind": "constant"}, "checkpoint": {"every_steps": 0}}}
 
 
-def ours(data, steps, warmup, reduce, jobs=1):
+def ours(args, data, reduce, jobs=1):
     """Seconds of each step, by the completions that the workers' timelines show. The workers are shared by `jobs` jobs, each on
     a cluster of its own."""
     workers = WORKERS // jobs
@@ -39,12 +44,13 @@ def ours(data, steps, warmup, reduce, jobs=1):
             clusters.append(stack.enter_context(Cluster(folder, nodes=("a", "b")[:workers])))
             clusters[-1].start()
         for cluster in clusters:
-            cluster.submit(job("step", data, warmup + steps, reduce, workers))
+            model = SMALL if args.smoke else MODEL
+            cluster.submit(job("step", data, args.warmup + args.steps, reduce, workers, model))
         times = []
         for cluster in clusters:
             wait_until(lambda: cluster.status("step")["state"] == "SUCCEEDED", 300, "the job to end", poll=0.5)
             done = [t for _, t in sorted(completions(cluster.marks()).items())]
-            times += [b - a for a, b in zip(done, done[1:])][warmup:]
+            times += [b - a for a, b in zip(done, done[1:])][args.warmup:]
     return times
 
 
@@ -62,23 +68,22 @@ def write_data(path):
 
 
 def main():
-    p = argparse.ArgumentParser(prog="scripts/bench step", description=__doc__)
-    p.add_argument("--report", metavar="FILE")
-    p.add_argument("--steps", type=int, default=60)
-    p.add_argument("--warmup", type=int, default=10)
-    p.add_argument("--rounds", type=int, default=3, help="interleaved repetitions of ours and the peer")
-    args = p.parse_args()
-    report = Report("step")
-    peers = peers_folder()
+    p = Options("step", __doc__)
+    p.size("steps", 60, smoke=4, turn=30)
+    p.size("warmup", 10, smoke=2, turn=5)
+    p.size("rounds", 3, smoke=1, turn=1, text="interleaved repetitions of ours and the peer")
+    args = p.parse()
+    report = Report("step", METRICS, args)
+    peers = args.peers and peers_folder()
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
         times = {"fp32": [], "exact": [], "no_exchange": [], "ddp": []}
         for _ in range(args.rounds):
             for reduce in ("fp32", "exact"):
-                times[reduce] += ours(data, args.steps, args.warmup, reduce)
+                times[reduce] += ours(args, data, reduce)
                 print(reduce, statistics.median(times[reduce]), file=sys.stderr)
-            times["no_exchange"] += ours(data, args.steps, args.warmup, "fp32", jobs=WORKERS)
+            times["no_exchange"] += ours(args, data, "fp32", jobs=WORKERS)
             print("no exchange", statistics.median(times["no_exchange"]), file=sys.stderr)
             if peers:
                 sys.path.insert(0, str(peers))
@@ -93,8 +98,8 @@ def main():
                limit=rate["no_exchange"])
     report.add("tokens_per_second_exact", rate["exact"], "tokens/s", peer=rate.get("ddp"))
     report.add("share_of_no_exchange", rate["fp32"] / rate["no_exchange"], "ratio", target=0.95)
-    report.add("exact_to_fp32_step_time", rate["fp32"] / rate["exact"], "ratio", target=1.3, lower_is_better=True)
-    return report.finish(args.report)
+    report.add("exact_to_fp32_step_time", rate["fp32"] / rate["exact"], "ratio", target=1.3)
+    return report.finish()
 
 
 if __name__ == "__main__":
