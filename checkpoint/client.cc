@@ -34,12 +34,14 @@ class Client : public CheckpointClient {
   }
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
                                             double wait_seconds) override;
-  absl::StatusOr<Newest> FindNewest(bool verify) override;
+  absl::StatusOr<Newest> FindNewest(bool verify) override { return Find("", verify); }
+  absl::StatusOr<Newest> FindNamed(const std::string& name, bool verify) override { return Find(name, verify); }
   absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
   absl::StatusOr<ServiceInfo> GetInfo() override;
   void Cancel() override { core_.channel().Cancel(); }
 
  private:
+  absl::StatusOr<Newest> Find(const std::string& name, bool verify);
   // Asks for a shard, or with none for the manifest alone.
   absl::StatusOr<v1::RestoreReply> AskFor(int generation, const std::string& name, std::optional<int> index);
   struct RestoredShard {
@@ -72,20 +74,24 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Reten
   }
 }
 
-absl::StatusOr<Newest> Client::FindNewest(bool verify) {
+absl::StatusOr<Newest> Client::Find(const std::string& name, bool verify) {
   v1::FindNewestRequest request;
   request.set_job_uid(core_.options().job_uid);
   request.set_store(core_.options().store);
   request.set_archive_store(core_.options().archive_store);
   request.set_verify(verify);
   request.set_exact(core_.options().exact_only);
+  request.set_name(name);
   v1::FindNewestReply reply;
   const absl::Status status = core_.Call(&CheckpointsStub::FindNewest, request, &reply, core_.options().commit_seconds);
   if (!status.ok()) return status;
   Newest newest{.found = reply.found(),
+                .durable = reply.durable(),
                 .name = reply.name(),
                 .skipped = {reply.skipped().begin(), reply.skipped().end()},
+                .missing = reply.missing(),
                 .highest_generation = reply.highest_generation()};
+  for (const v1::Skipped& damaged : reply.damaged()) newest.damaged.push_back({damaged.name(), damaged.reason()});
   if (newest.found) {
     auto manifest = FromProto(reply.manifest());
     if (!manifest.ok()) return manifest.status();

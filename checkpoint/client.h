@@ -107,6 +107,10 @@ class CheckpointClient {
   // Restore would find out later.
   virtual absl::StatusOr<Newest> FindNewest(bool verify) = 0;
 
+  // Looks for this one checkpoint. Where its bytes are damaged, the next older one that is good is found. Where it is
+  // not there, nothing is found, and Newest::missing says why.
+  virtual absl::StatusOr<Newest> FindNamed(const std::string& name, bool verify) = 0;
+
   // Fills `state` (of the moments what it wants; spare memory: its content is undefined after an error) from every
   // shard of the manifest `name`, verified again as it is read. INVALID_ARGUMENT when the state's total differs.
   virtual absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) = 0;

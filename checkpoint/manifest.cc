@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "checkpoint/manifest_release.h"
 #include "checkpoint/state_shards.h"
 #include "common/hash.h"
 
@@ -145,7 +146,8 @@ absl::Status CheckPlanes(const Manifest& manifest, const Look& look) {
 ManifestName NameOf(const Manifest& manifest) { return {manifest.generation, manifest.step, manifest.writer}; }
 
 absl::Status Validate(const Manifest& manifest) {
-  if (manifest.format != kManifestFormat) {
+  if (manifest.format > kManifestFormat) return NewerFormat(manifest.format, "");
+  if (manifest.format < kManifestFormat) {
     return Bad(absl::StrCat("format ", manifest.format, "; this version reads ", kManifestFormat));
   }
   if (!IsSafeName(manifest.job_uid)) return Bad("job_uid is not 1 to 128 of A-Z a-z 0-9 . _ -");

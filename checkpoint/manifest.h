@@ -68,6 +68,8 @@ struct Manifest {
 struct Look {
   bool verify = false;  // In the store: every byte read and hashed. Else every shard there, with its size.
   bool exact = false;   // Both planes of every shard.
+  // Newer ones are passed over. Older ones count only where the bytes of this one are damaged. Empty: the newest.
+  std::string name;
 };
 
 // Planes of each shard; 0 for a manifest without shards. With two, every bit of the state comes back.
@@ -76,13 +78,21 @@ int PlanesOf(const Manifest& manifest);
 // INVALID_ARGUMENT when it has plane 0 alone and `look` is for exact ones.
 absl::Status CheckPlanes(const Manifest& manifest, const Look& look);
 
+struct SkippedCheckpoint {
+  std::string name;
+  std::string reason;
+};
+
 // What a search for the newest good checkpoint gave.
 struct Newest {
   bool found = false;
+  bool durable = false;  // It is in the store, and not only in memory.
   std::string name;
   Manifest manifest;
-  std::vector<std::string> skipped;  // "name: reason", newest first.
-  int highest_generation = 0;        // Of any manifest name in the store, whole or not.
+  std::vector<std::string> skipped;        // "name: reason", newest first.
+  std::vector<SkippedCheckpoint> damaged;  // These were skipped because their bytes are not what their names promise.
+  std::string missing;                     // Why the one that was asked for by name is not there.
+  int highest_generation = 0;              // Of any manifest name in the store, whole or not.
 };
 
 // "<generation>-<step>-<writer>": numbers without leading zeros. Newer is the higher (generation, step).
@@ -107,15 +117,17 @@ std::string FormatName(const ManifestName& name);
 absl::StatusOr<ManifestName> ParseName(const std::string& text);
 ManifestName NameOf(const Manifest& manifest);
 
-// INVALID_ARGUMENT names the field: counts and sizes in bounds, safe names, index 0..count-1 all there, with the same
-// planes and in order, every shard of the manifest's generation and named by its hash.
+// FAILED_PRECONDITION for a format above kManifestFormat. INVALID_ARGUMENT names the field: counts and sizes in bounds,
+// safe names, index 0..count-1 all there, with the same planes and in order, every shard of the manifest's generation
+// and named by its hash.
 absl::Status Validate(const Manifest& manifest);
 
 // One JSON document {"xxh3": ..., "manifest": {...}} and a newline; the checksum is that of the inner text.
 // Precondition: Validate(manifest) is OK.
 std::string EncodeManifest(const Manifest& manifest);
-// DATA_LOSS when the checksum or the frame is wrong, INVALID_ARGUMENT for unknown, missing, repeated or mistyped
-// fields, for an unknown format, or what Validate refuses. Memory is bounded by kMaxManifestBytes of input.
+// DATA_LOSS when the checksum or the frame is wrong, INVALID_ARGUMENT for missing, repeated or mistyped fields, for an
+// older format, or what Validate refuses. FAILED_PRECONDITION for what a newer release made (manifest_release.h).
+// Memory is bounded by kMaxManifestBytes of input.
 absl::StatusOr<Manifest> DecodeManifest(const std::string& text);
 
 // A ShardRef in a fixed size, for ranks to exchange through a Communicator.

@@ -2,10 +2,13 @@
 #include <algorithm>
 #include <climits>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/manifest.h"
+#include "checkpoint/manifest_release.h"
 #include "checkpoint/state_shards.h"
 #include "common/hash.h"
 #include "common/strict_json.h"
@@ -22,7 +25,7 @@ constexpr char kFrameEnd[] = "}\n";
 
 absl::Status Bad(std::string what) { return absl::InvalidArgumentError(absl::StrCat("manifest: ", what)); }
 
-// Reads one object's fields, each once; unknown ones are an error. The first error sticks.
+// Reads one object's fields, each once; unknown ones are a newer release's. The first error sticks.
 class Fields {
  public:
   Fields(const json& object, std::string where) : object_(object), where_(std::move(where)) {
@@ -66,8 +69,10 @@ class Fields {
 
   // After the last field.
   absl::Status Done() {
-    if (status_.ok() && seen_ != object_.size()) return Bad(absl::StrCat(where_, " has an unknown field"));
-    return status_;
+    if (!status_.ok() || seen_.size() == object_.size()) return status_;
+    auto field = object_.begin();
+    while (std::find(seen_.begin(), seen_.end(), field.key()) != seen_.end()) ++field;
+    return UnknownField(where_, field.key());
   }
 
  private:
@@ -78,7 +83,7 @@ class Fields {
       Fail(name, "is missing");
       return nullptr;
     }
-    ++seen_;
+    seen_.push_back(name);
     return &*found;
   }
 
@@ -88,7 +93,7 @@ class Fields {
 
   const json& object_;
   const std::string where_;
-  size_t seen_ = 0;
+  std::vector<std::string_view> seen_;
   absl::Status status_;
 };
 
@@ -146,7 +151,11 @@ absl::StatusOr<Manifest> DecodeBody(const json& value) {
   Fields fields(value, "manifest");
   Manifest manifest;
   manifest.format = fields.Int("format");
-  if (manifest.format != kManifestFormat) {
+  // Before anything else, as the fields of other formats are not known.
+  if (manifest.format > kManifestFormat) {
+    return NewerFormat(manifest.format, common::StringOr(value, kNeedsRelease));
+  }
+  if (manifest.format < kManifestFormat) {
     return Bad(absl::StrCat("format ", manifest.format, "; this version reads ", kManifestFormat));
   }
   manifest.job_uid = fields.Text("job_uid");
@@ -171,6 +180,7 @@ absl::StatusOr<Manifest> DecodeBody(const json& value) {
 }  // namespace
 
 std::string EncodeManifest(const Manifest& manifest) {
+  static_assert(kManifestFormat == 2, "a format above 2 has kNeedsRelease beside it");
   nlohmann::ordered_json body = {{"format", manifest.format},           {"job_uid", manifest.job_uid},
                                  {"generation", manifest.generation},   {"step", manifest.step},
                                  {"writer", manifest.writer},           {"state_digest", manifest.state_digest},

@@ -109,7 +109,10 @@ TEST(ManifestTest, RefusesUnknownMissingRepeatedAndMistypedFields) {
     changed.replace(changed.find(from), from.size(), to);
     return DecodeManifest(Framed(changed)).status();
   };
-  EXPECT_THAT(std::string(with(R"("format":2)", R"("format":2,"extra":2)").message()), HasSubstr("unknown field"));
+  EXPECT_THAT(std::string(with(R"("format":2)", R"("format":2,"extra":2)").message()),
+              HasSubstr("manifest has an unknown field 'extra'"));
+  EXPECT_THAT(std::string(with(R"("plane":1)", R"("plane":1,"tier":1)").message()),
+              HasSubstr("shard has an unknown field 'tier'"));
   EXPECT_THAT(std::string(with(R"("format":2)", R"("format":2,"format":2)").message()), HasSubstr("twice"));
   EXPECT_THAT(std::string(with(R"("step":1200,)", "").message()), HasSubstr("manifest.step is missing"));
   EXPECT_THAT(std::string(with(R"("step":1200)", R"("step":"1200")").message()),

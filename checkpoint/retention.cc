@@ -76,8 +76,12 @@ std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Re
   const std::set<std::string> milestones = Milestones(newest_first, retention.keep_every);
   std::vector<Verdict> verdicts;
   int newer = 0;
+  const int newest_step = newest_first.empty() ? 0 : newest_first.front().step;
   for (const Candidate& candidate : newest_first) {
     Verdict verdict{.name = candidate.name, .reason = WhyKept(candidate, retention, newer, best, milestones)};
+    if (verdict.reason.empty() && candidate.step > newest_step) {
+      verdict.reason = "holds a later step than the newest, which was made after going back";
+    }
     const double age = now - candidate.written;
     if (pinned.contains(candidate.name)) {
       verdict.reason = "is pinned";

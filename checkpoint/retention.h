@@ -51,6 +51,7 @@ struct Verdict {
 //   - What is pinned stays, and stays hot.
 //   - What is not whole is never counted, so that the last that can be restored does not go because of it; it goes
 //     itself once keep_last whole ones are newer.
+//   - What holds a later step than the newest by name stays: the job went back behind it, perhaps by mistake.
 //   - Among equal steps, and equal validation losses, the newer one is meant.
 std::vector<Verdict> Decide(const std::vector<Candidate>& newest_first, const Retention& retention,
                             const std::set<std::string>& pinned, double now);

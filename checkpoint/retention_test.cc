@@ -46,6 +46,11 @@ TEST(RetentionTest, TheNewestStay) {
   EXPECT_EQ(Fates(Steps({50, 40}), {.keep_last = 3}), "kk");
 }
 
+TEST(RetentionTest, LaterStepsThanTheNewestStay) {
+  EXPECT_EQ(Fates(Steps({25, 20, 60, 50, 10}), {.keep_last = 2}), "kkkkr");
+  EXPECT_EQ(Fates(Steps({60, 55, 60, 50}), {.keep_last = 2}), "kkrr");
+}
+
 TEST(RetentionTest, WithoutARuleAllStay) {
   EXPECT_EQ(Fates(Steps({50, 40, -30}), {}), "kkk");
   EXPECT_EQ(Fates(Steps({50, 40, -30}), {.keep_every = 7, .keep_best = 1}), "kkk");

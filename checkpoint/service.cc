@@ -139,10 +139,10 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
-  const auto newest =
-      parts_.tiers.FindNewest(*store, request.job_uid(), {.verify = request.verify(), .exact = request.exact()});
+  const auto newest = parts_.tiers.FindNewest(
+      *store, request.job_uid(), {.verify = request.verify(), .exact = request.exact(), .name = request.name()});
   if (!newest.ok()) return newest.status();
-  if (!newest->found && !request.archive_store().empty()) {
+  if (!newest->found && request.name().empty() && !request.archive_store().empty()) {
     auto archive = stores_.Open(request.archive_store());
     if (!archive.ok()) return archive.status();
     const absl::Status status = CheckNotInArchive(*archive, request.archive_store(), request.job_uid());
@@ -156,6 +156,13 @@ absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& reques
     log::Warning("checkpoint skipped", {{"job", request.job_uid()}, {"checkpoint", skipped}});
   }
   reply->set_highest_generation(newest->highest_generation);
+  reply->set_durable(newest->durable);
+  reply->set_missing(newest->missing);
+  for (const SkippedCheckpoint& damaged : newest->damaged) {
+    v1::Skipped* out = reply->add_damaged();
+    out->set_name(damaged.name);
+    out->set_reason(damaged.reason);
+  }
   return absl::OkStatus();
 }
 

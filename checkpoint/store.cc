@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "checkpoint/manifest_release.h"
 #include "checkpoint/store_files.h"
 #include "common/hash.h"
 
@@ -240,6 +241,21 @@ absl::Status Store::Verify(const std::string& job_uid, const std::string& name, 
   return VerifyShards(job_uid, *manifest, progress);
 }
 
+absl::StatusOr<Manifest> Store::LookAt(const std::string& job_uid, const std::string& name, const Look& look,
+                                       bool* damaged) {
+  *damaged = false;
+  auto manifest = ReadManifest(job_uid, name);
+  if (!manifest.ok()) {
+    *damaged = absl::IsDataLoss(manifest.status()) || absl::IsInvalidArgument(manifest.status());
+    return manifest;
+  }
+  if (absl::Status status = CheckPlanes(*manifest, look); !status.ok()) return status;
+  const absl::Status whole = look.verify ? VerifyShards(job_uid, *manifest, nullptr) : CheckPresent(job_uid, *manifest);
+  *damaged = absl::IsDataLoss(whole);
+  if (!whole.ok()) return whole;
+  return manifest;
+}
+
 absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid, const Look& look) {
   Newest newest;
   std::vector<std::string> foreign;
@@ -247,21 +263,31 @@ absl::StatusOr<Newest> Store::FindNewest(const std::string& job_uid, const Look&
   if (!names.ok()) return names.status();
   for (const std::string& file : foreign) newest.skipped.push_back(file + ": not named as a checkpoint");
   if (!names->empty()) newest.highest_generation = names->front().generation;
+  bool reached = look.name.empty();
   for (const ManifestName& parsed : *names) {
     const std::string name = FormatName(parsed);
-    auto manifest = ReadManifest(job_uid, name);
-    absl::Status status = manifest.ok() ? CheckPlanes(*manifest, look) : manifest.status();
-    if (status.ok()) {
-      status = look.verify ? VerifyShards(job_uid, *manifest, nullptr) : CheckPresent(job_uid, *manifest);
-    }
-    if (status.ok()) {
+    const bool asked_for = name == look.name;
+    reached = reached || asked_for;
+    if (!reached) continue;
+    bool damaged = false;
+    auto manifest = LookAt(job_uid, name, look, &damaged);
+    // Not damaged: going back behind it would lose its steps.
+    if (IsOfNewerRelease(manifest.status())) return Annotate(manifest.status(), name);
+    if (manifest.ok()) {
       newest.found = true;
+      newest.durable = true;
       newest.name = name;
       newest.manifest = *std::move(manifest);
       break;
     }
-    newest.skipped.push_back(absl::StrCat(name, ": ", status.message()));
+    const std::string reason(manifest.status().message());
+    newest.skipped.push_back(absl::StrCat(name, ": ", reason));
+    if (damaged) newest.damaged.push_back({name, reason});
+    if (!asked_for || damaged) continue;
+    newest.missing = reason;
+    break;
   }
+  if (!reached) newest.missing = "its manifest is not there";
   return newest;
 }
 
@@ -273,8 +299,9 @@ absl::StatusOr<std::vector<StoredCheckpoint>> Store::List(const std::string& job
     StoredCheckpoint checkpoint{.name = FormatName(parsed)};
     auto manifest = ReadManifest(job_uid, checkpoint.name);
     absl::Status status = manifest.ok() ? CheckPresent(job_uid, *manifest) : manifest.status();
+    checkpoint.of_newer_release = IsOfNewerRelease(status);
     // Neither sound nor known to be broken: whoever asks must not draw conclusions.
-    if (!status.ok() && !IsBroken(status)) return status;
+    if (!status.ok() && !IsBroken(status) && !checkpoint.of_newer_release) return status;
     if (manifest.ok()) checkpoint.manifest = *std::move(manifest);
     for (const ShardRef& ref : checkpoint.manifest.shards) checkpoint.bytes += ref.bytes;
     const auto info = backend_->Stat(absl::StrCat(Manifests(job_uid), "/", checkpoint.name, kManifestSuffix));

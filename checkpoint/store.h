@@ -39,6 +39,7 @@ struct StoredCheckpoint {
   int64_t bytes = 0;    // Of its shards.
   double written = 0;   // Unix seconds.
   std::string problem;  // Empty: the manifest is sound and every shard there, with its size. (Content: Verify.)
+  bool of_newer_release = false;  // The problem is that: it may be whole, and its shards are not known.
 };
 
 struct Pin {
@@ -80,7 +81,9 @@ class Store {
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
   // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
-  // be listed: "none" is never said of a store that could not be read.
+  // be listed: "none" is never said of a store that could not be read. With a name in `look` one that is not there, or
+  // cannot be read, ends the search (Newest::missing): only damage makes an older one count.
+  // FAILED_PRECONDITION, with what to install: a newer release made a manifest on the way.
   absl::StatusOr<Newest> FindNewest(const std::string& job_uid, const Look& look = {.verify = true});
 
   // By size only.
@@ -125,6 +128,7 @@ class Store {
   // only those named, and unnamed shards and temporary files older than the grace. `now` is Unix time. Safe beside a
   // writer, beside who pins and beside another collection, as long as these take less than the grace.
   // What is due to be archived goes when `archive` has it whole; without `archive` it stays.
+  // FAILED_PRECONDITION, and nothing is done, beside a manifest of a newer release: which shards it names is not known.
   struct CollectOptions {
     Store* archive = nullptr;
     bool dry_run = false;  // Only tell what would go.
@@ -135,7 +139,8 @@ class Store {
     return Collect(job_uid, retention, now, CollectOptions());
   }
   // The named checkpoints and the shards that only they name. FAILED_PRECONDITION, and nothing is done, for one that is
-  // pinned, or the newest that is whole, unless by `force`; NOT_FOUND.
+  // pinned, or the newest that is whole, unless by `force`, and beside one of a newer release that is not named itself;
+  // NOT_FOUND.
   absl::StatusOr<Collected> Remove(const std::string& job_uid, const std::vector<std::string>& names, bool force,
                                    double now);
 
@@ -151,6 +156,8 @@ class Store {
   bool IsThere(const std::string& job_uid, const ShardRef& ref);
   absl::Status CheckPresent(const std::string& job_uid, const Manifest& manifest);
   absl::Status CheckSpared(const Manifest& manifest);
+  // What FindNewest asks of each. `damaged`: it is there, and is not what its name says.
+  absl::StatusOr<Manifest> LookAt(const std::string& job_uid, const std::string& name, const Look& look, bool* damaged);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
   absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
 

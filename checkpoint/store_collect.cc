@@ -48,8 +48,9 @@ namespace {
 std::vector<Candidate> CandidatesOf(const std::vector<StoredCheckpoint>& all) {
   std::vector<Candidate> candidates;
   for (const StoredCheckpoint& checkpoint : all) {
+    const auto name = ParseName(checkpoint.name);  // The manifest may be unreadable.
     candidates.push_back({.name = checkpoint.name,
-                          .step = checkpoint.manifest.step,
+                          .step = name.ok() ? name->step : 0,
                           .written = checkpoint.written,
                           .whole = checkpoint.problem.empty(),
                           .validation_loss = checkpoint.manifest.validation_loss});
@@ -59,6 +60,16 @@ std::vector<Candidate> CandidatesOf(const std::vector<StoredCheckpoint>& all) {
 
 std::string ManifestFile(const std::string& name) { return name + ".json"; }
 
+// Shards that nothing names may go, so every manifest that stays must be one whose shards are known.
+absl::Status CheckKnown(const std::vector<StoredCheckpoint>& staying) {
+  for (const StoredCheckpoint& checkpoint : staying) {
+    if (!checkpoint.of_newer_release) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("nothing was removed, as it may need it: ", checkpoint.name, ": ", checkpoint.problem));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, const Retention& retention, double now,
@@ -67,6 +78,7 @@ absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, const Reten
   if (absl::Status status = options.dry_run ? absl::OkStatus() : Recover(job_uid); !status.ok()) return status;
   const auto all = List(job_uid);
   if (!all.ok()) return all.status();
+  if (absl::Status status = CheckKnown(*all); !status.ok()) return status;
   const auto pinned = Pinned(job_uid);
   if (!pinned.ok()) return pinned.status();
   Sweep sweep{.job_uid = job_uid, .now = now, .dry_run = options.dry_run};
@@ -107,6 +119,7 @@ absl::StatusOr<Collected> Store::Remove(const std::string& job_uid, const std::v
     sweep.done.verdicts.push_back({checkpoint.name, goes ? Fate::kRemove : Fate::kKeep, goes ? "was named" : ""});
   }
   if (!wanted.empty()) return absl::NotFoundError(*wanted.begin() + " is not in the store");
+  if (absl::Status status = CheckKnown(sweep.keep); !status.ok()) return status;
   for (const StoredCheckpoint& checkpoint : sweep.drop) {
     if (!pinned->contains(checkpoint.name)) continue;
     if (absl::Status status = RemovePin(job_uid, checkpoint.name); !status.ok()) return status;

@@ -61,6 +61,37 @@ TEST_F(StoreDamageTest, EveryBitOfEveryFile) {
   EXPECT_TRUE(Load(store_, newest->manifest, kTotal).value() == newer_);
 }
 
+// Damage makes an older one count; what is not there does not.
+TEST_F(StoreDamageTest, OneAskedForByNameIsDamagedOrMissing) {
+  const Look look{.verify = true, .exact = false, .name = "1-20-w0"};
+  for (const std::string& file : files_) {
+    const std::string content = fs_.Get(file);
+    std::string flipped = content;
+    flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 1);
+    fs_.Put(file, flipped);
+    const auto damaged = store_.FindNewest("job", look);
+    ASSERT_TRUE(damaged.ok());
+    EXPECT_EQ(damaged->name, "1-10-w0") << file;
+    ASSERT_THAT(damaged->damaged, SizeIs(1)) << file;
+    EXPECT_EQ(damaged->damaged[0].name, "1-20-w0");
+    EXPECT_EQ(damaged->missing, "");
+
+    fs_.Erase(file);
+    const auto missing = store_.FindNewest("job", look);
+    ASSERT_TRUE(missing.ok());
+    EXPECT_FALSE(missing->found) << file;
+    EXPECT_NE(missing->missing, "") << file;
+    EXPECT_THAT(missing->damaged, SizeIs(0)) << file;
+    fs_.Put(file, content);
+  }
+  EXPECT_EQ(store_.FindNewest("job", look)->name, "1-20-w0");
+  EXPECT_EQ(store_.FindNewest("job", {.verify = true, .exact = false, .name = "1-10-w0"})->name, "1-10-w0");
+  const auto elsewhere = store_.FindNewest("another", look);  // An empty folder, as where nothing is mounted.
+  ASSERT_TRUE(elsewhere.ok());
+  EXPECT_FALSE(elsewhere->found);
+  EXPECT_NE(elsewhere->missing, "");
+}
+
 TEST_F(StoreDamageTest, EveryTruncationAndEveryExtension) {
   for (const std::string& file : files_) {
     const std::string content = fs_.Get(file);

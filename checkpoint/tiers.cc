@@ -97,7 +97,26 @@ bool Tiers::IsComplete(Store* store, const Manifest& manifest, const std::vector
   return true;
 }
 
+absl::StatusOr<Newest> Tiers::FindNamed(Store& store, const std::string& job_uid, const Look& look) {
+  auto newest = store.FindNewest(job_uid, look);
+  if (newest.ok() && newest->name == look.name) return newest;
+  std::vector<PeerHoldings> peers = peers_.List(job_uid);
+  std::vector<Manifest> manifests = own_.Manifests(job_uid);
+  for (PeerHoldings& peer : peers)
+    std::move(peer.manifests.begin(), peer.manifests.end(), std::back_inserter(manifests));
+  for (const Manifest& manifest : manifests) {
+    std::string missing;
+    if (FormatName(NameOf(manifest)) != look.name || !CheckPlanes(manifest, look).ok()) continue;
+    if (!IsComplete(nullptr, manifest, peers, &missing)) continue;
+    Newest held{.found = true, .name = look.name, .manifest = manifest};
+    if (newest.ok()) held.highest_generation = newest->highest_generation;
+    return held;
+  }
+  return newest;
+}
+
 absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_uid, const Look& look) {
+  if (!look.name.empty()) return FindNamed(store, job_uid, look);
   const auto stored = store.ListNames(job_uid);
   if (!stored.ok()) return stored.status();
   const ManifestName newest_stored = stored->empty() ? ManifestName() : stored->front();
@@ -120,6 +139,7 @@ absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_ui
     std::string missing;
     if (IsComplete(in_store ? nullptr : &store, at->second, peers, &missing)) {
       newest.found = true;
+      newest.durable = in_store;
       newest.name = name;
       newest.manifest = at->second;
       return newest;

@@ -66,6 +66,7 @@ class Tiers {
     std::string xxh3;
     SegmentPtr segment;
   };
+  absl::StatusOr<Newest> FindNamed(Store& store, const std::string& job_uid, const Look& look);
   void CopyLoop(std::stop_token stop);
   void TellWaiting();  // REQUIRES: mutex_ held.
   // `store`: null where shards in memory alone count. `missing` says which one is not.

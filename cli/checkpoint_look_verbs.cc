@@ -6,6 +6,7 @@
 #include <set>
 
 #include "checkpoint/manifest.h"
+#include "checkpoint/manifest_release.h"
 #include "cli/checkpoint_place.h"
 #include "cli/checkpoint_verbs.h"
 #include "cli/prices.h"
@@ -220,19 +221,25 @@ void AddVerify(CLI::App& parent, Context& context) {
       for (const auto& name : *found) names.push_back(FormatName(name));
     }
     Json all = Json::array();
-    int broken = 0;
+    int broken = 0, newer = 0;
     for (const std::string& name : names) {
       absl::Status status;
       {
         ProgressBar bar(context, name);
         status = store->Verify(place->uid, name, [&](int64_t done, int64_t total) { bar.Show(done, total); });
       }
-      broken += status.ok() ? 0 : 1;
+      newer += checkpoint::IsOfNewerRelease(status) ? 1 : 0;
+      broken += status.ok() || checkpoint::IsOfNewerRelease(status) ? 0 : 1;
       const std::string problem(status.message());
       all.push_back({{"name", name}, {"whole", status.ok()}, {"problem", problem}});
       if (!context.json()) std::cout << name << "  " << (status.ok() ? "whole" : Printable(problem)) << "\n";
     }
     if (context.json()) std::cout << Json{{"checkpoints", all}}.dump(1) << "\n";
+    if (newer > 0) {
+      return absl::FailedPreconditionError(std::to_string(newer) + " of " + std::to_string(names.size()) +
+                                           " checkpoints were made by a newer release, which a restore waits for; " +
+                                           std::to_string(broken) + " are not whole");
+    }
     if (broken == 0) return absl::OkStatus();
     return absl::DataLossError(std::to_string(broken) + " of " + std::to_string(names.size()) +
                                " checkpoints are not whole; a restore passes over them");

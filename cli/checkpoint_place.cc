@@ -22,10 +22,12 @@ absl::StatusOr<Place> PlaceOfJob(Context& context, const std::string& name) {
   absl::Status status = context.Call(&v1::Coordinator::StubInterface::GetJob, request, &job);
   if (!status.ok()) return status;
   const auto& spec = job.status().resolved_spec().checkpoint();
-  if (spec.store().empty()) return absl::FailedPreconditionError("job " + job.name() + " has no checkpoint store");
+  const bool elsewhere = job.status().state() == v1::SUCCEEDED && !job.status().final_store().empty();
+  const std::string& store = elsewhere ? job.status().final_store() : spec.store();
+  if (store.empty()) return absl::FailedPreconditionError("job " + job.name() + " has no checkpoint store");
   auto retention = checkpoint::RetentionOf(spec);
   if (!retention.ok()) return retention.status();
-  return Place{.job = job.name(), .store = spec.store(), .uid = job.uid(), .retention = *std::move(retention)};
+  return Place{.job = job.name(), .store = store, .uid = job.uid(), .retention = *std::move(retention)};
 }
 
 }  // namespace
@@ -63,6 +65,9 @@ absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& plac
   if (!all.ok()) return all.status();
   for (const checkpoint::StoredCheckpoint& checkpoint : *all) {
     if (checkpoint.problem.empty()) return checkpoint.name;
+    if (checkpoint.of_newer_release) {
+      return absl::FailedPreconditionError(checkpoint.name + ": " + checkpoint.problem);
+    }
   }
   return absl::NotFoundError("job " + place.job + " has no whole checkpoint in its store");
 }

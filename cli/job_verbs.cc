@@ -113,14 +113,28 @@ void AddJobVerbs(CLI::App& app, Context& context) {
   AddJobs(app, context);
   AddGet(app, context);
   using Stub = v1::Coordinator::StubInterface;
-  AddChange(app, context, "cancel", "End a job for good", &Stub::CancelJob);
+  auto cancel = std::make_shared<v1::JobRequest>();
+  AddChange(app, context, "cancel", "End a job for good", &Stub::CancelJob, cancel)
+      ->add_flag_callback(
+          "--discard", [cancel] { cancel->set_discard(true); },
+          "Also one whose steps are all made and whose final state could not be saved: gives that up");
   AddChange(app, context, "pause", "Stop a job at the next step boundary; nothing is lost", &Stub::PauseJob);
   auto resume = std::make_shared<v1::JobRequest>();
-  AddChange(app, context, "resume", "Go on with a paused job", &Stub::ResumeJob, resume)
-      ->add_option_function<double>(
+  CLI::App* verb =
+      AddChange(app, context, "resume", "Go on with a paused job, or one that waits for a checkpoint or its final save",
+                &Stub::ResumeJob, resume);
+  verb->add_option_function<double>(
           "--budget", [resume](double budget) { resume->set_budget(budget); },
           "What the job may cost in all from now on, paused or not")
       ->check(CLI::PositiveNumber);
+  verb->add_option_function<std::string>(
+      "--from", [resume](const std::string& from) { resume->set_from(from); },
+      "Go on from this checkpoint, or from `scratch`, although there may be newer state");
+  verb->add_flag_callback(
+      "--yes", [resume] { resume->set_confirmed(true); }, "With --from: steps may be given up");
+  verb->add_option_function<std::string>(
+      "--store", [resume](const std::string& store) { resume->set_store(store); },
+      "Where the final checkpoint goes, of a job whose final state could not be saved");
 }
 
 }  // namespace rekindle::cli

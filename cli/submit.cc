@@ -5,6 +5,7 @@
 
 #include "checkpoint/weight_set.h"
 #include "cli/checkpoint_place.h"
+#include "cli/finishing.h"
 #include "cli/money.h"
 #include "cli/text.h"
 #include "cli/watch.h"
@@ -78,6 +79,7 @@ void PrintJob(const Context& context, const v1::Job& job) {
               << " an hour now" << (s.cost().budget() > 0 ? "; budget " + DescribeBudget(s.cost()) : "")
               << (s.cost().unpriced_node_hours() > 0 ? " (some nodes are unpriced)" : "") << "\n";
   }
+  if (s.has_finishing()) std::cout << DescribeFinishing(s);
   for (const v1::MemberStatus& m : s.members()) {
     std::cout << "  rank " << m.rank() << "       " << m.trainer() << ", "
               << m.micro_batch_end() - m.micro_batch_begin() << " micro-batches from " << m.micro_batch_begin();
@@ -90,6 +92,7 @@ void PrintJob(const Context& context, const v1::Job& job) {
               << Printable(lever.text()) << "\n";
   }
   if (s.checkpoint_step() >= 0) std::cout << "  checkpoint   step " << s.checkpoint_step() << "\n";
+  if (!s.final_store().empty()) std::cout << "  final store  " << Printable(s.final_store()) << "\n";
   if (!s.last_event().empty()) std::cout << "  last event   " << Printable(s.last_event()) << "\n";
   if (!s.state_digest().empty()) std::cout << "  digest       " << s.state_digest() << "\n";
 }
@@ -134,6 +137,7 @@ absl::Status SubmitJob(Context& context, const v1::Job& job, bool wait) {
   v1::Job submitted;
   absl::Status status = context.Call(&v1::Coordinator::StubInterface::SubmitJob, request, &submitted);
   if (!status.ok()) return status;
+  WarnIfNothingIsKept(submitted);
   if (!wait) {
     PrintJob(context, submitted);
     return absl::OkStatus();

@@ -19,6 +19,7 @@
 #include "common/file.h"
 #include "common/memory.h"
 #include "common/process.h"
+#include "coordinator/data_folder.h"
 #include "coordinator/fleet/providers/local_node.h"
 
 namespace rekindle::cli {
@@ -94,18 +95,28 @@ void EndMachines(const std::string& folder) {
   for (const std::string& node : nodes) fleet::KillNode(node);
 }
 
+// What would be taken for words of the coordinator that is to start. Refused where one runs, started by hand or left by
+// an `up` that was killed: the words are its own.
+absl::Status RemoveLeftovers(const std::string& root) {
+  const auto held = coordinator::DataFolder::Open(root + "/coordinator", {.holder = "a coordinator", .flag = "--dir"});
+  if (!held.ok()) return held.status();
+  if (absl::Status status = fleet::MakeFolder(root + "/logs"); !status.ok()) return status;
+  std::error_code error;
+  std::filesystem::remove(held->File("endpoint"), error);
+  std::filesystem::remove(root + "/logs/coordinator.log", error);
+  return absl::OkStatus();
+}
+
 absl::Status Up(Context& context, const Flags& flags) {
   auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
   const std::string root = std::filesystem::absolute(flags.dir);
+  // Before anything in it is touched: it may be that of another one, which goes on.
+  const auto held = coordinator::DataFolder::Open(root, {.holder = "another `rekindle up`", .flag = "--dir"});
+  if (!held.ok()) return held.status();
+  if (absl::Status status = RemoveLeftovers(root); !status.ok()) return status;
   const int port = flags.port != 0 ? flags.port : FreePort();
-  for (const char* folder : {"", "/logs", "/coordinator"}) {
-    if (absl::Status status = fleet::MakeFolder(root + folder); !status.ok()) return status;
-  }
-  std::error_code error;
   const std::string endpoint_file = root + "/coordinator/endpoint";
-  std::filesystem::remove(endpoint_file, error);
-  std::filesystem::remove(root + "/logs/coordinator.log", error);
   Supervisor supervisor(root);
   std::vector<std::string> argv = {fleet::Beside() / "rekindle-coordinator", "--data", root + "/coordinator",
                                    "--listen", "127.0.0.1:" + std::to_string(port)};

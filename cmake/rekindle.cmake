@@ -62,12 +62,30 @@ function(rk_binary name)
   endif()
 endfunction()
 
+# What scripts/test does with a label: one that it does not know would leave a test out without a word.
+set(REKINDLE_TEST_LABELS slow rotated promise smoke sanitize threads)
+function(rk_check_labels name)
+  foreach(label ${ARGN})
+    if(NOT label IN_LIST REKINDLE_TEST_LABELS)
+      message(FATAL_ERROR "${name}: there is no label ${label}; there are: ${REKINDLE_TEST_LABELS}")
+    endif()
+  endforeach()
+  if(NOT "slow" IN_LIST ARGN AND ("rotated" IN_LIST ARGN OR "smoke" IN_LIST ARGN))
+    message(FATAL_ERROR "${name}: rotated and smoke are kinds of slow tests: LABELS slow ${ARGN}")
+  endif()
+endfunction()
+
 # rk_test(name SRCS ... DEPS ... [LABELS slow sanitize] [TIMEOUT seconds]): a GoogleTest program, one ctest case.
 #   slow      runs after the fast ones, alone, and not at all with scripts/test --fast
+#   rotated   slow, and each run of .ci/run has half of them
+#   promise   shows what docs/guarantees.md promises: where it is slow it runs first, and in every .ci/run, rotated or
+#             not; together at most 8 minutes
+#   smoke     slow: a small run of the benches
 #   sanitize  built and run under the address and undefined-behaviour sanitizers too (torch-free code)
 #   threads   built and run under the thread sanitizer too (torch-free code that starts threads)
 function(rk_test name)
   cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
+  rk_check_labels(${name} ${A_LABELS})
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE rk_flags ${A_DEPS} GTest::gmock GTest::gtest_main)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
@@ -81,11 +99,12 @@ function(rk_test name)
     ENVIRONMENT "${REKINDLE_SANITIZER_ENVIRONMENT}")
 endfunction()
 
-# rk_python_test(name SCRIPT x.py [ARGS ...] [LABELS slow] [TIMEOUT seconds]): a Python program, one ctest case; exit
-# code 77 means skipped. It finds the programs through REKINDLE_BUILD.
+# rk_python_test(name SCRIPT x.py [ARGS ...] [LABELS slow promise] [TIMEOUT seconds]): a Python program, one ctest case;
+# exit code 77 means skipped. It finds the programs through REKINDLE_BUILD.
 find_program(REKINDLE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 function(rk_python_test name)
   cmake_parse_arguments(A "" "SCRIPT;TIMEOUT" "ARGS;LABELS" ${ARGN})
+  rk_check_labels(${name} ${A_LABELS})
   get_filename_component(script "${A_SCRIPT}" ABSOLUTE)
   add_test(NAME ${name} COMMAND "${REKINDLE_PYTHON}" "${script}" ${A_ARGS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   if(NOT A_TIMEOUT)

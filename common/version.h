@@ -6,7 +6,7 @@ namespace rekindle::common {
 
 // In every report of a worker or trainer. The coordinator refuses others: a change that an older process would
 // misunderstand raises it.
-inline constexpr int kProtocolVersion = 3;
+inline constexpr int kProtocolVersion = 4;
 
 extern const char kVersion[];  // As in CMakeLists.txt: "0.1.0".
 

@@ -17,38 +17,39 @@
 namespace rekindle::coordinator {
 namespace {
 
-absl::Status Unusable(const std::string& path, int error) {
+absl::Status Unusable(const std::string& flag, const std::string& path, int error) {
   return absl::InvalidArgumentError(
-      absl::StrCat("--data ", path, " cannot be used: ", std::strerror(error), ": name a folder that can be written"));
+      absl::StrCat(flag, " ", path, " cannot be used: ", std::strerror(error), ": name a folder that can be written"));
 }
 
 std::string Holder(int lock) {
   char text[32] = {};
-  return pread(lock, text, sizeof text - 1, 0) > 0 ? std::string(absl::StripAsciiWhitespace(text)) : "unknown";
+  if (pread(lock, text, sizeof text - 1, 0) <= 0) return "";  // It has just taken the lock, or its disk is full.
+  return absl::StrCat(" with pid ", absl::StripAsciiWhitespace(text));
 }
 
 }  // namespace
 
-absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path) {
+absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& use) {
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error).lexically_normal();
-  if (path.empty() || error) return absl::InvalidArgumentError("--data is missing: name a folder for the state");
+  if (path.empty() || error)
+    return absl::InvalidArgumentError(absl::StrCat(use.flag, " is missing: name a folder for the state"));
   const bool existed = std::filesystem::exists(absolute, error);
   std::filesystem::create_directories(absolute, error);
-  if (error) return Unusable(absolute, error.value());
+  if (error) return Unusable(use.flag, absolute, error.value());
   if (!existed) chmod(absolute.c_str(), 0700);
 
   const std::string name = absolute / "lock";
   const int lock = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (lock < 0) return Unusable(absolute, errno);
+  if (lock < 0) return Unusable(use.flag, absolute, errno);
   if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
     const std::string holder = Holder(lock);
     close(lock);
-    if (cause != EWOULDBLOCK) return Unusable(absolute, cause);
-    return absl::FailedPreconditionError(absl::StrCat("folder ", absolute.string(),
-                                                      " is in use by the coordinator with pid ", holder,
-                                                      ": stop it, or give another --data"));
+    if (cause != EWOULDBLOCK) return Unusable(use.flag, absolute, cause);
+    return absl::FailedPreconditionError(absl::StrCat("folder ", absolute.string(), " is in use by ", use.holder,
+                                                      holder, ": stop it, or give another ", use.flag));
   }
   const std::string pid = absl::StrCat(getpid(), "\n");
   if (ftruncate(lock, 0) != 0 || pwrite(lock, pid.data(), pid.size(), 0) != static_cast<ssize_t>(pid.size())) {

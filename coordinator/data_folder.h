@@ -1,4 +1,4 @@
-// The coordinator's folder, held by one process at a time.
+// A folder held by one process at a time: a coordinator's, or that of a whole `rekindle up`.
 #ifndef REKINDLE_COORDINATOR_DATA_FOLDER_H_
 #define REKINDLE_COORDINATOR_DATA_FOLDER_H_
 
@@ -11,9 +11,17 @@ namespace rekindle::coordinator {
 // Movable; the lock ends with it, or with the process.
 class DataFolder {
  public:
+  // For messages: who holds such a folder, and the flag that names it.
+  struct Use {
+    std::string holder = "the coordinator";
+    std::string flag = "--data";
+  };
+
   // Creates the folder (for its owner only: it holds job secrets) and locks it.
-  // FAILED_PRECONDITION names the process that has it. INVALID_ARGUMENT: cannot be created or written.
-  static absl::StatusOr<DataFolder> Open(const std::string& path);
+  // FAILED_PRECONDITION names the process that has it, of which nothing was touched. INVALID_ARGUMENT: cannot be
+  // created or written.
+  static absl::StatusOr<DataFolder> Open(const std::string& path, const Use& use);
+  static absl::StatusOr<DataFolder> Open(const std::string& path) { return Open(path, {}); }
   ~DataFolder();
   DataFolder(DataFolder&& other) noexcept;
   DataFolder& operator=(DataFolder&&) = delete;

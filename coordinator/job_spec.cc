@@ -8,12 +8,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "coordinator/spec_checker.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr int kMaxWorkers = 4096;
 constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
 
 // `micro_batch: auto`, until the job's first worker has found it.
@@ -56,7 +56,7 @@ void Fill(v1::JobSpec& spec, const Defaults& defaults) {
   if (workers.min() == 0) workers.set_min(1);
   if (workers.threads_per_rank() == 0) workers.set_threads_per_rank(1);
   if (workers.max() == 0 && !FindsMicroBatch(spec)) {
-    workers.set_max(std::clamp(MicroBatches(spec), 1, kMaxWorkers));
+    workers.set_max(std::clamp(MicroBatches(spec), 1, common::kMaxWorldSize));
   }
 }
 
@@ -64,8 +64,8 @@ void CheckWorkers(Checker& check, const v1::JobSpec& spec) {
   const auto& workers = spec.workers();
   const bool finds = FindsMicroBatch(spec);
   const int micro_batches = finds ? spec.training().global_batch() : MicroBatches(spec);
-  check.Range("spec.workers.min", workers.min(), 1, kMaxWorkers);
-  check.Range("spec.workers.max", workers.max(), finds ? 0 : 1, kMaxWorkers);
+  check.Range("spec.workers.min", workers.min(), 1, common::kMaxWorldSize);
+  check.Range("spec.workers.max", workers.max(), finds ? 0 : 1, common::kMaxWorldSize);
   const std::string fix =
       absl::StrCat(" micro-batches (global_batch ", spec.training().global_batch(),
                    finds ? ", of one sample each" : absl::StrCat(" / micro_batch ", spec.training().micro_batch()),

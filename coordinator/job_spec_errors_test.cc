@@ -49,6 +49,8 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        },
        "at most 1000: use globs"},
       {[](auto& s) { s.mutable_data()->set_validation_fraction(0.95); }, "spec.data.validation_fraction"},
+      {[](auto& s) { s.mutable_data()->set_fingerprint("0123456789abcdef0123456789ABCDEF"); }, "spec.data.fingerprint"},
+      {[](auto& s) { s.mutable_data()->set_fingerprint("0123456789abcdef0123456789abcde"); }, "spec.data.fingerprint"},
       {[](auto& s) { s.mutable_data()->set_max_bytes(-1); }, "spec.data.max_bytes: -1 is out of range"},
       {[](auto& s) { s.mutable_training()->set_steps(0); }, "spec.training.steps: is missing"},
       {[](auto& s) { s.mutable_training()->set_steps(-5); }, "spec.training.steps: -5 is out of range"},
@@ -92,6 +94,16 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
        },
        "spec.workers.max: 2 is below spec.workers.min 3"},
       {[](auto& s) { s.mutable_workers()->set_min(-1); }, "spec.workers.min: -1 is out of range"},
+      {[](auto& s) {
+         s.mutable_training()->set_global_batch(400);
+         s.mutable_workers()->set_min(65);
+       },
+       "spec.workers.min: 65 is out of range: use 1 to 64"},
+      {[](auto& s) {
+         s.mutable_training()->set_global_batch(400);
+         s.mutable_workers()->set_max(65);
+       },
+       "spec.workers.max: 65 is out of range: use 1 to 64"},
       {[](auto& s) { s.mutable_workers()->set_threads_per_rank(1000); }, "spec.workers.threads_per_rank"},
       {[](auto& s) { s.mutable_workers()->set_device("gpu"); }, "spec.workers.device: 'gpu' is not"},
       {[](auto& s) {

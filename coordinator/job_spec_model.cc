@@ -135,6 +135,12 @@ double SampleElements(const v1::JobSpec& spec) {
   return IsResnet(spec.model()) ? kImageValues : spec.model().context();
 }
 
+// As trainers report them: 32 lower-case hex digits.
+bool IsFingerprint(const std::string& text) {
+  constexpr size_t kDigits = 32;
+  return text.size() == kDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
 }  // namespace
 
 void FillModelAndData(v1::JobSpec& spec) {
@@ -196,6 +202,8 @@ void CheckData(Checker& check, const v1::JobSpec& spec) {
   if (IsResnet(spec.model())) CheckPaths(check, "spec.data.images.files", data.images().files(), "to train on");
   check.Range("spec.data.validation_fraction", data.validation_fraction(), 0, 0.9);
   check.Range("spec.data.max_bytes", data.max_bytes(), 0, 1e15);
+  check.Require(data.fingerprint().empty() || IsFingerprint(data.fingerprint()), "spec.data.fingerprint",
+                "is no fingerprint: copy the 32 hex digits from the event data_differs, or remove it");
   check.Require(data.max_bytes() == 0 || IsGpt(spec.model()), "spec.data.max_bytes",
                 "is for text and tokens only: remove it");
   const char* sample = IsGpt(spec.model()) ? "spec.model.context" : "the values of a sample";

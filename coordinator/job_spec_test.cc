@@ -216,6 +216,19 @@ TEST(JobSpec, BatchSizesFitEachOther) {
   EXPECT_EQ(ResolveSpec(spec, kDefaults)->training().global_batch(), 20);
 }
 
+TEST(JobSpec, WorkersGoUpToTheMostRanksThatCanBe) {
+  v1::JobSpec spec = Small();
+  spec.mutable_training()->set_global_batch(400);  // 100 micro-batches.
+  EXPECT_EQ(ResolveSpec(spec, kDefaults)->workers().max(), 64);
+  spec.mutable_workers()->set_min(64);
+  spec.mutable_workers()->set_max(64);
+  EXPECT_EQ(Message(spec), "OK");
+  spec.mutable_training()->set_micro_batch(0);  // To be found.
+  EXPECT_EQ(Message(spec), "OK");
+  spec.mutable_workers()->set_max(65);
+  EXPECT_THAT(Message(spec), HasSubstr("spec.workers.max: 65 is out of range: use 0 to 64"));
+}
+
 TEST(JobSpec, AMicroBatchToBeFoundStaysOpenAndNoLimitOfWorkersIsGuessed) {
   v1::JobSpec spec = Small();
   spec.mutable_training()->set_micro_batch(0);

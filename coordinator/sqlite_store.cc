@@ -4,11 +4,15 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "common/printable.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr int kSchemaVersion = 1;
+// What an older program must not lose or misread raises the version, and with it the release that is needed: a program
+// reads folders of its version and of those before, and writes its own.
+constexpr int kSchemaVersion = 2;
+constexpr char kNeedsRelease[] = "0.2.0";
 constexpr int kPageBytes = 4096;
 constexpr int kPruneEvery = 1000;  // Events; pruning at each commit would cost more than it saves.
 
@@ -104,7 +108,8 @@ absl::Status SqliteStore::Prepare(int64_t max_bytes) {
                                            std::max<int64_t>(1, max_bytes / kPageBytes));
   if (absl::Status set = Run(pragmas.c_str()); !set.ok()) return set;
   const std::string schema =
-      absl::StrCat("BEGIN IMMEDIATE; ", kSchema, "PRAGMA user_version=", kSchemaVersion, "; COMMIT");
+      absl::StrCat("BEGIN IMMEDIATE; ", kSchema, "INSERT OR REPLACE INTO meta VALUES('needs_release', '", kNeedsRelease,
+                   "'); PRAGMA user_version=", kSchemaVersion, "; COMMIT");
   if (absl::Status created = Run(schema.c_str()); !created.ok()) {
     sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
     return created;
@@ -126,9 +131,12 @@ absl::Status SqliteStore::CheckSchema() {
   const absl::StatusOr<int64_t> version = Number("PRAGMA user_version");
   if (!version.ok()) return version.status();
   if (*version <= kSchemaVersion) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat("state store ", path_, " has schema version ", *version,
-                                                    ", this program knows ", kSchemaVersion,
-                                                    ": run the newer version that wrote it"));
+  Query needed(db_, "SELECT value FROM meta WHERE name = 'needs_release'");
+  const std::string release = needed.Step() ? common::Printable(needed.Bytes(0), 32) : "";
+  return absl::FailedPreconditionError(
+      absl::StrCat("state store ", path_, " was written by a newer release (schema version ", *version,
+                   ", this one reads up to ", kSchemaVersion, "): install ",
+                   release.empty() ? "the release that wrote it" : absl::StrCat("release ", release, " or later")));
 }
 
 absl::Status SqliteStore::Run(const char* sql) {

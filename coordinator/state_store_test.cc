@@ -187,16 +187,27 @@ TEST(SqliteStore, DamageIsFoundAtOpen) {
   EXPECT_EQ(SqliteStore::Open(folder.File()).status().code(), absl::StatusCode::kDataLoss);
 }
 
-TEST(SqliteStore, NewerSchemaIsRefused) {
+void RunSql(const std::string& path, const std::string& sql) {
+  sqlite3* db;
+  ASSERT_EQ(sqlite3_open(path.c_str(), &db), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(db, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+}
+
+TEST(SqliteStore, NewerSchemaIsRefusedWithTheReleaseToInstall) {
   Folder folder;
   OpenSqlite(folder.File());
-  sqlite3* db;
-  ASSERT_EQ(sqlite3_open(folder.File().c_str(), &db), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(db, "PRAGMA user_version=99", nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(db);
-  const auto newer = SqliteStore::Open(folder.File());
-  EXPECT_EQ(newer.status().code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(newer.status().message()), HasSubstr("newer version"));
+  const auto refusal = [&] {
+    const auto newer = SqliteStore::Open(folder.File());
+    EXPECT_EQ(newer.status().code(), absl::StatusCode::kFailedPrecondition);
+    return std::string(newer.status().message());
+  };
+  RunSql(folder.File(), "PRAGMA user_version=99");
+  EXPECT_THAT(refusal(), HasSubstr("(schema version 99, this one reads up to 2): install release 0.2.0 or later"));
+  RunSql(folder.File(), "UPDATE meta SET value='9.1.0' WHERE name='needs_release'");
+  EXPECT_THAT(refusal(), HasSubstr("install release 9.1.0 or later"));
+  RunSql(folder.File(), "DROP TABLE meta");
+  EXPECT_THAT(refusal(), HasSubstr("install the release that wrote it"));
 }
 
 }  // namespace

@@ -62,6 +62,8 @@ void MakeManifests(Corpus corpus) {
   corpus.Add("no-shards", body.substr(0, body.find(R"("shards":)")) + R"("shards":[]})");
   corpus.Add("path-as-hash", Replaced(body, R"("xxh3":")", R"("xxh3":"../../x)"));
   corpus.Add("format-1", Replaced(body, R"("format":2)", R"("format":1)"));
+  corpus.Add("format-3", Replaced(body, R"("format":2)", R"("format":3,"needs_release":"9.0.0","parts":[[]])"));
+  corpus.Add("unknown-field", Replaced(body, R"("plane":1)", R"("plane":1,"\u0007\n":1)"));
   corpus.Add("huge-count", Replaced(body, R"("count":3)", R"("count":2147483647)"));
   corpus.Add("plane-2", Replaced(body, R"("plane":1)", R"("plane":2)"));
   corpus.Add("plane-1-of-some", Replaced(body, R"("plane":1)", R"("plane":0)"));

@@ -5,7 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/costs.h"
+#include "coordinator/core/deaths.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/identity.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/text.h"
@@ -47,10 +49,18 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     before.insert(trainer);
     any_stopped = any_stopped || view.standing == Standing::kStopped;
     if (now.count(trainer)) continue;
+    // Whoever is not needed to keep a final state is no interruption.
+    if (IsFinishing(job) && view.kind == "drained" && !MustLeave(state, job, trainer)) continue;
     if (view.kind == "drained" || (view.kind.empty() && MustLeave(state, job, trainer))) {
       const bool told = !view.cause.empty() || !MustLeave(state, job, trainer);
       change.drained.push_back(told ? view.cause : WhyItLeaves(state, job, trainer));
       change.drained_node = view.member->node();
+      continue;
+    }
+    if (view.standing == Standing::kStopped && view.cause.empty() && next.source().has_checkpoint()) {
+      change.left.push_back(
+          absl::StrCat("trainer ", ShortName(trainer), " cannot restore ", next.source().checkpoint()));
+      if (change.kind.empty()) change.kind = "excluded";
       continue;
     }
     change.left.push_back(view.cause.empty() ? absl::StrCat("trainer ", ShortName(trainer), " left") : view.cause);
@@ -124,25 +134,9 @@ void RememberNodes(const State& state, Job& job) {
   }
 }
 
-// What the data and the probe of this job must be, from the first that joined.
-void RecordIdentity(Job& job) {
-  const Trainer* first = FindTrainer(job, job.record.membership().members(0).trainer());
-  if (job.record.data_fingerprint().empty()) job.record.set_data_fingerprint(first->report.data_fingerprint());
-  if (job.record.probe_digest().empty()) job.record.set_probe_digest(first->report.probe_digest());
-}
-
 // What lies beyond the step it goes back to will be measured again.
 void CutCurve(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step) {
   while (!curve->empty() && curve->Get(curve->size() - 1).step() > step) curve->RemoveLast();
-}
-
-// The dead are remembered for late messages, but not for ever.
-void ForgetDead(Job& job) {
-  constexpr size_t kMaxRemembered = 1000;
-  if (job.trainers.size() <= kMaxRemembered) return;
-  std::erase_if(job.trainers, [&](const auto& entry) {
-    return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
-  });
 }
 
 void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_redone, double completed_at) {
@@ -172,7 +166,7 @@ void Account(Turn& turn, Job& job, const Change& change, int redone, int steps_r
     AddFault(turn, job, fault, change.added_nodes.front(), true, completed_at);
     told = true;
   }
-  if (!told) turn.Emit(&job, "resized", membership.reason());
+  if (!told && !IsFinishing(job)) turn.Emit(&job, "resized", membership.reason());
   if (!change.left.empty() || !change.drained.empty()) {
     v1::JobStatus* status = job.record.mutable_job()->mutable_status();
     status->set_interruptions(status->interruptions() + 1);
@@ -191,6 +185,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   const double completed_at = std::max(job.forming.completed_at, job.completed_at);
 
   next.set_micro_batch(SpecOf(job).training().micro_batch());
+  next.set_final_store(job.record.final_store());
   *job.record.mutable_membership() = next;
   job.record.clear_deaths();
   job.active = true;
@@ -205,7 +200,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   CutCurve(status->mutable_validation_curve(), next.step());
   RecordIdentity(job);
   ShowMembers(job);
-  SetState(job, v1::RUNNING, next.reason());
+  SetState(job, IsFinishing(job) ? v1::FINISHING : v1::RUNNING, next.reason());
   status->set_last_event(next.reason());
   if (first) {
     turn.Emit(&job, "started", next.reason());

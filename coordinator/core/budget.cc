@@ -160,6 +160,7 @@ void KeepBudget(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   if (!job.shares.empty()) TellBurnRate(turn, job);
   if (cost->budget() <= 0 || job.record.released()) return;
+  if (IsFinishing(job)) return TellLevels(turn, job);  // What is to be saved was paid for already.
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
   if (cost->rate() <= 0 && cost->spent() < cost->budget()) return;

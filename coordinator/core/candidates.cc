@@ -4,8 +4,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/text.h"
 
 namespace rekindle::core {
+namespace {
+
+// What keeps trainers that are there from joining: each looks into the job's store first. Empty: nothing of the kind.
+std::string StoreTrouble(const Job& job) {
+  for (const auto& [id, trainer] : job.trainers) {
+    const v1::TrainerReport& report = trainer.report;
+    if (!trainer.reported || !trainer.death.empty() || report.phase() != v1::TRAINER_STARTING) continue;
+    if (!report.checkpoint_error().empty()) return Bounded(report.checkpoint_error());
+  }
+  return "";
+}
+
+}  // namespace
 
 Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
   const v1::TrainerReport& report = trainer.report;
@@ -32,6 +46,7 @@ Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
 
 bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now) {
   if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
+  if (trainer.report.store_unseen() && !IsFinishing(job)) return false;
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (MustLeave(state, job, trainer.report.trainer())) return false;
   if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
@@ -62,6 +77,9 @@ void WaitForWorkers(Turn& turn, Job& job, size_t have) {
                                     " (has ", have, ", needs ", MinWorkers(job), ")");
   if (!SpecOf(job).workers().device().empty()) absl::StrAppend(&reason, " on ", SpecOf(job).workers().device());
   if (!job.waits_for.empty()) absl::StrAppend(&reason, ": ", job.waits_for);
+  if (const std::string trouble = StoreTrouble(job); !trouble.empty()) {
+    absl::StrAppend(&reason, ": trainers wait for the checkpoint store: ", trouble);
+  }
   if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
     turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.forming.reason));
   }

@@ -1,6 +1,7 @@
 #include "coordinator/core/cluster.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "coordinator/core/costs.h"
@@ -8,11 +9,13 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/name_claims.h"
 #include "coordinator/core/nodes.h"
 #include "coordinator/core/planning.h"
 #include "coordinator/core/pools.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
+#include "coordinator/core/refusal.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/text.h"
 
@@ -49,13 +52,13 @@ struct Route {
     for (Job* job : concern.jobs) SettleJob(turn, *job);
     return concern;
   }
-  Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid), Of(e.uid); }
+  Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid, e.discard), Of(e.uid); }
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
-  Concern operator()(const ResumeJob& e) const { return Resume(turn, e.uid, e.budget), Of(e.uid); }
+  Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
   Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
   // That a node lives concerns only jobs on it that do not train: whoever forms a membership waits for that.
   Concern operator()(const NodeReported& e) const {
-    if (AcceptNodeReport(turn, e.report)) return All();
+    if (AcceptNodeReport(turn, e)) return All();
     Concern concern;
     const auto node = turn.state.nodes.find(e.report.node());
     if (node == turn.state.nodes.end()) return concern;
@@ -126,6 +129,12 @@ struct Route {
     const auto& members = job.record.membership().members();
     return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) { return IsLost(member.node()); });
   }
+  void KeepSlot(const v1::JobRecord& job, const std::string& trainer) const {
+    const auto node = turn.state.nodes.find(NodeOf(trainer));
+    const std::string& uid = job.job().uid();
+    if (node == turn.state.nodes.end() || IsOver(turn.state.jobs[uid]) || SlotOf(trainer) < 0) return;
+    node->second.slots.emplace(SlotOf(trainer), uid);
+  }
   Concern operator()(const Restored& e) const {
     State& state = turn.state;
     state.started = turn.now;
@@ -136,13 +145,14 @@ struct Route {
     for (const v1::NodeRecord& node : e.nodes) AdoptNode(turn, node);
     for (const v1::JobRecord& job : e.jobs) {
       Adopt(turn, job);
-      // The slots of the members are taken, whoever reports first.
+      // The slots of members, and of those that wait to be, are taken, whoever reports first.
+      const Job& adopted = state.jobs[job.job().uid()];
       for (const v1::Member& member : job.membership().members()) {
-        const auto node = state.nodes.find(member.node());
-        if (node != state.nodes.end() && !IsOver(state.jobs[job.job().uid()]) && SlotOf(member.trainer()) >= 0) {
-          node->second.slots.emplace(SlotOf(member.trainer()), job.job().uid());
-        }
+        const Trainer* trainer = FindTrainer(adopted, member.trainer());
+        if (IsFinishing(adopted) && trainer != nullptr && !trainer->death.empty()) continue;  // It was not needed.
+        KeepSlot(job, member.trainer());
       }
+      for (const v1::JobRecord::Identity& one : job.identities()) KeepSlot(job, AnyTrainerOf(one.slot()));
     }
     return All();
   }
@@ -219,15 +229,21 @@ Effects Cluster::Step(const Event& event, double now) {
 
 void Cluster::Take(const Event& event, double now, Effects* effects) {
   State& state = *impl_;
-  Turn turn{state, *effects, now};
-  Unsettled& unsettled = state.unsettled;
+  Effects own;
+  Turn turn{state, own, now};
+  Before before(state, event);
   Concern concern = std::visit(Route{turn}, event);
+  if (!own.status.ok()) {
+    before.PutBack(state);
+    effects->status = own.status;
+    return;
+  }
+  Unsettled& unsettled = state.unsettled;
   unsettled.watch = unsettled.watch || concern.nodes;
   if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
   if (concern.all) {
     unsettled.all = true;
     for (auto& [uid, job] : state.jobs) Advance(turn, job);
-    return;
   }
   for (Job* job : concern.jobs) {
     Advance(turn, *job);
@@ -235,6 +251,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
     unsettled.jobs.insert(job->record.job().uid());
     unsettled.watch = unsettled.watch || (job->must_save && HasTrainers(*job));
   }
+  std::move(own.events.begin(), own.events.end(), std::back_inserter(effects->events));
 }
 
 void Cluster::Settle(double now, Effects* effects) {
@@ -272,6 +289,21 @@ v1::TrainerDirective Cluster::DirectiveForTrainer(const std::string& job_uid, co
 
 v1::NodeDirective Cluster::DirectiveForNode(const std::string& node, int known_revision) const {
   return NodeDirectiveFor(*impl_, node, known_revision);
+}
+
+v1::NodeDirective Cluster::DirectiveForAgent(const std::string& node, const std::string& agent,
+                                             int known_revision) const {
+  const auto it = impl_->nodes.find(node);
+  if (it == impl_->nodes.end() || MaySpeakFor(it->second, agent)) {
+    return NodeDirectiveFor(*impl_, node, known_revision);
+  }
+  return DirectiveForClaim(it->second, agent, known_revision);
+}
+
+std::string Cluster::RivalOf(const std::string& node, const std::string& agent) const {
+  const auto it = impl_->nodes.find(node);
+  if (it == impl_->nodes.end() || !AwaitsDecision(it->second, agent)) return "";
+  return it->second.record.agent_incarnation();
 }
 
 std::vector<std::string> Cluster::NodesOf(const std::set<std::string>& job_uids) const {

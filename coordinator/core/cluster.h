@@ -28,13 +28,17 @@ struct SubmitJob {
 };  // Validated and resolved; uid and secret set.
 struct CancelJob {
   std::string uid;
+  bool discard = false;  // A final state that is not saved yet is given up, too.
 };
 struct PauseJob {
   std::string uid;
 };
 struct ResumeJob {
   std::string uid;
-  double budget = 0;  // From now on; 0: as it is.
+  double budget = 0;       // From now on; 0: as it is.
+  std::string from = "";   // A checkpoint, or "scratch": begins a new line there. Empty: from the newest state.
+  bool confirmed = false;  // Steps may be given up for that.
+  std::string store = "";  // Where its final state goes, which is not saved yet; empty: where it was to go.
 };
 struct DrainNode {
   std::string node;
@@ -46,6 +50,7 @@ struct TrainerReported {
 };
 struct NodeReported {
   v1::NodeReport report;
+  bool alone = false;  // No call of the agent that the sender is a rival of waits at the coordinator: it has hung up.
 };
 // Records read from the store when the coordinator starts; always the first event of a process.
 struct Restored {
@@ -89,6 +94,8 @@ struct Tunables {
   double reconnect_seconds = 0.6;  // After a coordinator start: nobody is silent before.
   double node_lost_seconds = 10;   // No report from the agent and no progress by its trainers.
   double unanswered_seconds = 3;   // The agent was asked after a failure, and neither it nor its trainers said a word.
+  double name_seconds = 1;         // Asked because another machine gives its name, a node has so long to answer, ...
+  double hung_up_seconds = 0.25;   // ... and this where it has hung up.
   double exclusion_seconds = 10;   // Doubles each time, at most 300.
   bool refuse_unfit_precision = false;  // End jobs whose precision the nodes are no good at, rather than warn.
   double evaluation_seconds = 10;       // Costs are told and budgets looked at so often, at least.
@@ -120,6 +127,11 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   v1::TrainerDirective DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
                                            int known_revision = 0) const;
   v1::NodeDirective DirectiveForNode(const std::string& node, int known_revision = 0) const;
+  // For the agent of that incarnation: another one may have its node's name.
+  v1::NodeDirective DirectiveForAgent(const std::string& node, const std::string& agent, int known_revision = 0) const;
+  // The agent whose answer decides whether that one gets its node's name, so that it is to speak again soon. Empty:
+  // that is decided.
+  std::string RivalOf(const std::string& node, const std::string& agent) const;
   // Those with slots of one of these jobs.
   std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 

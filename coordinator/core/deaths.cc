@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/last_holders.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
@@ -46,14 +47,23 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   if (!stale.empty()) trainer.death = absl::StrCat("trainer ", ShortName(id), " starts again: ", stale);
   RememberDeath(job, id);
   CorrectVerdict(job, id, death);
-  const bool asked_to_leave =
-      IsOver(job) || job.record.released() || MustLeave(turn.state, job, id) || job.refused.count(id) || !stale.empty();
+  if (overdue && !IsFinishing(job)) TellLostSteps(turn, job, trainer.death);
+  const bool asked_to_leave = IsOver(job) || IsFinishing(job) || job.record.released() ||
+                              MustLeave(turn.state, job, id) || job.refused.count(id) || !stale.empty();
   if (asked_to_leave || kind == "node_killed") return;
   const int failures = ++job.start_failures[ShortName(id)];
   if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));
   if (failures < turn.state.tunables.max_start_failures) return;
   EndJob(turn, job, v1::FAILED, "failed",
          absl::StrCat("trainers on ", ShortName(id), " died ", failures, " times in a row without a step: ", death));
+}
+
+void ForgetDead(Job& job) {
+  constexpr size_t kMaxRemembered = 1000;
+  if (job.trainers.size() <= kMaxRemembered) return;
+  std::erase_if(job.trainers, [&](const auto& entry) {
+    return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
+  });
 }
 
 }  // namespace rekindle::core

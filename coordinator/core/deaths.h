@@ -14,6 +14,9 @@ void RecordRelease(Job& job, const std::string& trainer, const std::string& reas
 // A trainer is known to be dead: remembers why, counts failed starts, fails the job after too many.
 void RecordDeath(Turn& turn, Job& job, const std::string& trainer, const std::string& kind, const std::string& death);
 
+// The dead are remembered for late messages, but not for ever.
+void ForgetDead(Job& job);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_DEATHS_H_

@@ -1,7 +1,10 @@
 #include "coordinator/core/directives.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/name_claims.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -21,7 +24,8 @@ int Revision(uint64_t hash) {
   return revision == 0 ? 1 : revision;
 }
 
-v1::TrainerDirective Revised(v1::TrainerDirective directive, int known_revision) {
+template <typename Directive>
+Directive Revised(Directive directive, int known_revision) {
   const int revision = Revision(Hash(directive));
   if (revision == known_revision) directive.Clear();
   directive.set_revision(revision);
@@ -35,11 +39,22 @@ v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string
   return directive;
 }
 
+// A trainer that waits looks for what the next generation is to restore.
+v1::TrainerDirective ToldToWait(const Job& job, const std::string& reason) {
+  v1::TrainerDirective directive = Told(v1::TrainerDirective::WAIT, reason);
+  if (job.active || MustStop(job)) return directive;
+  directive.set_find_checkpoint(job.forming.find);
+  directive.set_verify_checkpoint(job.forming.verify);
+  return directive;
+}
+
 v1::TrainerDirective ForMember(const Job& job) {
   if (!job.active) {
-    return Told(v1::TrainerDirective::WAIT, job.record.want_paused() ? "the job is paused"
-                                            : MustStop(job)          ? job.record.halt()
-                                                                     : job.forming.reason);
+    v1::TrainerDirective directive = ToldToWait(job, !MustStop(job)             ? job.forming.reason
+                                                     : job.record.want_paused() ? "the job is paused"
+                                                                                : job.record.halt());
+    directive.set_without_store(IsFinishing(job));
+    return directive;
   }
   v1::TrainerDirective directive = job.yielding ? Told(v1::TrainerDirective::YIELD, job.yield_reason)
                                                 : Told(v1::TrainerDirective::RUN, job.record.membership().reason());
@@ -58,16 +73,20 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   const int generation = job.record.membership().generation();
   if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
     v1::TrainerDirective directive =
-        Told(v1::TrainerDirective::WAIT,
-             absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
+        ToldToWait(job, absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
     *directive.mutable_membership() = job.record.membership();  // How it sees that it is not in it.
     return directive;
   }
   const auto excluded = job.excluded_until.find(node);
   if (excluded != job.excluded_until.end()) {
-    return Told(v1::TrainerDirective::WAIT, absl::StrCat("node ", node, " is kept out for a while"));
+    return ToldToWait(job, absl::StrCat("node ", node, " is kept out for a while"));
   }
-  return Told(v1::TrainerDirective::WAIT, job.active ? "joins at a step boundary" : job.record.job().status().reason());
+  if (IsFinishing(job)) {  // What it is to take over is needed most when the store cannot be read.
+    v1::TrainerDirective directive = ToldToWait(job, "takes the final state over when a holder leaves");
+    directive.set_without_store(true);
+    return directive;
+  }
+  return ToldToWait(job, job.active ? "joins at a step boundary" : job.record.job().status().reason());
 }
 
 v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const std::string& id) {
@@ -125,6 +144,7 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
   v1::NodeDirective directive;
   directive.set_error(node.error);
   directive.set_probe(node.probe);
+  if (!node.claims.empty()) directive.set_name_claimed(DescribeClaims(node));
   for (const auto& [slot, uid] : node.slots) {
     const auto found = state.jobs.find(uid);
     if (!node.error.empty() || found == state.jobs.end()) continue;
@@ -194,6 +214,18 @@ v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name, 
   }
   directive.set_revision(revision);
   return directive;
+}
+
+v1::NodeDirective DirectiveForClaim(const NodeState& node, const std::string& agent, int known_revision) {
+  v1::NodeDirective directive;
+  const NameClaim* claim = FindClaim(node, agent);
+  if (claim == nullptr || AwaitsDecision(node, agent)) {
+    directive.set_revision(known_revision);
+    return directive;
+  }
+  directive.set_error(claim->error);
+  if (claim->error.empty()) directive.set_name_in_use(claim->refusal);
+  return Revised(std::move(directive), known_revision);
 }
 
 bool IsDrained(const State& state, const std::string& name) {

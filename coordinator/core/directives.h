@@ -13,6 +13,9 @@ v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, con
                                          int known_revision = 0);
 v1::TrainerDirective UnknownJobDirective(const std::string& job_uid, int known_revision = 0);
 v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& node, int known_revision = 0);
+// For an agent that gives the node's name and is not its own. Until it is decided who has the name, and to an agent
+// that nobody knows: nothing new.
+v1::NodeDirective DirectiveForClaim(const NodeState& node, const std::string& agent, int known_revision);
 
 // Nothing of any job is left on that node, which drains.
 bool IsDrained(const State& state, const std::string& node);

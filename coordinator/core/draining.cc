@@ -69,7 +69,7 @@ void Drain(Turn& turn, const std::string& name, double within_seconds, const std
     turn.effects.status = absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
     return;
   }
-  if (!(within_seconds >= 0)) {
+  if (!(within_seconds >= 0 && std::isfinite(within_seconds))) {
     turn.effects.status = absl::InvalidArgumentError("within_seconds must be 0 (no limit) or more");
     return;
   }

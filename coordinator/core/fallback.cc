@@ -7,6 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
+#include "coordinator/core/durable.h"
+#include "coordinator/core/identity.h"
+#include "coordinator/core/restore_point.h"
 #include "coordinator/core/shard_holders.h"
 
 namespace rekindle::core {
@@ -18,7 +21,7 @@ std::vector<Candidate> Replicas(const Turn& turn, const Job& job) {
   for (const auto& [id, trainer] : job.trainers) {
     if (!MayJoin(turn.state, job, trainer, turn.now)) continue;
     replicas.push_back(ToCandidate(trainer, -1));
-    replicas.back().live = trainer.report.has_state();
+    replicas.back().live = HoldsState(job, trainer.report);
   }
   std::stable_sort(replicas.begin(), replicas.end(), [](const Candidate& a, const Candidate& b) {
     return std::tuple(a.live, a.live ? a.step : 0) > std::tuple(b.live, b.live ? b.step : 0);
@@ -31,7 +34,7 @@ double RicherUntil(const State& state, const Job& job, const std::vector<Candida
   double until = 0;
   for (const auto& [id, trainer] : job.trainers) {
     if (std::any_of(pool.begin(), pool.end(), [&](const Candidate& c) { return c.trainer == id; })) continue;
-    if (!trainer.reported || !trainer.death.empty() || !trainer.report.has_state()) continue;
+    if (!trainer.reported || !trainer.death.empty() || !HoldsState(job, trainer.report)) continue;
     if (trainer.report.step() <= step || trainer.report.phase() == v1::TRAINER_READY) continue;
     if (!MustLeave(state, job, id)) until = std::max(until, GivenUpAt(state, job, &trainer));
   }
@@ -49,18 +52,19 @@ int DesiredWorkers(const State& state, const Job& job) {
   return std::min(desired, MaxWorkers(job));
 }
 
-// The checkpoint that the newest generation should restore, when a member tried, failed and found another since.
-std::string FindSpoiled(const Job& job, const std::vector<Candidate>& pool) {
-  const std::string& tried = job.record.membership().source().checkpoint();
-  if (tried.empty()) return "";
-  for (const Candidate& candidate : pool) {
-    const v1::TrainerReport& report = FindTrainer(job, candidate.trainer)->report;
-    if (report.phase() != v1::TRAINER_INTERRUPTED || report.has_state()) continue;
-    if (report.generation() == job.record.membership().generation() && report.restorable().manifest() != tried) {
-      return tried;
-    }
+// The live state, unless the store has more.
+RestorePoint ChooseSource(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
+  RestorePoint point;
+  std::vector<Candidate> first;
+  Fill(first, pool, MaxWorkers(job));
+  const Candidate* best = FindBest(first);
+  const auto live_is_enough = [&] { return best != nullptr && best->step >= DurableStep(job); };
+  if (!live_is_enough() && !pool.empty()) point = ChooseRestorePoint(turn, job, pool);
+  if (live_is_enough()) {  // The durable one may just have turned out to be damaged.
+    point = {.waits_for = "", .origin = {Origin::Kind::kRank, best->step, best->attempt, "", ""}, .pool = first};
   }
-  return "";
+  point.origin.lost = DescribeLost(job, pool);
+  return point;
 }
 
 }  // namespace
@@ -74,10 +78,20 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
   }
   const bool any_survivor = !survivors.empty();
   result.pool = std::move(survivors);
-  Fill(result.pool, Replicas(turn, job), MaxWorkers(job));
-  for (Candidate& candidate : result.pool) candidate.live = job.trainers[candidate.trainer].report.has_state();
+  const std::vector<Candidate> replicas = Replicas(turn, job);
+  result.pool.insert(result.pool.end(), replicas.begin(), replicas.end());
+  for (Candidate& candidate : result.pool) candidate.live = HoldsState(job, job.trainers[candidate.trainer].report);
   if (result.pool.empty()) job.ready_since = kNever;
-  if (result.wait || static_cast<int>(result.pool.size()) < MinWorkers(job)) {
+  if (const std::string differ = AwaitOneGroup(turn, job); !differ.empty()) {
+    SetState(job, v1::PENDING, differ);
+    result.wait = true;
+    return result;
+  }
+  const bool enough = !result.wait && static_cast<int>(result.pool.size()) >= MinWorkers(job);
+  if (enough && job.ready_since == kNever) job.ready_since = turn.now;
+  // While there are too few they look for what they will restore.
+  RestorePoint point = ChooseSource(turn, job, result.pool);
+  if (!enough) {
     if (result.wait) {
       SetState(job, v1::PENDING, "waits for silent members that may hold the state");
     } else {
@@ -86,9 +100,8 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
     result.wait = true;
     return result;
   }
-  if (job.ready_since == kNever) job.ready_since = turn.now;
   const double form_at = job.ready_since + turn.state.tunables.formation_seconds;
-  const auto ready = static_cast<int>(result.pool.size());
+  const int ready = std::min(static_cast<int>(result.pool.size()), MaxWorkers(job));
   const int desired = any_survivor || turn.now >= form_at ? ready : DesiredWorkers(turn.state, job);
   if (ready < desired) {
     SetState(job, v1::PENDING, absl::StrCat(ready, " of ", desired, " workers are ready; waits a moment"));
@@ -96,29 +109,13 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
     result.wait = true;
     return result;
   }
-  const Candidate* best = FindBest(result.pool);
-  if (best != nullptr) result.origin = {Origin::Kind::kRank, best->step, best->attempt, "", ""};
-  const std::string spoiled = FindSpoiled(job, result.pool);
-  if (!spoiled.empty() && job.record.checkpoint().manifest() == spoiled) job.record.clear_checkpoint();
-  std::vector<v1::Checkpointed> checkpoints;
-  for (const Candidate& candidate : result.pool) {
-    const v1::TrainerReport& report = job.trainers[candidate.trainer].report;
-    if (report.has_restorable() && report.restorable().manifest() != spoiled) {
-      checkpoints.push_back(report.restorable());
-    }
+  if (!point.waits_for.empty()) {
+    SetState(job, v1::PENDING, point.waits_for);
+    result.wait = true;
+    return result;
   }
-  // Those that have lived on have not looked into the store for long.
-  const std::string lost = DescribeLost(job, result.pool);
-  if (!lost.empty() && job.record.has_checkpoint()) checkpoints.push_back(job.record.checkpoint());
-  std::pair<int, int> newest{-1, -1};
-  for (const v1::Checkpointed& checkpoint : checkpoints) {
-    const std::pair<int, int> found{checkpoint.generation(), checkpoint.step()};
-    if (found <= newest) continue;
-    newest = found;
-    if (best != nullptr && best->step >= found.second) continue;
-    result.origin = {Origin::Kind::kCheckpoint, found.second, 0, checkpoint.manifest(), ""};
-  }
-  result.origin.lost = lost;
+  result.pool = std::move(point.pool);
+  result.origin = std::move(point.origin);
   if (const double until = RicherUntil(turn.state, job, result.pool, result.origin.step, turn.now); until > 0) {
     SetState(job, v1::PENDING, "waits for a silent trainer that may hold newer state");
     turn.Wake(job, until);

@@ -4,6 +4,8 @@
 #include <limits>
 #include <tuple>
 
+#include "common/limits.h"
+
 namespace rekindle::core {
 namespace {
 
@@ -57,7 +59,8 @@ const Candidate* FindBest(const std::vector<Candidate>& pool) {
 v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
                                int generation) {
   Order(pool, origin);
-  if (static_cast<int>(pool.size()) > micro_batches) pool.resize(micro_batches);
+  const int most = std::min(micro_batches, common::kMaxWorldSize);
+  if (static_cast<int>(pool.size()) > most) pool.resize(most);
   v1::Membership membership;
   membership.set_generation(generation);
   membership.set_step(origin.step);

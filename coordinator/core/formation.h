@@ -44,8 +44,8 @@ bool HoldTogether(const std::vector<Candidate>& pool, int step);
 const Candidate* FindBest(const std::vector<Candidate>& pool);
 
 // Without a reason. `boundary`: between two steps, so nobody holds anything. Survivors keep their order, joiners follow
-// by name; when there are more than micro-batches the last wait as spares. REQUIRES: a pool that is not empty; for
-// kRank somebody live at (origin.step, origin.attempt).
+// by name; when there are more than micro-batches, or than ranks can be, the last wait as spares. REQUIRES: a pool that
+// is not empty; for kRank somebody live at (origin.step, origin.attempt).
 v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
                                int generation);
 

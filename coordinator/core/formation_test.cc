@@ -80,6 +80,14 @@ TEST(BuildMembership, MoreThanMicroBatchesWaitAsSpares) {
   EXPECT_TRUE(m.source().initial());
 }
 
+TEST(BuildMembership, MoreThanRanksCanBeWaitAsSpares) {
+  std::vector<Candidate> pool = {At("first", 0, 4, {})};
+  for (int i = 0; i < 64; ++i) pool.push_back(Joins("joins" + std::to_string(i)));
+  const auto m = BuildMembership(std::move(pool), FromRank(4), true, 200, 2);
+  EXPECT_EQ(m.members_size(), 64);
+  EXPECT_EQ(m.members(63).end(), 200);
+}
+
 TEST(BuildMembership, RestoresEverybodyFromACheckpoint) {
   const auto m = BuildMembership({At("a", 0, 4, {})}, {Origin::Kind::kCheckpoint, 3, 0, "1-3-a"}, true, 2, 9);
   EXPECT_EQ(m.source().checkpoint(), "1-3-a");

@@ -8,11 +8,15 @@
 #include "coordinator/core/announce.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/deaths.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/core/fallback.h"
+#include "coordinator/core/finishing.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/halting.h"
+#include "coordinator/core/last_holders.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/retries.h"
 #include "coordinator/core/shard_holders.h"
 #include "coordinator/core/suspicion.h"
 #include "coordinator/core/text.h"
@@ -21,21 +25,15 @@ namespace rekindle::core {
 namespace {
 
 // State of a stopped member that belongs to the newest history. A READY trainer's may be stale.
-bool HoldsNewest(const Trainer& trainer) {
-  return trainer.report.has_state() && trainer.report.phase() != v1::TRAINER_READY;
-}
-
-int NextGeneration(const Job& job) {
-  int highest = std::max(job.record.membership().generation(), job.record.store_generation());
-  for (const auto& [id, trainer] : job.trainers) highest = std::max(highest, trainer.report.generation());
-  return highest + 1;
+bool HoldsNewest(const Job& job, const Trainer& trainer) {
+  return HoldsState(job, trainer.report) && trainer.report.phase() != v1::TRAINER_READY;
 }
 
 // The only stopped member with usable state; empty when there are more.
 std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
   std::string holder;
   for (const MemberView& view : views) {
-    if (view.standing != Standing::kStopped || !HoldsNewest(*view.trainer)) continue;
+    if (view.standing != Standing::kStopped || !HoldsNewest(job, *view.trainer)) continue;
     if (view.trainer->report.step() < job.record.job().status().step()) continue;
     if (!holder.empty()) return "";
     holder = view.member->trainer();
@@ -82,25 +80,18 @@ bool Settle(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   return settled;
 }
 
-// A node may be noticed when the others have stopped for it already, without a checkpoint: then nobody has saved.
-bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
-  const Candidate* best = FindBest(pool);
-  return best == nullptr || SpecOf(job).checkpoint().store().empty() ||
-         job.record.job().status().checkpoint_step() >= best->step;
-}
-
 // All that have the state must leave: for one generation those that hand it on and those that take it over may be more
 // than the job's most.
 struct HandingOn {
-  int keep = 0;  // Of those that leave. 0: there are too few micro-batches for both.
+  int keep = 0;  // Of those that leave. 0: there cannot be as many ranks as both need.
   int members = 0;
 };
 HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int joiners) {
   const bool sharded = SpecOf(job).training().optimizer_state() == "sharded";  // Each has a part that others lack.
   const int least = sharded ? static_cast<int>(pool.size()) : 1;
-  if (joiners == 0 || least >= MicroBatches(job)) return {};
+  if (joiners == 0 || least >= MostRanks(job)) return {};
   joiners = std::min(joiners, MaxWorkers(job));
-  const int members = std::min(MicroBatches(job), std::max(MaxWorkers(job), least + joiners));
+  const int members = std::min(MostRanks(job), std::max(MaxWorkers(job), least + joiners));
   return {std::max(least, members - joiners), members};
 }
 
@@ -118,34 +109,45 @@ void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
 }
 
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
-// saved it, or tried to.
+// saved it.
 // Returns how many members the next generation may have, whatever the job's most.
-int ReleaseDraining(const Turn& turn, Job& job, std::vector<Candidate>& pool, int joiners) {
+int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int joiners) {
   std::vector<Candidate> staying;
   std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
                [&](const Candidate& candidate) { return !MustLeave(turn.state, job, candidate.trainer); });
   const bool others_live = FindBest(staying) != nullptr;
   const HandingOn handing = staying.empty() ? PlanHandingOn(job, pool, joiners) : HandingOn();
   const bool others = handing.keep > 0 || !staying.empty();
-  if (others) job.save_tried = false;
+  if (others) ForgetSaves(job);
   if (!others_live && others) {  // First hand the state on; the next generation is without them.
     if (handing.keep > 0) LetGo(turn, job, pool, handing.keep);
     return handing.members;
   }
-  if (!others && !IsSaved(job, pool) && !std::exchange(job.save_tried, true)) return 0;
-  job.save_tried = false;
+  if (!others && !IsSaved(job, pool) && StayToSave(turn, job, pool)) return 0;
+  ForgetSaves(job);
+  const std::string why = others ? "" : WhyItLeaves(turn.state, job, pool.front().trainer);
   LetGo(turn, job, pool, 0);
+  if (!others) TellLostSteps(turn, job, why);
   return 0;
 }
 
-void Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
+// False: not yet.
+bool Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
           const std::vector<MemberView>& views) {
   v1::Membership next = BuildMembership(std::move(pool), origin, boundary, MicroBatches(job), NextGeneration(job));
+  if (!MayForm(turn, job, next)) return false;
   AssignShards(turn.state, job, &next);
   Announce(turn, job, std::move(next), origin, views);
+  return true;
 }
 
 }  // namespace
+
+int NextGeneration(const Job& job) {
+  int highest = std::max(job.record.membership().generation(), job.record.store_generation());
+  for (const auto& [id, trainer] : job.trainers) highest = std::max(highest, trainer.report.generation());
+  return highest + 1;
+}
 
 void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) {
   job.active = false;
@@ -177,6 +179,8 @@ void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, c
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_last_event(reason);
   status->clear_members();
+  status->clear_finishing();
+  job.record.clear_finishing();
   if (turn.state.wall_offset > 0) status->set_finished_at(turn.now + turn.state.wall_offset);
   job.open_faults.clear();
   job.must_save = true;
@@ -198,6 +202,9 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   }
   if (finished == 0) return false;
   if (digests.size() == 1) {
+    if (!IsFinalDurable(job, step)) {
+      return TakeFailedSave(turn, job, {step, digests.begin()->first, early, finished}, views);
+    }
     v1::JobStatus* status = job.record.mutable_job()->mutable_status();
     status->set_state_digest(digests.begin()->first);
     status->set_step(step);
@@ -227,11 +234,15 @@ void TryForm(Turn& turn, Job& job) {
   for (const MemberView& view : views) {
     if (view.standing != Standing::kStopped || !StaleMicroBatch(job, view.trainer->report).empty()) continue;
     Candidate candidate = ToCandidate(*view.trainer, view.member->rank());
-    candidate.live = HoldsNewest(*view.trainer) && candidate.step >= job.record.job().status().step();
+    candidate.live = HoldsNewest(job, *view.trainer) && candidate.step >= job.record.job().status().step();
     boundary = boundary && view.trainer->report.phase() != v1::TRAINER_INTERRUPTED;
     pool.push_back(std::move(candidate));
   }
   const Candidate* best = FindBest(pool);
+  if (IsFinishing(job)) {
+    if (best != nullptr) return KeepFinal(turn, job, std::move(pool), views);
+    if (!LoseFinal(turn, job, views)) return;
+  }
   for (const Candidate& candidate : pool) {
     boundary = boundary && (best == nullptr || !candidate.live ||
                             std::tie(candidate.step, candidate.attempt) == std::tie(best->step, best->attempt));
@@ -239,12 +250,14 @@ void TryForm(Turn& turn, Job& job) {
   boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
   int handing_on = 0;
+  const bool save_tried = job.save_tried;
   if (boundary && best != nullptr) {
     handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
   }
   if (MustStop(job)) return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);
+  if (best != nullptr && best->step < DurableStep(job)) best = nullptr;  // The store has more than those that live.
   if (best == nullptr && !job.forming.removed.empty()) {  // Since then the others have lost the state: take it back.
     job.forming.removed.clear();
     return TryForm(turn, job);
@@ -252,15 +265,16 @@ void TryForm(Turn& turn, Job& job) {
   if (best == nullptr) {
     Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
     if (fallback.wait) return;
-    return Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);
+    Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);
+    return;
   }
   const Origin origin{Origin::Kind::kRank, best->step, best->attempt, "", ""};
   Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
-  if (static_cast<int>(pool.size()) < MinWorkers(job)) {
+  if (static_cast<int>(pool.size()) < MinWorkers(job) && !LeavesUnsaved(turn.state, job, pool)) {
     WaitForWorkers(turn, job, pool.size());
     return;
   }
-  Form(turn, job, std::move(pool), origin, boundary, views);
+  if (!Form(turn, job, std::move(pool), origin, boundary, views)) job.save_tried = save_tried;
 }
 
 }  // namespace rekindle::core

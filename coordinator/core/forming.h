@@ -12,11 +12,18 @@ namespace rekindle::core {
 // Ends the running generation: members are told to wait. `failure`: on evidence, else at an agreed boundary.
 void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure);
 
+// Above all that are known: of the record, of the store, and of every trainer heard of.
+int NextGeneration(const Job& job);
+
 // Forms the next generation, or finishes the job, or says what it waits for. REQUIRES: !job.active, !IsOver(job).
 void TryForm(Turn& turn, Job& job);
 
-// All members that live have finished: SUCCEEDED when their digests agree, else FAILED. False: not all have.
+// All members that live have finished: SUCCEEDED when their digests agree and what is to be kept is durable, FINISHING
+// when it is not, FAILED when they differ. False: not all have, or it was FINISHING before.
 bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views);
+
+// Above every one that anybody knows of.
+int NextGeneration(const Job& job);
 
 // Ends the job.
 void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& reason);

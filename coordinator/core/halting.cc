@@ -7,7 +7,8 @@ namespace rekindle::core {
 
 std::string StopReason(const Job& job) {
   if (!job.record.want_paused()) return job.record.halt();
-  return job.record.budget_stop().empty() ? "paused by the user" : job.record.budget_stop();
+  if (!job.record.budget_stop().empty()) return job.record.budget_stop();
+  return job.record.retries_stop().empty() ? "paused by the user" : job.record.retries_stop();
 }
 
 bool IsSaved(const Job& job) {
@@ -35,12 +36,17 @@ void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why)
   turn.Wake(job, turn.now);
 }
 
+void GoOn(Turn& turn, Job& job, const std::string& why) {
+  turn.Emit(&job, "resumed", why);
+  job.yield_reason = why;
+}
+
 void Unhalt(Turn& turn, Job& job, const std::string& why) {
   if (job.record.halt().empty()) return;
   job.record.clear_halt();
   if (job.record.budget_stop().empty()) job.record.set_released(false);
   job.must_save = true;
-  turn.Emit(&job, "resumed", why);
+  GoOn(turn, job, why);
   if (!job.active && !job.record.want_paused()) {
     job.forming.reason = why;
     SetState(job, v1::PENDING, why);

@@ -21,6 +21,8 @@ void ReleaseNodes(Job& job, const std::string& why);
 // The planner has no room for the job: it stops at the next boundary, until `Unhalt`. `why` becomes its status's
 // reason.
 void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why);
+// Says that it goes on. A stop that members were told of cannot be taken back: that becomes the reason of what follows.
+void GoOn(Turn& turn, Job& job, const std::string& why);
 void Unhalt(Turn& turn, Job& job, const std::string& why);
 // Lets a halted job's nodes go as soon as its state is safe, or has been waited for long enough.
 void KeepHalt(Turn& turn, Job& job);

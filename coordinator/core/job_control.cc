@@ -1,17 +1,21 @@
 #include "coordinator/core/job_control.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/budget.h"
 #include "coordinator/core/costs.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/finishing.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/planned.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
+#include "coordinator/core/retries.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
 
@@ -28,19 +32,6 @@ Job* FindOrRefuse(Turn& turn, const std::string& uid) {
   turn.effects.status = absl::FailedPreconditionError(
       absl::StrCat("job ", it->second.record.job().name(), " is over: ", it->second.record.job().status().reason()));
   return nullptr;
-}
-
-std::string DescribeInterruption(const Trainer& trainer) {
-  std::vector<std::string> words;
-  for (const v1::Accusation& accusation : trainer.report.accusations()) {
-    if (words.size() >= 3) break;
-    const char* what = accusation.kind() == v1::Accusation::CLOSED    ? " closed its connection"
-                       : accusation.kind() == v1::Accusation::TIMEOUT ? " made no progress in time"
-                                                                      : " could not be reached";
-    words.push_back(ShortName(accusation.trainer()) + what);
-  }
-  return absl::StrCat("trainer ", ShortName(trainer.report.trainer()), " was interrupted", words.empty() ? "" : ": ",
-                      JoinWords(words));
 }
 
 // Members that stopped at a boundary, or finished, watch no connection any more: if another does not follow and is
@@ -102,7 +93,7 @@ void TryReadopt(Turn& turn, Job& job) {
   }
   job.active = true;
   const std::string reason = absl::StrCat("all members are heard of again in generation ", membership.generation());
-  SetState(job, v1::RUNNING, reason);
+  SetState(job, IsFinishing(job) ? v1::FINISHING : v1::RUNNING, reason);
   turn.Emit(&job, "readopted", reason);
 }
 
@@ -133,6 +124,15 @@ void Watch(Turn& turn, Job& job) {
   }
   OpenForming(turn, job, failure, /*failure=*/true);
   job.forming.unheard = unheard;
+}
+
+// Members of a new generation may all be gone before one of them says a word in it.
+void WakeWhenGone(Turn& turn, Job& job) {
+  double gone_at = 0;
+  for (const v1::Member& member : job.record.membership().members()) {
+    gone_at = std::max(gone_at, GoneAt(turn.state, FindTrainer(job, member.trainer())));
+  }
+  turn.Wake(job, gone_at);
 }
 
 Job& AddJob(State& state, const v1::JobRecord& record) {
@@ -174,6 +174,7 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
     return;
   }
   Job& job = AddJob(turn.state, record);
+  job.record.set_data_fingerprint(SpecOf(job).data().fingerprint());
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_checkpoint_step(-1);
   if (SpecOf(job).goals().budget() > 0) status->mutable_cost()->set_budget(SpecOf(job).goals().budget());
@@ -184,30 +185,62 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
   turn.Emit(&job, "submitted", absl::StrCat("job ", record.job().name(), " was submitted"));
 }
 
-void Cancel(Turn& turn, const std::string& uid) {
+void Cancel(Turn& turn, const std::string& uid, bool discard) {
   Job* job = FindOrRefuse(turn, uid);
   if (job == nullptr) return;
+  if (IsFinishing(*job) && !discard) {
+    turn.effects.status = RefuseToStop(*job);
+    return;
+  }
   job->record.set_want_cancelled(true);
-  EndJob(turn, *job, v1::CANCELLED, "cancelled", "cancelled by the user");
+  EndJob(turn, *job, v1::CANCELLED, "cancelled",
+         IsFinishing(*job) ? absl::StrCat("cancelled by the user, who gave the final state up, of step ",
+                                          job->record.finishing().step())
+                           : "cancelled by the user");
 }
 
 void Pause(Turn& turn, const std::string& uid) {
   Job* job = FindOrRefuse(turn, uid);
-  if (job == nullptr || job->record.want_paused()) return;
+  if (job == nullptr) return;
+  if (IsFinishing(*job)) {
+    turn.effects.status = RefuseToStop(*job);
+    return;
+  }
+  if (job->record.want_paused()) return;
   job->record.set_want_paused(true);
   job->must_save = true;
   turn.Emit(job, "pausing", "pause at the next step boundary, as the user asked");
 }
 
-void Resume(Turn& turn, const std::string& uid, double budget) {
-  Job* job = FindOrRefuse(turn, uid);
+void Resume(Turn& turn, const ResumeJob& verb) {
+  Job* job = FindOrRefuse(turn, verb.uid);
   if (job == nullptr) return;
+  if (!(verb.budget >= 0 && std::isfinite(verb.budget))) {
+    turn.effects.status = absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is");
+    return;
+  }
+  if (!verb.from.empty()) turn.effects.status = CheckLine(*job, verb.from, verb.confirmed);
+  if (!turn.effects.status.ok()) return;
   CountCosts(turn, *job);
-  if (budget > 0) turn.effects.status = SetBudget(turn, *job, budget);
+  if (!verb.store.empty() && !IsFinishing(*job)) {
+    turn.effects.status = absl::FailedPreconditionError(absl::StrCat(
+        "job ", job->record.job().name(), " has steps to make: --store says where a final state goes that ",
+        "could not be saved; submit a new job to use another spec.checkpoint.store"));
+    return;
+  }
+  if (verb.budget > 0) turn.effects.status = SetBudget(turn, *job, verb.budget);
+  if (IsFinishing(*job)) {
+    if (!turn.effects.status.ok()) return;
+    job->record.set_want_paused(false);  // It came too late to stop anything, and must not if the state is lost.
+    return SaveFinalNow(turn, *job, verb.store);
+  }
   if (turn.effects.status.ok()) turn.effects.status = CheckResume(turn, *job);
-  if (!turn.effects.status.ok() || !job->record.want_paused()) return;
+  if (!turn.effects.status.ok()) return;
+  if (!verb.from.empty()) BeginLine(turn, *job, verb.from);
+  if (!job->record.want_paused()) return;
   job->record.set_want_paused(false);
   job->record.clear_budget_stop();
+  ForgetRetries(*job);
   if (job->record.halt().empty()) job->record.set_released(false);
   job->must_save = true;
   const std::string text = "resumed by the user";
@@ -238,7 +271,8 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   job.forming.reason = "the coordinator was restarted";
   job.formed_at = turn.now;
   job.formed_step = record.membership().step();
-  if (record.job().status().state() != v1::RUNNING || record.membership().members_size() == 0) return;
+  const v1::JobState state = record.job().status().state();
+  if ((state != v1::RUNNING && state != v1::FINISHING) || record.membership().members_size() == 0) return;
   job.active = true;
   job.completed_at = turn.now;
   v1::Fault fault;
@@ -252,11 +286,15 @@ void Advance(Turn& turn, Job& job) {
   if (IsOver(job)) return;
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
+  WatchFinal(turn, job);
+  if (IsOver(job)) return;
   KeepBudget(turn, job);
   KeepHalt(turn, job);
   if (!job.active) TryReadopt(turn, job);
   if (job.active) Watch(turn, job);
-  if (!job.active && !IsOver(job)) TryForm(turn, job);
+  if (job.active || IsOver(job)) return;
+  TryForm(turn, job);
+  if (job.active) WakeWhenGone(turn, job);
 }
 
 }  // namespace rekindle::core

@@ -9,9 +9,9 @@
 namespace rekindle::core {
 
 void Submit(Turn& turn, const v1::JobRecord& record);
-void Cancel(Turn& turn, const std::string& uid);
+void Cancel(Turn& turn, const std::string& uid, bool discard);
 void Pause(Turn& turn, const std::string& uid);
-void Resume(Turn& turn, const std::string& uid, double budget);
+void Resume(Turn& turn, const ResumeJob& verb);
 // After a coordinator start.
 void Adopt(Turn& turn, const v1::JobRecord& record);
 

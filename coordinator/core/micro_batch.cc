@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/hash.h"
+#include "common/limits.h"
 #include "coordinator/core/levers.h"
 #include "coordinator/core/text.h"
 
@@ -12,7 +13,6 @@ namespace rekindle::core {
 namespace {
 
 constexpr int kLeastParts = 4;  // Of a batch: so that ranges can follow speed, and a job can grow.
-constexpr int kMaxWorkers = 4096;
 
 int SlotsAtHand(const State& state, const v1::JobSpec& spec) {
   int slots = 0;
@@ -62,7 +62,7 @@ void Resolve(Turn& turn, Job& job, const v1::MicroBatchSearch& found, v1::LeverS
   *job.record.mutable_micro_batch_search() = found;
   v1::JobSpec* spec = MutableSpec(job);
   spec->mutable_training()->set_micro_batch(found.micro_batch());
-  if (spec->workers().max() == 0) spec->mutable_workers()->set_max(std::min(MicroBatches(job), kMaxWorkers));
+  if (spec->workers().max() == 0) spec->mutable_workers()->set_max(std::min(MicroBatches(job), common::kMaxWorldSize));
   SetState(job, v1::PENDING, "waits for workers");
   lever.set_lever(kMicroBatchLever);
   RememberLever(turn, job, lever, node);
@@ -81,7 +81,8 @@ void SettleMicroBatch(Turn& turn, Job& job) {
   const int slots = SlotsAtHand(turn.state, SpecOf(job));
   if (slots == 0) return;
   const v1::JobSpec& spec = SpecOf(job);
-  const int workers = std::max(spec.workers().min(), spec.workers().max() > 0 ? spec.workers().max() : slots);
+  const int most = std::max(spec.workers().min(), spec.workers().max() > 0 ? spec.workers().max() : slots);
+  const int workers = std::min(most, common::kMaxWorldSize);
   const int parts = std::max(workers, kLeastParts);
   job.record.mutable_micro_batch_search()->set_at_most(std::max(1, spec.training().global_batch() / parts));
   job.must_save = true;

@@ -1,6 +1,7 @@
 // Nodes as users see them.
 #include <algorithm>
 
+#include "coordinator/core/name_claims.h"
 #include "coordinator/core/nodes.h"
 
 namespace rekindle::core {
@@ -16,7 +17,8 @@ std::vector<v1::Node> ListNodes(const State& state, double now) {
     shown.set_reason(!node.error.empty()      ? node.error
                      : node.record.draining() ? node.record.drain_reason()
                      : node.lost              ? "nothing was heard of it"
-                                              : node.record.hint());
+                     : node.claims.empty()    ? node.record.hint()
+                                              : DescribeClaims(node));
     shown.set_slots(node.report.slots());
     for (const v1::TrainerProcess& process : node.report.trainers()) {
       if (process.running()) shown.add_trainers(process.trainer());

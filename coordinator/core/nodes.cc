@@ -14,6 +14,7 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/name_claims.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/planning.h"
 #include "coordinator/core/text.h"
@@ -89,8 +90,8 @@ void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
 
 void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   const std::string& name = report.node();
-  if (!node.record.incarnation().empty() && node.record.incarnation() != report.incarnation()) {
-    Remember(node.past_incarnations, node.record.incarnation());
+  if (IsElsewhere(node.record, report)) {
+    Remember(node.past_agents, node.record.agent_incarnation());
     KillTrainersOf(turn, name, absl::StrCat("died with its node: ", name, " came back as a new one"));
     turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
     v1::NodeRecord fresh;
@@ -106,6 +107,10 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     if (node.record.incarnation().empty())
       turn.Emit(nullptr, "node_ready", absl::StrCat("node ", name, " registered"), name);
     node.record.set_incarnation(report.incarnation());
+    node.must_save = true;
+  }
+  if (node.record.home() != report.home()) {
+    node.record.set_home(report.home());
     node.must_save = true;
   }
   TakeServices(turn, node, report);
@@ -132,8 +137,9 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     const auto it = turn.state.jobs.find(process.job_uid());
     if (it == turn.state.jobs.end() || IsOver(it->second)) continue;
     if (process.running()) {
-      // After a coordinator restart a running trainer tells whom its slot serves.
-      if (process.slot() >= 0 && process.slot() < kMaxSlots && !node.slots.count(process.slot())) {
+      // After a coordinator restart a running trainer tells whom its slot serves, unless it is on its way out.
+      const bool serves = !it->second.record.released();
+      if (serves && process.slot() >= 0 && process.slot() < kMaxSlots && !node.slots.count(process.slot())) {
         node.slots[process.slot()] = process.job_uid();
       }
       CountAbsence(turn, it->second, process.trainer());
@@ -207,9 +213,10 @@ std::string FindRefusal(const v1::NodeReport& report) {
       report.pool().size() > kMaxAddress) {
     return absl::StrCat("malformed report: address, zone and pool have at most ", kMaxAddress, " characters");
   }
-  for (const std::string& id : {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation()}) {
+  for (const std::string& id :
+       {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation(), report.home()}) {
     if (id.size() > kMaxAddress)
-      return absl::StrCat("malformed report: incarnations have at most ", kMaxAddress, " characters");
+      return absl::StrCat("malformed report: incarnations and home have at most ", kMaxAddress, " characters");
   }
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
@@ -220,13 +227,15 @@ std::string FindRefusal(const v1::NodeReport& report) {
 
 }  // namespace
 
-bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
+bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
+  const v1::NodeReport& report = event.report;
   if (report.node().empty() || report.node().size() > 200) return false;
   const auto known = turn.state.nodes.find(report.node());
   const bool is_new = known == turn.state.nodes.end();
   if (!is_new && IsHeartbeat(known->second, report)) {
     NodeState& node = known->second;
     node.heard = turn.now;
+    RefuseClaims(turn, node);
     node.report.set_known_revision(report.known_revision());
     node.report.set_wait_ms(report.wait_ms());
     TakeHint(turn, node, report);
@@ -241,10 +250,9 @@ bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
   node.record.set_name(report.node());
-  if (node.past_incarnations.count(report.incarnation()) || node.past_agents.count(report.agent_incarnation())) {
-    return false;
-  }
-  node.error = FindRefusal(report);
+  const std::string error = FindRefusal(report);
+  if (!IsTheNode(turn, node, event, error)) return false;
+  node.error = error;
   if (node.error.empty()) {
     TakeIncarnations(turn, node, report);
     TakeDraining(turn, node, report);
@@ -255,6 +263,7 @@ bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report) {
     node.report = report;
     node.report.clear_logs();
     TakeProcesses(turn, node, report);
+    RefuseClaims(turn, node);
   }
   CheckPlanned(turn.state, node);
   return true;
@@ -274,6 +283,7 @@ double WatchNodes(Turn& turn) {
   turn.state.any_lost = false;
   std::optional<ByNode> trainers_by;  // Looked up only where the agent alone says too little: there are many.
   for (auto& [name, node] : turn.state.nodes) {
+    ForgetClaims(node, turn.now);
     const bool overdue = node.record.draining() && turn.now >= node.drain_deadline;
     if (std::exchange(node.overdue, overdue) != overdue) turn.state.plan_due = true;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);

@@ -10,7 +10,7 @@
 namespace rekindle::core {
 
 // False: nothing that anybody but the planner acts on has changed.
-bool AcceptNodeReport(Turn& turn, const v1::NodeReport& report);
+bool AcceptNodeReport(Turn& turn, const NodeReported& event);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 
 // Marks nodes lost, or found again. Returns when to look next.

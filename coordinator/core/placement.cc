@@ -98,7 +98,10 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
     for (const scheduler::Slots& s : plans[j].allotment.slots) {
       const auto held = static_cast<int>(view.jobs[j].held[s.pool].size());
       const int more = s.count - held;
-      if (more > 0) missing[s.pool] += Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], more);
+      if (more <= 0) continue;
+      const int lacks = Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], more);
+      if (lacks > 0) view.jobs[j].missing.push_back({s.pool, lacks});
+      missing[s.pool] += lacks;
     }
   }
   return missing;

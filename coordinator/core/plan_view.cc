@@ -1,10 +1,12 @@
 #include "coordinator/core/plan_view.h"
 
 #include <algorithm>
+#include <limits>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
+#include "coordinator/core/claims.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/emissions.h"
 #include "coordinator/core/first_epoch.h"
@@ -41,6 +43,7 @@ class Viewing {
     for (auto& [name, node] : state_.nodes) AddNode(node);
     for (size_t g = 0; g < view_.ordered.size(); ++g) LimitOrders(static_cast<int>(g));
     for (JobSlots& job : view_.jobs) AddDemand(job);
+    LimitClaims(view_);
     return std::move(view_);
   }
 
@@ -139,20 +142,23 @@ class Viewing {
     scheduler::CycleJob out;
     scheduler::Demand& demand = out.demand;
     double look_at = kNever;
-    if (!WaitsForHours(turn_, job, &slots.off_peak, &look_at)) slots.off_peak.clear();
+    const bool finishing = IsFinishing(job);
+    if (finishing || !WaitsForHours(turn_, job, &slots.off_peak, &look_at)) slots.off_peak.clear();
     view_.look_at = std::min(view_.look_at, look_at);
     const bool released = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
     const bool wants = slots.off_peak.empty() && !released;
-    demand.priority = SpecOf(job).priority();
+    // Nobody takes the nodes of a final state, and it is handed on before anybody else starts.
+    demand.priority = finishing ? std::numeric_limits<int>::max() : SpecOf(job).priority();
     demand.team = TeamOf(SpecOf(job).team());
     demand.min = wants ? MinWorkers(job) : 0;
     const KindWanted kind = WantedKind(state_, job, SlotsOf(kCpu, slots), SlotsOf(kGpu, slots));
     slots.moved = kind.moved;
     demand.device = kind.device.empty() ? SpecOf(job).workers().device() : kind.device;
     demand.speeds = SpeedsOf(state_, job, places_);
-    demand.max = wants ? MaxWorkers(job) + kind.beyond_its_most : 0;
+    demand.max = wants ? MaxWorkers(job) + (finishing ? 0 : kind.beyond_its_most) : 0;
     SetCapacity(state_, job, &demand);
-    if (!view_.ordered.empty()) {
+    if (finishing) demand.max_ordered = demand.max;
+    if (!view_.ordered.empty() && !finishing) {
       SyncUnits(turn_, job, CountIn(slots));
       UpdateView(turn_, job, view_.pool_names);
       out.view = &job.view;
@@ -165,18 +171,16 @@ class Viewing {
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
       if (kind.moved && view_.fleet.pools[g].device != kind.device) continue;
       auto count = static_cast<int>(slots.held[g].size());
-      if (g < static_cast<int>(view_.ordered.size())) {
+      if (g < static_cast<int>(view_.ordered.size()) && !finishing) {
         const std::string& pool = view_.groups[g].pool;
         count = static_cast<int>(
             std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) { return unit.pool == pool; }));
-        view_.fleet.pools[g].slots -= static_cast<int>(
-            std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) { return unit.leaving == pool; }));
       }
       if (count > 0) demand.held.push_back({g, count});
       held += count;
     }
-    const bool runs = job.record.membership().members_size() > 0 && !job.record.released();
-    demand.firm = runs || held >= demand.min;
+    slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
+    demand.firm = slots.runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
   }
 

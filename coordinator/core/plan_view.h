@@ -25,10 +25,14 @@ struct Group {
 
 struct JobSlots {
   Job* job = nullptr;
-  std::vector<std::vector<SlotAt>> held;  // By group; not those that drain.
-  bool moved = false;                     // Wants none of these but on its new kind of device (first_epoch.h).
-  std::vector<SlotAt> aside;              // On ordered nodes that may be taken soon.
-  std::string off_peak;                   // Until when it waits for its hours; empty: it does not.
+  std::vector<std::vector<SlotAt>> held;      // By group; not those that drain.
+  bool runs = false;                          // Its members work, or will again, on nodes that it has not given up.
+  bool moved = false;                         // Wants none of these but on its new kind of device (first_epoch.h).
+  bool leaves = false;                        // All of it is taken by jobs above.
+  std::map<std::string, std::string> before;  // What it gave up when the cycle began.
+  scheduler::SlotList missing;                // Of its plan: there is no node for these yet.
+  std::vector<SlotAt> aside;                  // On ordered nodes that may be taken soon.
+  std::string off_peak;                       // Until when it waits for its hours; empty: it does not.
 };
 
 // Nodes that were ordered.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/halting.h"
+#include "coordinator/core/last_holders.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -20,6 +21,15 @@ bool AllRunning(const Job& job) {
     if (trainer == nullptr || !trainer->reported || trainer->report.phase() != v1::TRAINER_RUNNING) return false;
     if (trainer->report.generation() != job.record.membership().generation()) return false;
     if (!trainer->report.has_state()) return false;
+  }
+  return true;
+}
+
+// What is left is the final checkpoint.
+bool AllStepsMade(const Job& job) {
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || trainer->report.step() < SpecOf(job).training().steps()) return false;
   }
   return true;
 }
@@ -87,10 +97,15 @@ void ConsiderChange(Turn& turn, Job& job) {
   int staying = 0;
   const auto drain = WantLeave(turn.state, job, staying);
   const bool nobody_stays = staying == 0;
-  const auto join = WantJoin(turn, job, MaxWorkers(job) - staying);
+  const bool only_saves = IsFinishing(job) || AllStepsMade(job);  // Then somebody may take another's place, no more.
+  const auto join = only_saves && !drain ? std::nullopt : WantJoin(turn, job, MaxWorkers(job) - staying);
   if (job.yielding) {
     if (drain && nobody_stays && !join) SaveAtYield(turn, job, true);
     return;
+  }
+  if (nobody_stays && !join) {
+    if (IsFinishing(job)) return;  // The try under way is all that can be done.
+    if (drain && reasons.empty() && PausesBeforeSave(turn, job)) return;
   }
   if (AllRunning(job)) {  // Else a joiner still copies: let it have the state first.
     if (drain) reasons.push_back(*drain);
@@ -116,6 +131,8 @@ void EaseSuspicions(Turn& turn, Job& job) {
     }
     turn.Emit(&job, "exclusion_ended", absl::StrCat("node ", exclusion.node(), " may join again"), exclusion.node());
     job.excluded_until.erase(until);
+    const std::string& removed = job.forming.removed;
+    if (!removed.empty() && NodeOf(removed) == exclusion.node()) job.forming.removed.clear();
     job.must_save = true;
   }
   if (!job.active || !job.excluded_until.empty()) return;

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/claims.h"
 #include "coordinator/core/emissions.h"
 #include "coordinator/core/first_epoch.h"
+#include "coordinator/core/giving.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/placement.h"
@@ -34,7 +35,7 @@ JobFacts FactsOf(const State& state, const Job& job) {
   facts.min = MinWorkers(job);
   facts.max = MaxWorkers(job);
   facts.first_epoch = PhaseOfFirstEpoch(state, job);
-  if (!job.units.empty()) {
+  if (!job.units.empty() || IsFinishing(job)) {
     facts.working = IsStepping(job) ? job.record.membership().members_size() : 0;
     for (const auto& [id, trainer] : job.trainers) {
       facts.arrived += trainer.death.empty() && trainer.report.phase() == v1::TRAINER_READY;
@@ -72,7 +73,10 @@ class Cycle {
   std::vector<Job*> Run() {
     why_.resize(view_.groups.size());
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
-    const std::vector<int> missing = PlaceSlots(view_, plans_);
+    std::vector<int> missing = PlaceSlots(view_, plans_);
+    const std::vector<int> leaving = CountLeaving(view_);
+    for (size_t j = 0; j < view_.jobs.size(); ++j) Leave(j, leaving);
+    for (size_t g = 0; g < leaving.size(); ++g) missing[g] = std::max(0, missing[g] - leaving[g]);
     double& at = turn_.state.plan_at;
     at = std::min({at, view_.look_at, OrderPools(turn_, view_, missing, why_)});
     for (size_t j = 0; j < view_.jobs.size(); ++j) {  // Also those that have nothing yet, and wait.
@@ -90,6 +94,8 @@ class Cycle {
  private:
   void Follow(size_t j) {
     Job& job = *view_.jobs[j].job;
+    view_.jobs[j].before = job.giving;
+    if (IsFinishing(job)) return Give(j);
     if (view_.jobs[j].moved) TellMoved(turn_, job);
     TellIfBlind(turn_, job);
     const scheduler::Allotment& allotment = plans_[j].allotment;
@@ -110,13 +116,15 @@ class Cycle {
       return;
     }
     const bool may_run = slots >= MinWorkers(job);
+    const bool lives = view_.jobs[j].runs;
     if (may_run && !job.record.halt().empty()) {
       const bool for_hours = waited || !SpecOf(job).goals().off_peak().empty();
-      Unhalt(turn_, job, for_hours ? "its hours have come" : "there is room again");
+      const char* why = for_hours ? "its hours have come" : "there is room again";
+      Unhalt(turn_, job, absl::StrCat(held > 0 && lives ? "goes on where it is after all: " : "", why));
       again_.insert(j);
     }
-    const bool lives = job.record.membership().members_size() > 0 && !job.record.released();
-    if (!may_run && held > 0 && lives && allotment.taken_by != scheduler::kNone) return StopWhole(j);
+    view_.jobs[j].leaves = !may_run && held > 0 && lives && allotment.taken_by != scheduler::kNone;
+    if (view_.jobs[j].leaves) return;
     if (slots == 0 && held > 0 && lives && !job.moves_because.empty()) {
       Halt(turn_, job, "waiting", job.moves_because);
       job.giving.clear();
@@ -156,52 +164,65 @@ class Cycle {
     return absl::StrCat(Describe(*view_.jobs[allotment.taken_by].job), " needs it (has ", SpecOf(job).priority(), ")");
   }
 
-  void StopWhole(size_t j) {
-    Job& job = *view_.jobs[j].job;
-    const scheduler::Allotment& allotment = plans_[j].allotment;
+  // A job that goes on because the one above it cannot run yet does not need what is below it either.
+  bool MustLeaveNow(size_t j, const std::vector<int>& leaving) const {
+    const int above = plans_[j].allotment.taken_by;  // Of higher priority: this ends.
+    if (above == scheduler::kNone) return true;
+    if (!CanTake(view_.jobs[above], view_.jobs[j], leaving)) return false;
+    return !view_.jobs[above].runs || MustLeaveNow(above, leaving);
+  }
+
+  // What jobs above take is left once these can run with it.
+  void Leave(size_t j, const std::vector<int>& leaving) {
+    JobSlots& slots = view_.jobs[j];
+    Job& job = *slots.job;
+    const int above = plans_[j].allotment.taken_by;
+    const bool can = MustLeaveNow(j, leaving);
+    const bool stops = !job.record.halt().empty();
+    if (slots.leaves && (can || stops)) {
+      StopWhole(job, *view_.jobs[above].job);
+      again_.insert(j);
+    }
+    if (slots.leaves || stops) return;
+    if (!can) PutOff(slots);
+    if (job.giving != slots.before) again_.insert(j);
+    TellKept(turn_, slots);
+    const std::vector<std::string> news = NewlyGiven(slots);
+    if (news.empty() || slots.moved) return;  // TellMoved did.
+    turn_.Emit(
+        &job, "preempted",
+        absl::StrCat("gives up ", JoinWords(news), " at the next step boundary: ", WhyTaken(job, plans_[j].allotment)));
+  }
+
+  void StopWhole(Job& job, const Job& above) {
     Halt(turn_, job, "preempted",
-         absl::StrCat("preempted by ", Describe(*view_.jobs[allotment.taken_by].job), " (has ", SpecOf(job).priority(),
-                      "); waits for ", Nodes(MinWorkers(job))));
+         absl::StrCat("preempted by ", Describe(above), " (has ", SpecOf(job).priority(), "); waits for ",
+                      Nodes(MinWorkers(job))));
     job.giving.clear();
-    again_.insert(j);
   }
 
   // What it has beyond its allotment goes: at a step boundary where members of it live.
   void Give(size_t j) {
     JobSlots& slots = view_.jobs[j];
     Job& job = *slots.job;
-    const std::map<std::string, std::string> before = std::exchange(job.giving, {});
-    std::vector<std::string> news;
+    job.giving.clear();
     for (size_t g = 0; g < slots.held.size(); ++g) {
       const auto surplus = static_cast<int>(slots.held[g].size()) - AllottedOf(j, static_cast<int>(g));
       if (surplus <= 0) continue;
-      for (const SlotAt& at : ToGive(job, slots.held[g], before, surplus)) {
-        if (GiveSlot(job, at, slots.moved ? kMoved : WhyTaken(job, plans_[j].allotment))) {
-          if (!before.count(NameOf(at))) news.push_back(at.node->record.name());
-        } else {
-          view_.groups[g].free.push_back(at);
-        }
+      for (const SlotAt& at : ToGive(job, slots.held[g], slots.before, surplus)) {
+        if (!GiveSlot(job, at, WhyGiven(j, at))) view_.groups[g].free.push_back(at);
       }
     }
     GiveAside(j);
-    if (job.giving != before) again_.insert(j);
-    if (news.empty() || slots.moved) return;  // TellMoved did.
-    std::sort(news.begin(), news.end());
-    news.erase(std::unique(news.begin(), news.end()), news.end());
-    turn_.Emit(
-        &job, "preempted",
-        absl::StrCat("gives up ", JoinWords(news), " at the next step boundary: ", WhyTaken(job, plans_[j].allotment)));
   }
 
-  // False: nobody lives there, so it is free at once.
-  static bool GiveSlot(Job& job, const SlotAt& at, const std::string& why) {
-    const std::string name = NameOf(at);
-    if (!LivesAt(job, name)) {
-      at.node->slots.erase(at.slot);
-      return false;
-    }
-    job.giving[name] = why;
-    return true;
+  // It was decided once, of whoever took it: from then on the slot is no part of what the job may have.
+  std::string WhyGiven(size_t j, const SlotAt& at) const {
+    const JobSlots& slots = view_.jobs[j];
+    if (slots.moved) return kMoved;
+    const auto told = slots.before.find(NameOf(at));
+    if (told != slots.before.end() && plans_[j].allotment.taken_by == scheduler::kNone) return told->second;
+    return WhyTaken(*slots.job, plans_[j].allotment);
   }
 
   // Nodes that may be taken soon are kept until as many others have arrived.
@@ -217,30 +238,18 @@ class Cycle {
     }
   }
 
+  // Empty: of nodes that name none, and come by themselves.
+  const std::string& Pool(int group) const { return view_.groups[group].pool; }
+
   // With what it keeps there until it has moved.
   int AllottedOf(size_t j, int group) const {
     const std::vector<Unit>& units = view_.jobs[j].job->units;
     const auto kept = std::count_if(units.begin(), units.end(),
-                                    [&](const Unit& unit) { return unit.leaving == view_.groups[group].pool; });
+                                    [&](const Unit& u) { return !u.leaving.empty() && u.leaving == Pool(group); });
     for (const scheduler::Slots& s : plans_[j].allotment.slots) {
       if (s.pool == group) return s.count + static_cast<int>(kept);
     }
     return static_cast<int>(kept);
-  }
-
-  // Those that leave already, then those that may be taken anyway, then those that nobody works on; else the last.
-  static std::vector<SlotAt> ToGive(const Job& job, const std::vector<SlotAt>& held,
-                                    const std::map<std::string, std::string>& before, int count) {
-    std::vector<std::tuple<bool, bool, bool, int>> ranked;
-    for (size_t i = 0; i < held.size(); ++i) {
-      const std::string name = NameOf(held[i]);
-      ranked.emplace_back(!before.count(name), held[i].node->record.hint().empty(), LivesAt(job, name),
-                          -static_cast<int>(i));
-    }
-    std::sort(ranked.begin(), ranked.end());
-    std::vector<SlotAt> out;
-    for (int i = 0; i < count; ++i) out.push_back(held[-std::get<3>(ranked[i])]);
-    return out;
   }
 
   Turn& turn_;

@@ -8,9 +8,11 @@
 #include "common/version.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
+#include "coordinator/core/durable.h"
 #include "coordinator/core/elasticity.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/identity.h"
 #include "coordinator/core/levers.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/micro_batch.h"
@@ -159,10 +161,6 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
 void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report,
                      bool known) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
-  if (report.store_generation() > job.record.store_generation()) {
-    job.record.set_store_generation(report.store_generation());
-    job.must_save = true;
-  }
   if (!report.restored().empty() && Tell(job, absl::StrCat("restored:", report.trainer(), ":", report.generation(), ":",
                                                            Bounded(report.restored(), 200)))) {
     turn.Emit(&job, "checkpoint_restored", absl::StrCat(ShortName(report.trainer()), " ", Bounded(report.restored())),
@@ -177,24 +175,12 @@ void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, cons
       turn.Emit(&job, "checkpoint_skipped", absl::StrCat("checkpoint not used: ", Bounded(skipped)), report.node());
     }
   }
-  for (const v1::Checkpointed& found : {report.committed(), report.restorable()}) {
-    const v1::Checkpointed& newest = job.record.checkpoint();
-    if (!found.manifest().empty() &&
-        std::pair(found.generation(), found.step()) > std::pair(newest.generation(), newest.step())) {
-      *job.record.mutable_checkpoint() = found;
-      job.must_save = true;
-    }
-    if (found.manifest().empty() || found.step() <= status->checkpoint_step()) continue;
-    status->set_checkpoint_step(found.step());
-    turn.Emit(&job, "checkpoint_saved",
-              absl::StrCat("checkpoint ", Bounded(found.manifest(), 100), " holds step ", found.step()), report.node());
-    Touch(job);
-  }
+  TakeDurable(turn, job, report);
   const int more = report.checkpoints_failed() - before.checkpoints_failed();
   if (more > 0) {
     status->set_checkpoints_failed(status->checkpoints_failed() + (known ? more : 0));
     const std::string text = absl::StrCat("a checkpoint failed, the job goes on: ", Bounded(report.checkpoint_error()));
-    if (known) turn.Emit(&job, "checkpoint_failed", text, report.node());
+    if (known && !IsFinishing(job)) turn.Emit(&job, "checkpoint_failed", text, report.node());
     Touch(job);
   }
 }
@@ -222,22 +208,24 @@ bool HasEnded(v1::TrainerPhase phase) {
 
 }  // namespace
 
-void CheckIdentity(Turn& turn, Job& job, const std::string& id) {
-  const Trainer* trainer = FindTrainer(job, id);
-  if (trainer == nullptr || !trainer->reported || trainer->report.phase() != v1::TRAINER_READY) return;
-  const v1::TrainerReport report = trainer->report;
-  const std::string& data = job.record.data_fingerprint();
-  const std::string& probe = job.record.probe_digest();
-  if (!data.empty() && report.data_fingerprint() != data) {
-    Refuse(turn, job, report,
-           absl::StrCat("its data has the fingerprint ", Bounded(report.data_fingerprint(), 100), ", the job's is ",
-                        data, "; put the same files on every node"));
-  } else if (SpecOf(job).training().reduce() == "exact" && !probe.empty() && report.probe_digest() != probe) {
-    Refuse(turn, job, report,
-           absl::StrCat("its probe computes ", Bounded(report.probe_digest(), 100), ", the job's ", probe,
-                        "; exact mode needs equal arithmetic on every node"));
-  }
+namespace {
+
+// What a member has added to the sums cannot be taken out again.
+void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  const std::string difference = DescribeDifference(job, report);
+  if (difference.empty()) return;
+  EndJob(turn, job, v1::FAILED, "failed",
+         absl::StrCat("member ", ShortName(report.trainer()), " of generation ", report.generation(),
+                      " is not what it was: ", difference, "; what it added to the result cannot be taken out"));
 }
+
+void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
+  const std::string difference = DescribeDifference(job, report);
+  if (!difference.empty()) Refuse(turn, job, report, difference);
+  RememberIdentity(turn, job, report, is_new);
+}
+
+}  // namespace
 
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string refusal = FindRefusal(job, report);
@@ -271,6 +259,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     return true;
   }
   if (IsCurrent(job, report)) {
+    CheckMember(turn, job, report);
+    if (IsOver(job)) return true;
     TakeProgress(turn, job, report);
     TakeOutOfMemory(turn, job, report);
     if (IsOver(job)) return true;
@@ -278,7 +268,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     TakeLevers(turn, job, report);
     TakeSmokeTest(turn, job, report);
   }
-  CheckIdentity(turn, job, report.trainer());
+  const bool is_new = !is_known || before.phase() != v1::TRAINER_READY;
+  if (report.phase() == v1::TRAINER_READY) CheckCandidate(turn, job, report, is_new);
   return true;
 }
 

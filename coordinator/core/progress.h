@@ -11,9 +11,6 @@ namespace rekindle::core {
 // Records the report of a known job. False: refused, stale or malformed, nothing changed but the refusal.
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report);
 
-// Refuses trainers whose data or probe differ from the job's; called when those become known, too.
-void CheckIdentity(Turn& turn, Job& job, const std::string& trainer);
-
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_PROGRESS_H_

@@ -14,6 +14,7 @@ namespace rekindle::core {
 namespace {
 
 constexpr char kSecret[] = "secret";
+constexpr double kCallSeconds = 0.1;  // Between two calls of an agent that awaits its node's name.
 
 }  // namespace
 
@@ -51,7 +52,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
   else if (command == "pause")
     Feed(PauseJob{uid_});
   else if (command == "resume")
-    Feed(ResumeJob{uid_, ToDouble(Get(options, "budget", "0"))});
+    Feed(ResumeJob{uid_, ToDouble(Get(options, "budget", "0")), Get(options, "from", ""), options.count("yes") > 0,
+                   Get(options, "store", "")});
   else if (command == "prices")
     Feed(PricesSet{prices_ = ToPrices(options)});
   else if (command == "price")
@@ -63,7 +65,7 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
   else if (command == "pool")
     Feed(ToPoolReport(name, options));
   else if (command == "cancel")
-    Feed(CancelJob{uid_});
+    Feed(CancelJob{uid_, options.count("discard") > 0});
   else if (command == "status")
     ShowStatus();
   else if (command == "members")
@@ -100,7 +102,8 @@ void Scenario::Feed(const Event& event) {
 
 std::string Scenario::Prefix(const std::string& job) const {
   int going_on = 0;
-  for (const v1::JobRecord* record : cluster_->Jobs()) going_on += record->job().status().state() <= v1::PAUSED;
+  for (const v1::JobRecord* record : cluster_->Jobs())
+    going_on += record->job().status().state() <= v1::PAUSED || record->job().status().has_finishing();
   return going_on < 2 || job.empty() ? "" : absl::StrCat("[", job, "] ");
 }
 
@@ -132,6 +135,8 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   spec->mutable_training()->set_precision(Get(options, "precision", "fp32"));
   spec->mutable_training()->set_optimizer_state(Get(options, "optimizer_state", "whole"));
   spec->mutable_checkpoint()->set_store(Get(options, "store", ""));
+  spec->mutable_data()->set_fingerprint(Get(options, "fingerprint", ""));
+  if (options.count("every_steps")) spec->mutable_checkpoint()->set_every_steps(ToInt(options.at("every_steps")));
   spec->mutable_workers()->set_min(ToInt(Get(options, "min", "1")));
   spec->mutable_workers()->set_max(ToInt(Get(options, "max", "0")));
   spec->mutable_workers()->set_device(Get(options, "device", ""));
@@ -143,10 +148,15 @@ void Scenario::Submit(const std::string& name, const Options& options) {
 
 void Scenario::Node(const Words& words, const Options& options) {
   const std::string& name = words[1];
-  v1::NodeReport& report = nodes_[name];
+  const std::string machine = Get(options, "machine", "1");
+  const std::string key = machine == "1" ? name : absl::StrCat(name, "@", machine);
+  v1::NodeReport& report = nodes_[key];
   report.set_node(name);
-  if (report.incarnation().empty()) report.set_incarnation("i1");
-  if (report.agent_incarnation().empty()) report.set_agent_incarnation("a1");
+  if (report.home().empty()) report.set_home("h" + machine);
+  if (options.count("disk_of")) report.set_incarnation("i" + options.at("disk_of"));
+  if (options.count("agent")) report.set_agent_incarnation(options.at("agent"));
+  if (report.incarnation().empty()) report.set_incarnation("i" + machine);
+  if (report.agent_incarnation().empty()) report.set_agent_incarnation("a" + machine);
   report.set_protocol_version(ToInt(Get(options, "version", std::to_string(common::kProtocolVersion))));
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
@@ -175,6 +185,7 @@ void Scenario::Node(const Words& words, const Options& options) {
     trainers_.erase(words[3]);
   } else if (what == "replaced" || what == "restarted") {
     if (what == "replaced") report.set_incarnation(report.incarnation() + "+");
+    if (what == "replaced") report.set_home(report.home() + "+");
     report.set_agent_incarnation(report.agent_incarnation() + "+");
     report.clear_draining();
     report.clear_trainers();
@@ -194,7 +205,7 @@ void Scenario::Node(const Words& words, const Options& options) {
   processes->erase(std::remove_if(processes->begin(), processes->end(), [](const auto& p) { return p.running(); }),
                    processes->end());
   for (const auto& [other, trainer] : trainers_) {
-    if (trainer.node() != name) continue;
+    if (trainer.node() != name || key != name) continue;
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(trainer.trainer());
     process->set_job_uid(trainer.job_uid());
@@ -202,7 +213,12 @@ void Scenario::Node(const Words& words, const Options& options) {
     process->set_running(true);
   }
   if (options.count("checkpoint")) report.set_checkpoint_incarnation(options.at("checkpoint"));
-  Feed(NodeReported{report});
+  Feed(NodeReported{report, options.count("alone") > 0});
+  // The machine before it is gone: it speaks until it has its name.
+  while (what == "replaced" && !cluster_->RivalOf(name, report.agent_incarnation()).empty()) {
+    Tick(kCallSeconds);
+    Feed(NodeReported{report, true});
+  }
 }
 
 void Scenario::Trainer(const std::string& name, const Words& words, const Options& options) {
@@ -307,7 +323,8 @@ void Scenario::ShowDirectives() {
     shown_[name] = line;
   }
   for (const auto& [name, report] : nodes_) {
-    const std::string line = absl::StrCat(name, " <- ", DescribeDirective(cluster_->DirectiveForNode(name)));
+    const std::string line = absl::StrCat(
+        name, " <- ", DescribeDirective(cluster_->DirectiveForAgent(report.node(), report.agent_incarnation())));
     if (shown_[name] != line) Say(line);
     shown_[name] = line;
   }

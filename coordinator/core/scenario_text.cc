@@ -63,7 +63,9 @@ std::vector<std::string> DescribeMembership(const v1::Membership& m) {
   if (m.source().has_checkpoint()) source = absl::StrCat("checkpoint ", m.source().checkpoint());
   std::vector<std::string> lines = {absl::StrCat("generation ", m.generation(), " at step ", m.step(),
                                                  m.attempt() > 0 ? absl::StrCat(" attempt ", m.attempt()) : "",
-                                                 m.interrupted() ? ", interrupted" : "", ", state from ", source)};
+                                                 m.interrupted() ? ", interrupted" : "", ", state from ", source,
+                                                 m.finishing() ? ", to save it" : "",
+                                                 m.final_store().empty() ? "" : absl::StrCat(" to ", m.final_store()))};
   for (const v1::Member& member : m.members()) {
     std::string line =
         absl::StrCat("  rank ", member.rank(), " ", member.trainer(), " [", member.begin(), ",", member.end(), ")");
@@ -86,6 +88,9 @@ std::string DescribeDirective(const v1::TrainerDirective& directive) {
     absl::StrAppend(&line, " generation ", directive.membership().generation());
   }
   if (directive.checkpoint()) absl::StrAppend(&line, " with a checkpoint");
+  if (!directive.find_checkpoint().empty()) {
+    absl::StrAppend(&line, directive.verify_checkpoint() ? " find and verify " : " find ", directive.find_checkpoint());
+  }
   if (directive.checkpoint_within_seconds() > 0) {
     absl::StrAppend(&line, " within ", directive.checkpoint_within_seconds(), " s");
   }
@@ -95,6 +100,8 @@ std::string DescribeDirective(const v1::TrainerDirective& directive) {
 }
 
 std::string DescribeDirective(const v1::NodeDirective& directive) {
+  if (directive.revision() == 0) return "nothing new";
+  if (!directive.name_in_use().empty()) return absl::StrCat("wait: ", directive.name_in_use());
   std::vector<std::string> words;
   for (const v1::DesiredTrainer& trainer : directive.trainers()) {
     words.push_back(absl::StrCat(trainer.job_name(), " on slot ", trainer.slot()));

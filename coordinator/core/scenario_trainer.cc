@@ -74,6 +74,13 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
       report.set_generation(ToInt(value));
     else if (key == "step")
       report.set_step(ToInt(value));
+    else if (key == "store_error") {
+      std::string words = value;
+      std::replace(words.begin(), words.end(), '_', ' ');
+      report.set_checkpoint_error(value == "no" ? "" : words);
+      if (value != "no") report.set_checkpoints_failed(report.checkpoints_failed() + 1);
+    } else if (key == "store_unseen")
+      report.set_store_unseen(ToInt(value) != 0);
     else if (key == "prepared")
       report.set_prepared(ToInt(value) != 0);
     else if (key == "attempt")
@@ -126,9 +133,23 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
       report.set_flush(value);
     else if (key == "store_generation")
       report.set_store_generation(ToInt(value));
-    else if (key == "restorable")
-      SetCheckpoint(value, report.mutable_restorable());
-    else if (key == "committed")
+    else if (key == "restorable") {  // "none": it finds none any more.
+      report.clear_restorable();
+      if (value != "none") SetCheckpoint(value, report.mutable_restorable());
+      report.set_restorable_durable(Get(options, "durable", "1") == "1");
+      report.clear_missing_checkpoint();
+    } else if (key == "durable")  // With restorable: in the store; else in memory alone.
+      continue;
+    else if (key == "verified")
+      report.set_restorable_verified(ToInt(value) != 0);
+    else if (key == "missing") {
+      report.set_missing_checkpoint(value);
+      report.set_missing_reason("its manifest is not there");
+    } else if (key == "damaged") {
+      v1::DamagedCheckpoint* damaged = report.add_damaged();
+      SetCheckpoint(value, damaged->mutable_checkpoint());
+      damaged->set_reason("shard 0 of 1 is damaged");
+    } else if (key == "committed")
       SetCheckpoint(value, report.mutable_committed());
     else if (key == "accuse") {
       report.clear_accusations();

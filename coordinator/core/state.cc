@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -37,6 +38,8 @@ int MicroBatches(const Job& job) {
   return std::max(1, training.micro_batch() > 0 ? training.global_batch() / training.micro_batch() : 1);
 }
 
+int MostRanks(const Job& job) { return std::min(MicroBatches(job), common::kMaxWorldSize); }
+
 bool IsSmokeTest(const Job& job) {
   if (!SpecOf(job).training().smoke_test()) return false;
   const auto& levers = job.record.job().status().levers();
@@ -44,14 +47,16 @@ bool IsSmokeTest(const Job& job) {
 }
 
 int MinWorkers(const Job& job) {
+  if (IsFinishing(job)) return job.record.finishing().holders();
   if (IsSmokeTest(job)) return 1;
-  return std::clamp(SpecOf(job).workers().min(), 1, MicroBatches(job));
+  return std::clamp(SpecOf(job).workers().min(), 1, MostRanks(job));
 }
 
 int MaxWorkers(const Job& job) {
+  if (IsFinishing(job)) return job.record.finishing().holders();
   if (IsSmokeTest(job)) return 1;
   const int max = SpecOf(job).workers().max();
-  return std::max(MinWorkers(job), max > 0 ? std::min(max, MicroBatches(job)) : MicroBatches(job));
+  return std::max(MinWorkers(job), max > 0 ? std::min(max, MostRanks(job)) : MostRanks(job));
 }
 
 bool IsOver(const Job& job) {
@@ -59,7 +64,9 @@ bool IsOver(const Job& job) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
-bool MustStop(const Job& job) { return job.record.want_paused() || !job.record.halt().empty(); }
+bool IsFinishing(const Job& job) { return job.record.has_finishing(); }
+
+bool MustStop(const Job& job) { return !IsFinishing(job) && (job.record.want_paused() || !job.record.halt().empty()); }
 
 double PollSeconds(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }
 

@@ -42,7 +42,12 @@ struct Forming {
   bool pairs_counted = false;  // The accusations of this failure are in Suspicions already.
   std::string removed;         // The trainer that is taken out because two ranks cannot work together.
   std::string removed_reason;
-  double completed_at = -kNever;  // When a step was last seen completed before.
+  double completed_at = -kNever;   // When a step was last seen completed before.
+  std::string find;                // The manifest that trainers are to look for; empty: none.
+  bool verify = false;             // Somebody read damaged bytes of it.
+  std::string told_missing;        // The one of which an event has told that it cannot be restored.
+  double look_again_at = -kNever;  // When trainers that differ in what they compute with start anew.
+  std::string told_groups;         // In what they differ, as an event has told.
 };
 
 // A fault whose pause is not known yet.
@@ -132,8 +137,11 @@ struct Job {
   std::string yield_reason;
   bool yield_checkpoint = false;
   double yield_within_seconds = 0;  // For that checkpoint; 0: no limit.
-  bool save_tried = false;          // All members' nodes drain, and their last generation was to save the state.
-  double ready_since = kNever;      // First READY trainer of a cold start.
+  bool save_tried = false;          // All members must leave, and their last generation was to save the state.
+  int saves_failed = 0;             // In a row, of those before all members' nodes may go.
+  double save_again_at = -kNever;   // Not before that they stop for another.
+  double save_told_at = -kNever;
+  double ready_since = kNever;  // First READY trainer of a cold start.
 
   double formed_at = -kNever;
   int formed_step = 0;
@@ -170,6 +178,21 @@ struct Job {
   double wake_at = kNever;
 };
 
+// Another machine that reports under a node's name.
+struct NameClaim {
+  std::string machine;    // Told apart by this; its agent may be another meanwhile.
+  std::string agent;      // Incarnation of the one that spoke last.
+  bool recorded = false;  // It has the node's incarnation: the same disk after a restart, or a copy of it.
+  std::string where;      // For messages.
+  double since = kNever;  // When it was opened; never: it has not reported anything fit.
+  double again =
+      kNever;  // When it spoke next: the node was asked by then, and these are not the last words of the dead.
+  double heard = 0;
+  bool answered = false;  // The node has spoken since.
+  std::string refusal;    // Why it must wait; empty: it is not decided whether the one before it lives.
+  std::string error;      // What is wrong with its report.
+};
+
 struct NodeState {
   v1::NodeRecord record;
   v1::NodeReport report;
@@ -180,10 +203,10 @@ struct NodeState {
   bool overdue = false;  // Draining, and the deadline has passed.
   bool lost = false;
   int probe = 0;
-  double asked_at = -kNever;         // When it was first probed and has not answered since; before `heard`: it has.
-  std::map<int, std::string> slots;  // Slot -> job uid it serves.
-  std::set<std::string> past_incarnations;  // Of the node; their reports are stale.
-  std::set<std::string> past_agents;
+  double asked_at = -kNever;          // When it was first probed and has not answered since; before `heard`: it has.
+  std::map<int, std::string> slots;   // Slot -> job uid it serves.
+  std::set<std::string> past_agents;  // Bounded. Of the node's own folder: their reports are stale.
+  std::vector<NameClaim> claims;      // Bounded.
   std::string error;
   bool must_save = false;
   NodeFacts planned_as;
@@ -244,13 +267,16 @@ struct Turn {
 const v1::JobSpec& SpecOf(const Job& job);
 v1::JobSpec* MutableSpec(Job& job);  // For every change of it.
 int MicroBatches(const Job& job);
+int MostRanks(const Job& job);  // Of one generation: each has a micro-batch, and common::kMaxWorldSize is the most.
 // Not yet two steps on its one first worker, and the spec wants those before any other is started.
 bool IsSmokeTest(const Job& job);
 int MinWorkers(const Job& job);
-int MaxWorkers(const Job& job);  // At most one a micro-batch; one in the smoke test.
+// At most MostRanks; one in the smoke test. While it is finishing both are as many as have the state together.
+int MaxWorkers(const Job& job);
 bool IsOver(const Job& job);
-bool MustStop(const Job& job);    // Its user, its budget or the planner wants it to stop.
-double PollSeconds(int wait_ms);  // How long a long poll may keep quiet, whatever was asked for.
+bool IsFinishing(const Job& job);  // All steps are made, and members keep the final state until it is durable.
+bool MustStop(const Job& job);     // Its user, its budget or the planner wants it to stop.
+double PollSeconds(int wait_ms);   // How long a long poll may keep quiet, whatever was asked for.
 const v1::Member* FindMember(const Job& job, const std::string& trainer);
 const Trainer* FindTrainer(const Job& job, const std::string& trainer);
 bool IsDraining(const State& state, const std::string& node);

@@ -119,6 +119,20 @@ double GivenUpAt(const State& state, const Job& job, const Trainer* trainer) {
   return std::min(GoneAt(state, trainer), job.forming.since + kStuckFactor * state.tunables.node_lost_seconds);
 }
 
+std::string DescribeInterruption(const Trainer& trainer) {
+  std::vector<std::string> words;
+  for (const v1::Accusation& accusation : trainer.report.accusations()) {
+    if (words.size() >= 3) break;
+    const char* what = accusation.kind() == v1::Accusation::CLOSED    ? " closed its connection"
+                       : accusation.kind() == v1::Accusation::TIMEOUT ? " made no progress in time"
+                                                                      : " could not be reached";
+    words.push_back(ShortName(accusation.trainer()) + what);
+  }
+  if (words.empty() && !trainer.report.error().empty()) words.push_back(Bounded(trainer.report.error()));
+  return absl::StrCat("trainer ", ShortName(trainer.report.trainer()), " was interrupted", words.empty() ? "" : ": ",
+                      JoinWords(words));
+}
+
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   std::vector<MemberView> views;
   views.reserve(job.record.membership().members_size());

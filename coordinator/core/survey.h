@@ -30,6 +30,9 @@ struct MemberView {
 
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job);
 
+// In the words of one whose communicator has ended: whom it holds responsible, or else the error.
+std::string DescribeInterruption(const Trainer& trainer);
+
 // Seconds that a live rank may be silent without progress.
 double DeadlineSeconds(const Tunables& tunables, const Job& job);
 

@@ -33,6 +33,8 @@ std::string NodeOf(const std::string& trainer) {
   return first == std::string::npos ? trainer : trainer.substr(0, first);
 }
 
+std::string AnyTrainerOf(const std::string& slot) { return slot + "/0"; }
+
 std::string DescribeExit(int exit_code, const std::string& reason) {
   // The agent's own words say more than the bare code.
   if (!reason.empty()) return absl::StrCat(exit_code < 0 ? "was " : "ended with ", Bounded(reason));

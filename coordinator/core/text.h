@@ -14,6 +14,9 @@ int SlotOf(const std::string& trainer);
 // The node in a trainer's identity; the whole of it when it has no slot.
 std::string NodeOf(const std::string& trainer);
 
+// The other way round: a name that NodeOf and SlotOf understand.
+std::string AnyTrainerOf(const std::string& slot);
+
 // "was killed by signal 9", "exited with code 3 (reason)".
 std::string DescribeExit(int exit_code, const std::string& reason);
 

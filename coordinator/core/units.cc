@@ -35,7 +35,8 @@ void Lose(Unit& unit, const std::string& last_pool) {
 void MoveAsOne(Job& job) {
   const auto moves = [](const Unit& unit) { return !unit.leaving.empty(); };
   if (std::none_of(job.units.begin(), job.units.end(), moves)) return;
-  const bool whole = std::all_of(job.units.begin(), job.units.end(), moves);
+  const bool whole = std::all_of(job.units.begin(), job.units.end(),
+                                 [&](const Unit& unit) { return unit.pool == job.units.front().pool; });
   const bool arrived = std::all_of(job.units.begin(), job.units.end(), [](const Unit& unit) { return unit.arrived; });
   for (Unit& unit : job.units) {
     if (!whole && moves(unit)) Lose(unit, "");
@@ -53,7 +54,14 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
   std::map<std::string, int> kept;  // Slots of a pool that units elsewhere still need.
   for (Unit& unit : job.units) {
     if (!unit.pool.empty()) by_pool[unit.pool].push_back(&unit);
-    if (!unit.leaving.empty()) ++kept[unit.leaving];
+    if (unit.leaving.empty()) continue;
+    const auto old = counts.find(unit.leaving);
+    const int there = old == counts.end() ? 0 : old->second.held;
+    if (kept[unit.leaving] < there) {
+      ++kept[unit.leaving];
+    } else {  // That slot is lost, or was given up.
+      unit.leaving.clear();
+    }
   }
   for (const auto& [pool, count] : counts) by_pool[pool];
   std::vector<Unit> found;

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "common/nearest.h"
 #include "coordinator/fleet/carbon_file.h"
 #include "coordinator/fleet/field_check.h"
@@ -180,8 +181,8 @@ absl::StatusOr<SimulatedJob> ResolveGoals(const v1::JobSpec& spec) {
         Range("spec.estimate.start_seconds", estimate.start_seconds(), 0, 86400),
         Range("spec.estimate.pause_seconds", estimate.pause_seconds(), 0, 3600),
         Range("spec.estimate.node_watts", estimate.node_watts(), 0, 1e6),
-        Range("spec.workers.max", spec.workers().max(), 0, 4096),
-        Range("spec.workers.min", spec.workers().min(), 0, 4096),
+        Range("spec.workers.max", spec.workers().max(), 0, common::kMaxWorldSize),
+        Range("spec.workers.min", spec.workers().min(), 0, common::kMaxWorldSize),
         OneOf("spec.goals.objective", goals.objective().empty() ? "cheapest" : goals.objective(),
               {"cheapest", "fastest", "greenest"}),
         OneOf("spec.goals.capacity", goals.capacity().empty() ? "mixed" : goals.capacity(),

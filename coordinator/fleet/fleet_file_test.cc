@@ -86,6 +86,12 @@ TEST(FleetFile, GoalsAreChecked) {
               HasSubstr("spec.goals.deadline_hours: -1 is in the past: give hours from the submit on"));
   spec = Spec(std::numeric_limits<double>::quiet_NaN(), 0);
   EXPECT_THAT(std::string(ResolveGoals(spec).status().message()), HasSubstr("spec.goals.deadline_hours: nan is out"));
+  spec = Spec(0, 0);
+  spec.mutable_workers()->set_max(64);
+  EXPECT_TRUE(ResolveGoals(spec).ok());
+  spec.mutable_workers()->set_max(65);
+  EXPECT_THAT(std::string(ResolveGoals(spec).status().message()),
+              HasSubstr("spec.workers.max: 65 is out of range: use 0 to 64"));
 }
 
 }  // namespace

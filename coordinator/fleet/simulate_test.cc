@@ -1,4 +1,4 @@
-// Properties over seeded synthetic traces: REKINDLE_SEED=N plays one seed.
+// Properties over seeded synthetic traces: REKINDLE_FLEET_SEED=N plays one seed.
 #include "coordinator/fleet/simulate.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 constexpr double kOnDemand = 3;
 
 std::vector<uint64_t> Seeds(int count) {
-  if (const char* seed = std::getenv("REKINDLE_SEED")) return {std::strtoull(seed, nullptr, 10)};
+  if (const char* seed = std::getenv("REKINDLE_FLEET_SEED")) return {std::strtoull(seed, nullptr, 10)};
   std::vector<uint64_t> seeds;
   for (int i = 1; i <= count; ++i) seeds.push_back(i);
   return seeds;

@@ -219,7 +219,8 @@ class Sharing {
         if (!Preempt(j, set)) continue;
         return Settle(j, set, Find(j, set, NeedIn(j, set)));
       }
-      failed_[kind] = std::min(failed_[kind], missing);
+      // Who has a part of a gang lacks less there than anybody else would.
+      if (!Gang(j) || total_[j] == 0) failed_[kind] = std::min(failed_[kind], missing);
     }
     out_[j].wait = out_[j].taken_by != kNone ? Wait::kPreempted : Wait::kCapacity;
     int in_all = 0;

@@ -78,6 +78,14 @@ TEST(ShareOut, PriorityTakesWhatIsAboveMinimumThenTheNewest) {
             Sizes({3, 3, 0}));
 }
 
+TEST(ShareOut, AGangThatLacksOneDoesNotKeepOthersFromWhatIsTheirs) {
+  // It could use one more where it is, and three elsewhere: neither is to be had. The last can have two there.
+  const auto out =
+      ShareOut({ToOrder(2, 1), ToOrder(2, 2)}, {{}},
+               {Running(3, 3, {{0, 2}}, 9), Running(1, 1, {{1, 1}}), Running(1, 1, {{1, 1}}), Waiting(2, 2, 1)});
+  EXPECT_EQ(Counts(out), Sizes({2, 0, 0, 2}));
+}
+
 TEST(ShareOut, MoreThanTheMinimumTakesNothingFromOthers) {
   EXPECT_EQ(Counts(ShareOut({There(4)}, {{}}, {Running(1, 4, {{0, 3}}), Running(1, 4, {{0, 1}}, 9)})), Sizes({3, 1}));
 }

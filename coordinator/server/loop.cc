@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
@@ -15,7 +16,9 @@ constexpr double kShortestTick = 0.001;  // The core's next wish may be now; nev
 double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
 bool IsAlert(const v1::Event& event) {
-  return event.kind() == "budget_alert" || event.kind() == "budget_stop" || event.kind() == "burn_rate";
+  static const std::set<std::string> kinds = {"budget_alert", "budget_stop",     "burn_rate",
+                                              "finishing",    "finishing_alert", "final_state_lost"};
+  return kinds.contains(event.kind());
 }
 
 }  // namespace
@@ -77,9 +80,9 @@ void Loop::Sync(v1::TrainerReport report, TrainerPolls::Reply reply) {
   if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<TrainerItem>(item).reply(queued);
 }
 
-void Loop::Sync(v1::NodeReport report, NodePolls::Reply reply) {
+void Loop::Sync(v1::NodeReport report, NodePolls::Reply reply, NodePolls::Alive alive) {
   const double deadline = Deadline(report.wait_ms());
-  Item item = NodeItem{std::move(report), std::move(reply), deadline};
+  Item item = NodeItem{std::move(report), std::move(reply), std::move(alive), deadline};
   if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<NodeItem>(item).reply(queued);
 }
 
@@ -175,7 +178,7 @@ void Loop::Handle(TrainerItem& item) {
 }
 
 void Loop::Handle(NodeItem& item) {
-  const std::string node = item.report.node();
+  const NodeKey key(item.report.node(), item.report.agent_incarnation());
   const int32_t known_revision = item.report.known_revision();
   for (const v1::LogChunk& chunk : item.report.logs()) {
     if (jobs_.Find(chunk.job_uid()) == nullptr) continue;
@@ -183,9 +186,14 @@ void Loop::Handle(NodeItem& item) {
     bulletin_.Publish("logs/" + chunk.job_uid());
   }
   item.report.clear_logs();
-  unpublished_.touched_nodes.insert(node);
-  (void)Take(core::NodeReported{std::move(item.report)});
-  node_polls_.Add(node, known_revision, item.deadline, std::move(item.reply));
+  unpublished_.touched_nodes.insert(key.first);
+  const std::string rival = cluster_.RivalOf(key.first, key.second);
+  const bool alone = !rival.empty() && !node_polls_.AnyAlive({key.first, rival});
+  (void)Take(core::NodeReported{std::move(item.report), alone});
+  if (!cluster_.RivalOf(key.first, key.second).empty()) {
+    item.deadline = std::min(item.deadline, now() + kUndecidedSeconds);
+  }
+  node_polls_.Add(key, known_revision, item.deadline, std::move(item.reply), std::move(item.alive));
 }
 
 void Loop::Handle(Mutation& mutation) {
@@ -296,8 +304,8 @@ void Loop::CheckPolls() {
   const auto for_trainer = [this](const TrainerKey& key, int32_t known) {
     return cluster_.DirectiveForTrainer(key.first, key.second, known);
   };
-  const auto for_node = [this](const std::string& node, int32_t known) {
-    return cluster_.DirectiveForNode(node, known);
+  const auto for_node = [this](const NodeKey& key, int32_t known) {
+    return cluster_.DirectiveForAgent(key.first, key.second, known);
   };
   if (unpublished_.touched_all) {
     trainer_polls_.CheckAll(for_trainer);
@@ -310,7 +318,10 @@ void Loop::CheckPolls() {
   if (!unpublished_.touched_jobs.empty()) {
     for (const std::string& name : cluster_.NodesOf(unpublished_.touched_jobs)) unpublished_.touched_nodes.insert(name);
   }
-  for (const std::string& name : unpublished_.touched_nodes) node_polls_.Check(name, for_node);
+  for (const std::string& name : unpublished_.touched_nodes) {
+    node_polls_.CheckFrom(
+        {name, ""}, [&](const NodeKey& key) { return key.first == name; }, for_node);
+  }
 }
 
 void Loop::Expire() {
@@ -319,9 +330,9 @@ void Loop::Expire() {
     if (!unpublished.ok()) return unpublished;
     return cluster_.DirectiveForTrainer(key.first, key.second, known);
   });
-  node_polls_.Expire(now(), [&](const std::string& node, int32_t known) -> absl::StatusOr<v1::NodeDirective> {
+  node_polls_.Expire(now(), [&](const NodeKey& key, int32_t known) -> absl::StatusOr<v1::NodeDirective> {
     if (!unpublished.ok()) return unpublished;
-    return cluster_.DirectiveForNode(node, known);
+    return cluster_.DirectiveForAgent(key.first, key.second, known);
   });
 }
 

@@ -45,7 +45,8 @@ class Loop {
   };
   using TrainerKey = std::pair<std::string, std::string>;  // Job uid, trainer.
   using TrainerPolls = PollTable<TrainerKey, v1::TrainerDirective>;
-  using NodePolls = PollTable<std::string, v1::NodeDirective>;
+  using NodeKey = std::pair<std::string, std::string>;  // Node, incarnation of its agent.
+  using NodePolls = PollTable<NodeKey, v1::NodeDirective>;
 
   // What a user changes. All functions run on the loop's thread; `done` once, always.
   struct Mutation {
@@ -58,6 +59,7 @@ class Loop {
 
   static constexpr double kMaxWaitSeconds = 30;  // Of a poll.
   static constexpr size_t kMaxQueue = 100'000;
+  static constexpr double kUndecidedSeconds = 0.1;  // A poll of an agent that awaits its node's name.
 
   // Store and metrics are not owned and outlive the loop.
   Loop(StateStore* store, common::Metrics* metrics, Options options);
@@ -71,7 +73,7 @@ class Loop {
 
   // From any thread. Replies come on the loop's thread, or at once where the queue is full or the loop has stopped.
   void Sync(v1::TrainerReport report, TrainerPolls::Reply reply);
-  void Sync(v1::NodeReport report, NodePolls::Reply reply);
+  void Sync(v1::NodeReport report, NodePolls::Reply reply, NodePolls::Alive alive);
   void Apply(Mutation mutation);
   void SetPrices(core::PriceBook prices);
   void HearPrice(core::PriceHeard heard);
@@ -101,6 +103,7 @@ class Loop {
   struct NodeItem {
     v1::NodeReport report;
     NodePolls::Reply reply;
+    NodePolls::Alive alive;
     double deadline;
   };
   using Task = std::function<void()>;

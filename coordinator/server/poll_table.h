@@ -4,6 +4,7 @@
 #ifndef REKINDLE_COORDINATOR_SERVER_POLL_TABLE_H_
 #define REKINDLE_COORDINATOR_SERVER_POLL_TABLE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -24,8 +25,12 @@ class PollTable {
   // With the known revision for its revision a directive has nothing else set.
   using Answer = std::function<absl::StatusOr<Directive>(const Key&, int32_t known_revision)>;
 
-  void Add(const Key& key, int32_t known_revision, double deadline, Reply reply) {
-    polls_[key].push_back({known_revision, deadline, std::move(reply)});
+  // Whether whoever asked still waits.
+  using Alive = std::function<bool()>;
+
+  void Add(
+      const Key& key, int32_t known_revision, double deadline, Reply reply, Alive alive = [] { return true; }) {
+    polls_[key].push_back({known_revision, deadline, std::move(reply), std::move(alive)});
     deadlines_.emplace(deadline, key);
   }
 
@@ -55,6 +60,11 @@ class PollTable {
     const Answer answer = [&](const Key&, int32_t) { return status; };
     while (!polls_.empty()) Take(polls_.begin(), answer, [](const Poll&) { return true; });
   }
+  bool AnyAlive(const Key& key) const {
+    const auto found = polls_.find(key);
+    return found != polls_.end() &&
+           std::any_of(found->second.begin(), found->second.end(), [](const Poll& poll) { return poll.alive(); });
+  }
   size_t size() const { return deadlines_.size(); }
 
  private:
@@ -62,6 +72,7 @@ class PollTable {
     int32_t known_revision;
     double deadline;
     Reply reply;
+    Alive alive;
   };
   using Polls = std::map<Key, std::vector<Poll>>;
 

@@ -1,7 +1,11 @@
 #include "coordinator/server/sync_services.h"
 
+#include <utility>
+
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "common/rpc.h"
 
 namespace rekindle::coordinator {
@@ -15,6 +19,13 @@ absl::Status CheckName(const char* field, const std::string& name) {
   for (const char c : name) valid = valid && absl::ascii_isgraph(static_cast<unsigned char>(c));
   if (valid) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(field, ": must be 1 to ", kMaxNameBytes, " visible ASCII characters"));
+}
+
+// The host of a peer as gRPC names it, as "ipv4:10.0.0.12:5555" or "ipv6:%5B::1%5D:5555"; empty where it has none.
+std::string HostOf(const std::string& peer) {
+  const size_t begin = peer.find(':'), end = peer.rfind(':');
+  if (begin == std::string::npos || end <= begin || !absl::StartsWith(peer, "ipv")) return "";
+  return absl::StrReplaceAll(peer.substr(begin + 1, end - begin - 1), {{"%5B", ""}, {"%5D", ""}});
 }
 
 // Moves the loop's answer into the reply. The reactor and the reply live until Finish.
@@ -57,11 +68,15 @@ grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* contex
                                              v1::NodeDirective* directive) {
   calls_.Increment();
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (const absl::Status named = CheckName("node", report->node()); !named.ok()) {
+  absl::Status named = CheckName("node", report->node());
+  if (!report->agent_incarnation().empty()) named.Update(CheckName("agent_incarnation", report->agent_incarnation()));
+  if (!named.ok()) {
     reactor->Finish(common::StatusToGrpc(named));
     return reactor;
   }
-  loop_->Sync(*report, Finisher(reactor, directive));
+  v1::NodeReport heard = *report;
+  heard.set_heard_at(HostOf(context->peer()));
+  loop_->Sync(std::move(heard), Finisher(reactor, directive), [context] { return !context->IsCancelled(); });
   return reactor;
 }
 

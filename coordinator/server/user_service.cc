@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/hash.h"
+#include "common/object_uri.h"
 #include "common/rpc.h"
 #include "coordinator/job_files.h"
 #include "coordinator/server/sync_services.h"
@@ -24,6 +25,7 @@ constexpr size_t kPageBytes = 3 << 20;  // Below the limit of a message.
 constexpr size_t kMaxActiveJobs = 20'000;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1000;
+constexpr size_t kMaxStoreBytes = 4096;
 
 absl::Status NoJob(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
@@ -199,11 +201,17 @@ grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* co
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status id = CheckRequestId(request.request_id()); !id.ok()) return Refuse(reactor, id);
   loop_->Apply({request.request_id(), CallOf(method, request),
-                [this, name = request.job(), budget = request.budget()]() -> absl::StatusOr<core::Event> {
-                  absl::StatusOr<std::string> uid = FindUid(name);
+                [this, request]() -> absl::StatusOr<core::Event> {
+                  absl::StatusOr<std::string> uid = FindUid(request.job());
                   if (!uid.ok()) return uid.status();
                   Verb verb{*std::move(uid)};
-                  if constexpr (std::is_same_v<Verb, core::ResumeJob>) verb.budget = budget;
+                  if constexpr (std::is_same_v<Verb, core::CancelJob>) verb.discard = request.discard();
+                  if constexpr (std::is_same_v<Verb, core::ResumeJob>) {
+                    verb.budget = request.budget();
+                    verb.from = request.from();
+                    verb.confirmed = request.confirmed();
+                    verb.store = request.store();
+                  }
                   return verb;
                 },
                 [this, name = request.job()] { return AnswerJob(name); }, ParseInto(reactor, reply)});
@@ -220,6 +228,15 @@ grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::Job
   if (!(request->budget() >= 0 && std::isfinite(request->budget()))) {
     return Refuse(context->DefaultReactor(),
                   absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is"));
+  }
+  if (request->store().size() > kMaxStoreBytes) {
+    return Refuse(context->DefaultReactor(),
+                  absl::InvalidArgumentError(absl::StrCat("store: at most ", kMaxStoreBytes, " bytes")));
+  }
+  if (!request->store().empty()) {
+    if (absl::Status store = common::ParseObjectUri(request->store()).status(); !store.ok()) {
+      return Refuse(context->DefaultReactor(), absl::InvalidArgumentError(absl::StrCat("store: ", store.message())));
+    }
   }
   return ChangeJob<core::ResumeJob>("ResumeJob", context, *request, reply);
 }

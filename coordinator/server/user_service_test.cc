@@ -46,6 +46,25 @@ TEST_F(UserServiceTest, SubmitGetCancel) {
   EXPECT_TRUE(Submit(JobNamed("job")).ok()) << "the name is free again";
 }
 
+TEST_F(UserServiceTest, AnotherStoreMustBeOneAndIsForResultsThatAreNotSaved) {
+  Start();
+  ASSERT_TRUE(Submit(JobNamed("job")).ok());
+  const auto resume = [&](const std::string& store) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::JobRequest request;
+    request.set_job("job");
+    request.set_store(store);
+    v1::Job reply;
+    return users_->ResumeJob(&context, request, &reply);
+  };
+  EXPECT_THAT(resume("no/uri").error_message(), HasSubstr("store: "));
+  EXPECT_THAT(resume("file:///" + std::string(5000, 'x')).error_message(), HasSubstr("at most 4096 bytes"));
+  const grpc::Status early = resume("file:///other");
+  EXPECT_EQ(early.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(early.error_message(), HasSubstr("has steps to make"));
+}
+
 TEST_F(UserServiceTest, BadSpecsChangeNothing) {
   Start();
   v1::Job job = JobNamed("job");

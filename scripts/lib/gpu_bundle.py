@@ -60,7 +60,7 @@ def make(build, wheels, folder, commit, with_nccl=True):
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
     for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:
         shutil.copy2(path, folder / "lib")
-    for name in ("gpu.py", "gpu_torch.py", "_bench_json.py"):
+    for name in ("gpu.py", "_gpu_torch.py", "_bench_json.py", "_options.py"):
         shutil.copy2(REPO / "bench" / name, folder / "bench")
     (folder / "COMMIT").write_text(commit + "\n")
     (folder / "run").write_text(RUN)

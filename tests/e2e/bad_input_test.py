@@ -37,6 +37,9 @@ class BadInputTest(ClusterTest):
         self.refused(put("training", "stepps", 5), "spec.training.stepps", "did you mean `steps`")
         self.refused(put("training", "steps", "many"), "spec.training.steps", "whole number")
         self.refused(put("workers", "min", 13), "workers.min", "12")
+        for field in ("min", "max"):
+            self.refused(lambda job, f=field: job["spec"].update(workers={f: 65}, training={
+                **job["spec"]["training"], "global_batch": 130, "micro_batch": 1}), f"workers.{field}", "use 1 to 64")
         self.refused(lambda j: j["spec"]["training"].update(global_batch=13, micro_batch=2), "global_batch")
         self.refused(put("data", "text", ["/nonexistent/file.txt"]), "/nonexistent/file.txt")
         self.refused(put("training", "reduce", "exakt"), "exact")
@@ -99,16 +102,27 @@ class BadInputTest(ClusterTest):
         uid = self.running.cli("get", "storeless")["uid"]
         (store / uid).rename(store / "aside")
         (store / uid).write_text("in the way")
+        self.await_finishing(self.running, "storeless")   # It trained to its last step, and keeps the result.
+        (store / uid).unlink()
+        (store / "aside").rename(store / uid)
+        self.running.cli("resume", "storeless")
         status = self.await_end(self.running, "storeless")
+        self.assertEqual(status["checkpoint_step"], status["step"])
         self.assertGreater(status["checkpoints_failed"], 0)
         kinds = [e["kind"] for e in self.running.events("storeless")["events"]]
         self.assertIn("checkpoint_failed", kinds)
 
+    def await_finishing(self, cluster, job):
+        """All steps are made, and the final state waits for its checkpoint."""
+        return wait_until(lambda: (status := cluster.status(job))["state"] == "FINISHING" and status, 120,
+                          f"job {job} to make its last step", poll=0.1)
+
     def assert_trains_on_without_checkpoints(self, cluster, port, spec, error):
-        """The job ends well; event and metric tell that checkpoints failed, with the error."""
+        """The job makes all its steps; event and metric tell that checkpoints failed, with the error."""
         spec["spec"]["checkpoint"]["every_steps"] = 10
         cluster.submit(spec)
-        status = self.await_end(cluster, spec["name"])
+        status = self.await_finishing(cluster, spec["name"])
+        self.assertEqual(status["step"], spec["spec"]["training"]["steps"])
         self.assertGreater(status["checkpoints_failed"], 0)
         failed = [e for e in cluster.events(spec["name"])["events"] if e["kind"] == "checkpoint_failed"]
         self.assertTrue(failed)

@@ -1,15 +1,13 @@
 """What jobs cost, with real processes: two pools of different prices, a coordinator that is away, a budget that stops."""
-import http.server
-import json
 import pathlib
 import signal
 import subprocess
-import threading
 import time
 import unittest
 
 from base import ClusterTest, small_job, steps_done, wait_until
 from cluster import program
+from hook import Hook
 
 SECOND = 3600   # A price of so much an hour is 1 a second.
 
@@ -25,30 +23,6 @@ def carbon_trace(intensity):
     now = int(time.time()) // 3600 * 3600
     hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
     return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
-
-
-class Hook:
-    """An HTTP server that keeps what is posted to it."""
-
-    def __enter__(self):
-        got = self.got = []
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_POST(self):
-                got.append((self.path, json.loads(self.rfile.read(int(self.headers["Content-Length"])))))
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}/hooks/secret-word"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
 
 
 class CostTest(ClusterTest):

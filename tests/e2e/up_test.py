@@ -86,6 +86,80 @@ class UpTest(ClusterTest):
         self.start_up()
         wait_until(lambda: self.status("kept")["state"] == "SUCCEEDED", 120, "the job to end", poll=0.2)
 
+    def snapshot(self):
+        """Names, inodes and contents of what an `up` keeps: but of logs and the database, which go on, the names alone."""
+        found = {}
+        for path in sorted(self.dir.rglob("*")):
+            if not path.is_file() or {"nodes", "checkpoints"} & set(path.relative_to(self.dir).parts):
+                continue
+            grows = "logs" in path.parts or path.name.startswith("state.db")
+            found[str(path.relative_to(self.dir))] = (path.stat().st_ino, None if grows else path.read_bytes())
+        return found
+
+    def test_a_second_one_on_the_folder_touches_nothing(self):
+        self.rekindle("submit", self.job_file("long", steps=100_000))
+        wait_until(lambda: self.status("long")["step"] > 5, 60, "the job to step", poll=0.1)
+        before = self.snapshot()
+        self.assertIn("coordinator/endpoint", before)
+        self.assertIn("logs/coordinator.log", before)
+        for port in ("0", self.endpoint.rsplit(":", 1)[1]):
+            second = subprocess.run([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", port],
+                                    capture_output=True, text=True, timeout=60)
+            self.assertEqual(self.snapshot(), before)
+            self.assertEqual(second.returncode, 1, second.stdout + second.stderr)
+            self.assertIn(f"is in use by another `rekindle up` with pid {self.up.pid}", second.stderr)
+        # The first one goes on, and its coordinator writes where one looks.
+        step = self.status("long")["step"]
+        wait_until(lambda: self.status("long")["step"] > step + 5, 30, "the job to go on", poll=0.1)
+        log = self.dir / "logs" / "coordinator.log"
+        size = log.stat().st_size
+        self.rekindle("cancel", "long")
+        wait_until(lambda: log.stat().st_size > size, 20, "its log to grow", poll=0.1)
+        self.stop(self.up)
+        self.assertEqual(self.up.returncode, 0)
+
+    def test_a_coordinator_started_by_hand_keeps_its_endpoint(self):
+        self.stop(self.up)
+        coordinator = subprocess.Popen([program("rekindle-coordinator"), "--data", str(self.dir / "coordinator"),
+                                        "--listen", "127.0.0.1:0"], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(coordinator.stderr.close)
+        self.addCleanup(coordinator.wait)
+        self.addCleanup(coordinator.terminate)
+        wait_until(lambda: "listening" in coordinator.stderr.readline(), 20, "the coordinator to listen")
+        before = self.snapshot()
+        second = subprocess.run([program("rekindle"), "up", "--workers", "0", "--dir", str(self.dir), "--port", "0"],
+                                capture_output=True, text=True, timeout=60)
+        self.assertEqual({**self.snapshot(), "lock": None}, {**before, "lock": None})
+        self.assertEqual(second.returncode, 1, second.stdout + second.stderr)
+        self.assertIn(f"is in use by a coordinator with pid {coordinator.pid}", second.stderr)
+
+
+class TwoAtOnceTest(ClusterTest):
+    @staticmethod
+    def end(up):
+        if up.poll() is None:
+            up.send_signal(signal.SIGTERM)
+        up.communicate(timeout=60)
+
+    def test_one_has_the_folder(self):
+        folder = pathlib.Path(self.folder) / "up"
+        both = [subprocess.Popen([program("rekindle"), "up", "--workers", "1", "--dir", str(folder), "--port", "0"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+                for _ in range(2)]
+        for up in both:
+            self.addCleanup(self.end, up)
+        loser = wait_until(lambda: next((up for up in both if up.poll() is not None), None), 30, "one to give up")
+        winner = both[1 - both.index(loser)]
+        self.assertEqual(loser.returncode, 1)
+        self.assertIn("is in use by another `rekindle up`", loser.communicate()[1])
+        self.assertIn("coordinator at", winner.stdout.readline())
+        self.assertIsNone(winner.poll())
+        endpoint = (folder / "coordinator" / "endpoint").read_text().strip()
+        subprocess.run([program("rekindle"), "nodes", "--endpoint", endpoint], check=True, capture_output=True, timeout=60)
+        winner.send_signal(signal.SIGTERM)
+        winner.communicate(timeout=60)
+        self.assertEqual(winner.returncode, 0)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -10,6 +10,7 @@ import unittest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(REPO / "bench"), str(REPO / "scripts" / "lib")]
+import gpu  # noqa: E402
 import gpu_bundle  # noqa: E402
 
 PROGRAM = """#!/bin/sh
@@ -44,8 +45,9 @@ class Bundle(unittest.TestCase):
         gpu_bundle.make(build, "/nowhere", self.path, "abc123")
 
     def test_report_of_a_gpu(self):
-        self.pretend([GPU, {"check": "probe", "ok": True, "detail": ""}, {"name": "copy", "gb_per_s": 3000},
-                      {"name": "adamw_float", "gb_per_s": 2400}, {"skipped": "nccl", "detail": "one GPU"}])
+        rates = [{"name": name, "gb_per_s": 3000 if name == "copy" else 2400} for name in gpu.RATES]
+        self.pretend([GPU, {"check": "probe", "ok": True, "detail": ""}, *rates,
+                      {"skipped": "nccl", "detail": "one GPU"}])
         file = pathlib.Path(self.folder.name, "r.json")
         done = self.run_bundle("--report", str(file))
         self.assertEqual(done.returncode, 0, done.stderr)

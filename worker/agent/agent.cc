@@ -22,6 +22,7 @@
 #include "worker/agent/drain.h"
 #include "worker/agent/init.h"
 #include "worker/agent/local_service.h"
+#include "worker/agent/name_state.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/notices/watcher.h"
 #include "worker/agent/supervisor.h"
@@ -148,8 +149,9 @@ class Agent {
         log::Error("refused by the coordinator", {{"error", delivery->directive->error()}});
         return kExitRefused;
       }
+      name_.Take(*delivery->directive);
       supervisor_.Apply(*delivery->directive);
-      probe_->SetPeers(PeersIn(*delivery->directive));
+      if (!name_.waits()) probe_->SetPeers(PeersIn(*delivery->directive));
       drained_ = delivery->directive->drained();
     }
     if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
@@ -188,6 +190,7 @@ class Agent {
     v1::NodeReport report;
     report.set_node(options_.node);
     report.set_incarnation(folder_.incarnation());
+    report.set_home(folder_.home());
     report.set_agent_incarnation(incarnation_);
     report.set_protocol_version(common::kProtocolVersion);
     report.set_version(common::kVersion);
@@ -226,8 +229,8 @@ class Agent {
   bool Finished() const {
     if (supervisor_.running() > 0) return false;
     if (stopping_) return true;
-    // Nothing to hand over, and nobody to tell.
-    if (drain_.signalled() && !link_->connected()) return true;
+    // Nothing to hand over, and nobody to tell, or nobody who asks.
+    if (drain_.signalled() && (!link_->connected() || name_.waits())) return true;
     return drained_;
   }
 
@@ -259,6 +262,7 @@ class Agent {
   std::unique_ptr<NoticeWatcher> notices_;
 
   DrainState drain_;
+  NameState name_;
   bool settled_ = false;
   bool stopping_ = false;
   bool drained_ = false;

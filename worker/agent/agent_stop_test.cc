@@ -78,6 +78,26 @@ TEST_F(AgentTest, ARefusalIsFinal) {
   EXPECT_EQ(worker_->Wait(), kExitRefused);
 }
 
+TEST_F(AgentTest, WhoseNameIsInUseStopsItsTrainersAndWaits) {
+  Want("steady");
+  StartInit();
+  WaitRunning();
+  const common::ProcessIdentity trainer = Record().process;
+  v1::NodeDirective waits;
+  waits.set_name_in_use("the name n1 is that of another machine");
+  coordinator_.Direct(waits);
+  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }).has_value());
+  EXPECT_FALSE(trainer.Alive());
+  // It has not left: it works as soon as the name is its own.
+  Want("steady");
+  WaitRunning();
+  // And it has nothing to hand over while it waits.
+  coordinator_.Direct(waits);
+  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }).has_value());
+  worker_->Signal(SIGTERM);
+  EXPECT_EQ(worker_->Wait(), 0);
+}
+
 TEST_F(AgentTest, WrongUseIsNotTriedAgain) {
   StartInit({"--slots", "none"});
   EXPECT_EQ(worker_->Wait(), kExitWrongUse);

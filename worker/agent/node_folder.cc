@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
@@ -70,6 +71,13 @@ absl::StatusOr<std::string> ReadOrMakeIncarnation(const std::string& path) {
   return incarnation;
 }
 
+std::string HomeOf(int lock) {
+  const absl::StatusOr<std::string> boot = ReadSmallFile("/proc/sys/kernel/random/boot_id", 4096);
+  struct stat info = {};
+  if (!boot.ok() || fstat(lock, &info) != 0) return "";
+  return absl::StrCat(absl::StripAsciiWhitespace(*boot), "/", info.st_dev, "/", info.st_ino);
+}
+
 }  // namespace
 
 std::string RandomHex(int bytes) {
@@ -97,6 +105,7 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
   absl::StatusOr<common::UniqueFd> lock = Lock(folder.dir_ + "/agent.lock", lock_wait_seconds);
   if (!lock.ok()) return lock.status();
   folder.lock_ = *std::move(lock);
+  folder.home_ = HomeOf(folder.lock_.get());
   for (const char* name : {"/jobs", "/trainers", "/ended", "/exits", "/logs"}) {
     const absl::Status made = MakeFolder(folder.dir_ + name);
     if (!made.ok()) return made;

@@ -30,6 +30,9 @@ class NodeFolder {
 
   const std::string& dir() const { return dir_; }  // Absolute.
   const std::string& incarnation() const { return incarnation_; }
+  // Of this boot of the machine and this folder: two that hold their locks at once differ in it, even where one is a
+  // copy of the other. Empty where the boot is not known.
+  const std::string& home() const { return home_; }
   std::string AgentSocket() const { return dir_ + "/agent.sock"; }
   std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
   std::string JobFile(const std::string& job_uid, int slot) const;
@@ -49,6 +52,7 @@ class NodeFolder {
   NodeFolder() = default;
   std::string dir_;
   std::string incarnation_;
+  std::string home_;
   common::UniqueFd lock_;
 };
 

@@ -47,6 +47,26 @@ class PartsTest : public ::testing::Test {
   std::string log_;
 };
 
+TEST_F(PartsTest, ACopyOfAFolderHasItsIncarnationAndAnotherHome) {
+  std::string incarnation, home;
+  {
+    const auto first = NodeFolder::Open(dir_ + "/node", 0);
+    ASSERT_TRUE(first.ok()) << first.status();
+    incarnation = first->incarnation();
+    home = first->home();
+    EXPECT_NE(home, "");
+    std::filesystem::copy(dir_ + "/node", dir_ + "/copy", std::filesystem::copy_options::recursive);
+    const auto copy = NodeFolder::Open(dir_ + "/copy", 0);
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    EXPECT_EQ(copy->incarnation(), incarnation);
+    EXPECT_NE(copy->home(), home);
+  }
+  const auto again = NodeFolder::Open(dir_ + "/node", 0);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->incarnation(), incarnation);
+  EXPECT_EQ(again->home(), home);
+}
+
 TEST_F(PartsTest, TailGivesWholeLinesOnce) {
   LogTail tail(log_, 0);
   EXPECT_THAT(Read(&tail), IsEmpty());

@@ -9,13 +9,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/limits.h"
 #include "worker/comm/communicator.h"
 #include "worker/comm/socket.h"
 
 namespace rekindle::comm {
-
-// Ranks fit a mask of 64 bits.
-inline constexpr int kMaxWorldSize = 64;
 
 struct ControlFrame {
   enum Type : uint32_t {
@@ -35,6 +33,7 @@ struct ControlFrame {
   char detail[88] = {};    // kAbort: text, ended by zero.
 };
 static_assert(sizeof(ControlFrame) == 128);
+static_assert(common::kMaxWorldSize <= 64);  // One bit a rank.
 
 // Puts a printable, cut copy of `text` into the frame; and takes it out again, whatever a peer put there.
 void SetDetail(ControlFrame& frame, const std::string& text);

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "common/limits.h"
 #include "worker/comm/control.h"
 
 namespace rekindle::comm {
@@ -43,7 +44,7 @@ Nonce RandomNonce() {
 absl::Status CheckHello(const Hello& hello) {
   if (hello.magic != Hello{}.magic) return absl::InvalidArgumentError("not this protocol, or another version of it");
   const bool known_role = hello.role == ConnectionRole::kControl || hello.role == ConnectionRole::kData;
-  const bool ranks = hello.world_size > 1 && hello.world_size <= kMaxWorldSize && hello.from >= 0 &&
+  const bool ranks = hello.world_size > 1 && hello.world_size <= common::kMaxWorldSize && hello.from >= 0 &&
                      hello.from < hello.world_size && hello.to >= 0 && hello.to < hello.from;
   if (!known_role || !ranks || hello.generation < 0) return absl::InvalidArgumentError("impossible ranks or role");
   return absl::OkStatus();

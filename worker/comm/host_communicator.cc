@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "worker/comm/host_connect.h"
 
 namespace rekindle::comm {
@@ -21,11 +22,12 @@ std::string LinkTarget(const char* path) {
 
 absl::Status CheckHostOptions(const HostOptions& options) {
   const int world = static_cast<int>(options.peers.size());
-  if (world >= 1 && world <= kMaxWorldSize && options.rank >= 0 && options.rank < world && options.generation >= 0) {
+  if (world >= 1 && world <= common::kMaxWorldSize && options.rank >= 0 && options.rank < world &&
+      options.generation >= 0) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrCat("rank ", options.rank, " of ", world, " in generation ",
-                                                 options.generation, ": at most ", kMaxWorldSize,
+                                                 options.generation, ": at most ", common::kMaxWorldSize,
                                                  " ranks, and the rank must be one of them"));
 }
 

@@ -54,9 +54,9 @@ struct HostOptions {
   std::function<void(const absl::Status&, const std::vector<Accusation>&)> on_error;
 };
 
-// Connects to all peers; returns when every rank is connected to every other, authenticated. At most 64 ranks.
-// Errors: DEADLINE_EXCEEDED (`accused` gets who could not be reached), UNAVAILABLE (a peer that was connected died, and
-// is accused), ABORTED (a peer gave up; `accused` gets whom it accuses), INVALID_ARGUMENT.
+// Connects to all peers; returns when every rank is connected to every other, authenticated. At most
+// common::kMaxWorldSize ranks. Errors: DEADLINE_EXCEEDED (`accused` gets who could not be reached), UNAVAILABLE (a peer
+// that was connected died, and is accused), ABORTED (a peer gave up; `accused` gets whom it accuses), INVALID_ARGUMENT.
 // `cancelled` is polled (may be null): true ends the attempt with CANCELLED (a newer membership is there).
 absl::StatusOr<std::unique_ptr<Communicator>> ConnectHost(Listener& listener, HostOptions options,
                                                           const std::function<bool()>& cancelled,

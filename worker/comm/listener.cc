@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/limits.h"
 #include "worker/comm/control.h"
 
 namespace rekindle::comm {
@@ -20,8 +21,8 @@ namespace {
 constexpr double kHandshakeSeconds = 3;
 constexpr double kParkSeconds = 10;
 // A peer opens two connections at most; the rest is room for nonsense.
-constexpr size_t kMaxHalfOpen = 2 * kMaxWorldSize;
-constexpr size_t kMaxWaiting = 4 * kMaxWorldSize;
+constexpr size_t kMaxHalfOpen = 2 * common::kMaxWorldSize;
+constexpr size_t kMaxWaiting = 4 * common::kMaxWorldSize;
 
 }  // namespace
 

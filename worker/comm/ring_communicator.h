@@ -30,7 +30,7 @@ struct RingOptions {
   int rank = 0;
   Deadlines deadlines;
   std::function<void(const absl::Status&, const std::vector<Accusation>&)> on_error;
-  std::vector<PeerConnection> peers;   // By rank, the own one empty; at most kMaxWorldSize.
+  std::vector<PeerConnection> peers;   // By rank, the own one empty; at most common::kMaxWorldSize.
   std::shared_ptr<Doorbell> bell;      // What peers in shared memory ring.
   std::function<void()> monitor_hook;  // Tests: see Monitor::Options::turn_hook.
 };

@@ -43,6 +43,7 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
   if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
   lost_.erase({info.generation, snapshot.step});  // The end may save a step again.
+  others_are_done_ = false;
   if (info.ranges.empty()) return;
   if (writing_ >= kBuffers) {
     lock.unlock();
@@ -172,8 +173,13 @@ absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manife
     if (!absl::IsNotFound(name.status())) return name;
     std::lock_guard lock(mutex_);
     const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;
-    if (common::SteadySeconds() - start >= patience) return name;
+    if (others_are_done_ || common::SteadySeconds() - start >= patience) return name;
   }
+}
+
+void Checkpointer::OthersAreDone() {
+  std::lock_guard lock(mutex_);
+  others_are_done_ = true;
 }
 
 void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
@@ -190,7 +196,7 @@ void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
     status_.committed = {*name, manifest.generation, manifest.step};
     status_.error.clear();
   }
-  options_.changed();
+  options_.changed(Status());
 }
 
 void Checkpointer::Lost(const Snapshot& snapshot, const absl::Status& status) {
@@ -209,12 +215,13 @@ void Checkpointer::Failed(const absl::Status& status) {
     ++status_.failed;
     status_.error = std::string(status.message());
   }
-  options_.changed();
+  options_.changed(Status());
 }
 
 void Checkpointer::Enter(int generation) {
   std::lock_guard lock(mutex_);
   generation_ = generation;
+  others_are_done_ = false;
   notes_.clear();
   gathering_.clear();
 }

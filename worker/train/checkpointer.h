@@ -34,8 +34,8 @@ struct CheckpointStatus {
 struct CheckpointerOptions {
   std::string spec_digest;
   checkpoint::Retention retention;
-  std::vector<checkpoint::TensorInfo> tensors;  // For the manifest.
-  std::function<void()> changed;                // Called from background threads when Status() changed.
+  std::vector<checkpoint::TensorInfo> tensors;           // For the manifest.
+  std::function<void(const CheckpointStatus&)> changed;  // Called from background threads.
 };
 
 // What a snapshot is of, beside the state. The losses are the committer's to know.
@@ -77,6 +77,9 @@ class Checkpointer {
 
   // A new generation: notes of older ones can never become a manifest.
   void Enter(int generation);
+
+  // No other rank writes shards any more, until Begin: what is not in the store by now is waited for in vain.
+  void OthersAreDone();
 
   // Blocks until all begun work has ended, at most `seconds`. False when it has not.
   bool Drain(double seconds);
@@ -137,6 +140,7 @@ class Checkpointer {
   double write_rate_ = 0;
   std::deque<ShardNotes> notes_;
   std::set<std::pair<int, int64_t>> lost_;  // (generation, step) whose own shards could not be written.
+  bool others_are_done_ = false;
   CheckpointStatus status_;
   std::map<int64_t, Gathering> gathering_;  // By step, of the running generation.
   Worker copier_;                           // Stages and copies.

@@ -70,6 +70,9 @@ class GatedClient final : public checkpoint::CheckpointClient {
     return client_->WriteManifest(std::move(manifest), retention, wait_seconds);
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
+  absl::StatusOr<checkpoint::Newest> FindNamed(const std::string& name, bool verify) override {
+    return client_->FindNamed(name, verify);
+  }
   absl::StatusOr<checkpoint::Restored> Restore(int generation, const std::string& name,
                                                const MutableState& state) override {
     return client_->Restore(generation, name, state);
@@ -145,8 +148,9 @@ class CheckpointerTest : public testing::Test {
   MemoryCheckpoints store_;
   GatedClient client_{store_.ClientOf("t")};
   TrainState state_;
-  Checkpointer checkpointer_{client_,
-                             {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [] {}}};
+  Checkpointer checkpointer_{
+      client_,
+      {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [](const CheckpointStatus&) {}}};
 };
 
 TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {

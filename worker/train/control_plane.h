@@ -44,6 +44,8 @@ struct Membership {
   double node_hours = 0;
   std::vector<ShardHolders> shards;  // Of the optimizer's moments; empty: whole on every member.
   int micro_batch = 0;               // Samples; 0: as before.
+  bool finishing = false;            // All steps are made: the final state is saved, and no more.
+  std::string final_store;           // Where to; empty: the job's store.
 
   // The rank of `trainer`, or -1.
   int RankOf(const std::string& trainer) const;
@@ -61,6 +63,11 @@ struct CheckpointName {
   std::string manifest;  // Empty: none.
   int generation = 0;
   int64_t step = 0;
+};
+
+struct DamagedCheckpoint {
+  CheckpointName name;
+  std::string reason;
 };
 
 struct StepLoss {
@@ -99,6 +106,11 @@ struct Report {
   std::string data_fingerprint;
   std::string probe_digest;
   CheckpointName restorable;
+  bool restorable_verified = false;
+  bool restorable_durable = false;
+  std::string missing_checkpoint;
+  std::string missing_reason;
+  std::vector<DamagedCheckpoint> damaged;
   int store_generation = 0;
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
@@ -128,14 +140,18 @@ struct Report {
   std::string stop_reason;  // Finished before the last step: why.
   std::string error;
   bool error_is_jobs_fault = false;
+  bool store_unseen = false;  // It could not look into the job's store, and was told not to wait for that.
 };
 
 struct Directive {
   enum class Action { kNone, kWait, kRun, kYield, kExit };
   Action action = Action::kNone;  // kNone: nothing heard yet.
   Membership membership;
-  bool checkpoint = false;      // With kYield: commit a checkpoint at the boundary.
-  double checkpoint_until = 0;  // Steady seconds, counted from when it was told; 0: no limit.
+  bool checkpoint = false;         // With kYield: commit a checkpoint at the boundary.
+  double checkpoint_until = 0;     // Steady seconds, counted from when it was told; 0: no limit.
+  std::string find_checkpoint;     // With kWait: what to look for; empty: nothing.
+  bool verify_checkpoint = false;  // It counts only once every byte of it was read.
+  bool without_store = false;      // Do not wait until the job's store can be read.
   std::string reason;
   std::string error;
 };

@@ -71,6 +71,8 @@ Membership FromProto(const v1::Membership& message) {
   membership.node_hours = message.node_hours();
   for (const v1::ShardHolders& shard : message.shards()) membership.shards.push_back({shard.first(), shard.second()});
   membership.micro_batch = message.micro_batch();
+  membership.finishing = message.finishing();
+  membership.final_store = message.final_store();
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;
@@ -133,6 +135,15 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_data_fingerprint(report.data_fingerprint);
   message->set_probe_digest(report.probe_digest);
   if (!report.restorable.manifest.empty()) ToProto(report.restorable, message->mutable_restorable());
+  message->set_restorable_verified(report.restorable_verified);
+  message->set_restorable_durable(report.restorable_durable);
+  message->set_missing_checkpoint(report.missing_checkpoint);
+  message->set_missing_reason(report.missing_reason);
+  for (const DamagedCheckpoint& damaged : report.damaged) {
+    v1::DamagedCheckpoint* out = message->add_damaged();
+    ToProto(damaged.name, out->mutable_checkpoint());
+    out->set_reason(damaged.reason);
+  }
   message->set_store_generation(report.store_generation);
   for (const std::string& skipped : report.skipped_checkpoints) message->add_skipped_checkpoints(skipped);
   if (!report.committed.manifest.empty()) ToProto(report.committed, message->mutable_committed());
@@ -171,6 +182,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_stop_reason(report.stop_reason);
   message->set_error(report.error);
   message->set_error_is_jobs_fault(report.error_is_jobs_fault);
+  message->set_store_unseen(report.store_unseen);
 }
 
 Directive FromProto(const v1::TrainerDirective& message) {
@@ -180,6 +192,9 @@ Directive FromProto(const v1::TrainerDirective& message) {
   directive.checkpoint = message.checkpoint();
   const double within = message.checkpoint_within_seconds();
   if (within > 0) directive.checkpoint_until = common::SteadySeconds() + within;
+  directive.find_checkpoint = message.find_checkpoint();
+  directive.verify_checkpoint = message.verify_checkpoint();
+  directive.without_store = message.without_store();
   directive.reason = message.reason();
   directive.error = message.error();
   return directive;

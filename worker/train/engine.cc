@@ -14,8 +14,7 @@
 namespace rekindle::train {
 namespace {
 
-constexpr double kStateSeconds = 30;  // Progress deadlines while state is handed on, and while the store is involved.
-constexpr double kStoreSeconds = 300;
+constexpr double kStateSeconds = 30;  // Progress deadline while state is handed on.
 constexpr double kIdleSeconds = 0.2;  // A wait without news; then the loop looks whether it was told to stop.
 
 }  // namespace
@@ -31,14 +30,8 @@ Engine::Engine(EngineOptions options, EngineParts parts)
       schedule_(options_.spec.checkpoint) {
   parts_.model.BindWeights(state_.weights.data());
   if (parts_.checkpoints != nullptr) {
-    CheckpointerOptions checkpointer{
-        .spec_digest = options_.spec_digest, .retention = options_.retention, .tensors = {}, .changed = [this] {
-          TellCheckpoints();
-        }};
-    for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
-      checkpointer.tensors.push_back({parameter.name, parameter.shape});
-    }
-    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, std::move(checkpointer));
+    checkpointer_ = std::make_unique<Checkpointer>(*parts_.checkpoints, CheckpointerOptionsOf());
+    search_ = std::make_unique<CheckpointSearch>(*parts_.checkpoints, reporter_, common::SteadySeconds);
   }
 }
 
@@ -58,7 +51,7 @@ absl::Status Engine::Run() {
         r.micro_batch_search_seconds = options_.micro_batch_search_seconds;
       },
       false);
-  AwaitStore(/*verify=*/false);
+  AwaitStore();
   reporter_.Update([](Report& r) { r.phase = Phase::kReady; }, true);
   parts_.timeline.Mark("ready", 0, 0, 0);
   Membership membership;
@@ -89,6 +82,8 @@ bool Engine::AwaitMembership(Membership* membership) {
       parts_.metrics.Update([&](TrainerMetrics& m) { m.stall_seconds += common::SteadySeconds() - start; });
       return true;
     }
+    const Report& said = reporter_.Snapshot();
+    if (said.store_unseen && said.phase == Phase::kReady && !directive.without_store) AwaitStore();
     if (newer && reporter_.Snapshot().phase != Phase::kReady) {
       // Left out of a newer generation: nothing held counts any more, but the process is warm and may join again.
       log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
@@ -96,6 +91,7 @@ bool Engine::AwaitMembership(Membership* membership) {
       placement_->Forget();
       reporter_.BecomeReady();
     }
+    if (search_) search_->Follow(directive);
     parts_.control.WaitForChange(version, kIdleSeconds);
   }
 }
@@ -114,12 +110,12 @@ void Engine::RunGeneration(const Membership& membership) {
       membership, rank, {.progress_seconds = kStateSeconds},
       [this, membership](const absl::Status& status, const std::vector<comm::Accusation>& accusations) {
         log::Warning("communicator ended", {{"error", std::string(status.message())}});
-        reporter_.Interrupt(membership.generation, membership, accusations);
+        reporter_.Interrupt(membership.generation, membership, status, accusations);
       },
       [this, &membership] { return Superseded(membership.generation); }, &accused);
   if (!communicator.ok()) {
     log::Warning("could not connect", {{"error", std::string(communicator.status().message())}});
-    reporter_.Interrupt(membership.generation, membership, accused);
+    reporter_.Interrupt(membership.generation, membership, communicator.status(), accused);
     return;
   }
   parts_.metrics.Update([&](TrainerMetrics& m) {
@@ -136,7 +132,7 @@ void Engine::RunGeneration(const Membership& membership) {
   if (out_of_memory_ && options_.spec.micro_batch > 1) {
     InterruptForMemory(membership, status);
   } else if (communicator_failed || absl::IsAborted(status)) {
-    reporter_.Interrupt(membership.generation, membership, (*communicator)->accusations());
+    reporter_.Interrupt(membership.generation, membership, status, (*communicator)->accusations());
   } else {
     Fail(status);
   }
@@ -159,7 +155,7 @@ absl::Status Engine::StepsOf(Generation& generation) {
   told_saved_ = false;
   reporter_.Assign(AssignedIn(generation));
   parts_.timeline.Mark("joined", generation_, state_.scalars.step, generation.communicator.world_size());
-  while (state_.scalars.step < options_.spec.steps) {
+  while (!generation.membership.finishing && state_.scalars.step < options_.spec.steps) {
     bool yielded = false;
     if (status = OneStep(generation, &yielded); !status.ok()) return status;
     if (yielded) return absl::OkStatus();
@@ -315,32 +311,6 @@ absl::Status Engine::Yield(Generation& generation, bool with_checkpoint) {
   }
   generation.communicator.Close();
   reporter_.Leave(Phase::kQuiesced, state_.scalars.step);
-  return absl::OkStatus();
-}
-
-absl::Status Engine::Finish(Generation& generation) {
-  StepRecord evaluation;
-  absl::Status status = Computed([&] {
-    return steps_.Evaluate(state_.scalars, generation.ranges.of(generation.rank), generation.communicator, &evaluation);
-  });
-  if (!status.ok()) return status;
-  TellEvaluation(evaluation);
-  TellTimeSaved();
-  if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
-    generation.communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
-    if (status = CheckpointNow(generation); !status.ok()) return status;
-  }
-  const absl::StatusOr<std::string> digest = placement_->Digest(generation.communicator, state_);
-  if (!digest.ok()) return digest.status();
-  generation.communicator.Close();
-  reporter_.Update(
-      [&](Report& r) {
-        r.state_digest = *digest;
-        r.stop_reason = stop_reason_;
-        r.completed_step = state_.scalars.step;
-      },
-      false);
-  reporter_.Leave(Phase::kFinished, state_.scalars.step);
   return absl::OkStatus();
 }
 

@@ -22,6 +22,7 @@
 #include "worker/comm/communicator.h"
 #include "worker/train/batch_source.h"
 #include "worker/train/checkpoint_schedule.h"
+#include "worker/train/checkpoint_search.h"
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
 #include "worker/train/flush_plan.h"
@@ -48,6 +49,9 @@ using Connect = std::function<absl::StatusOr<std::unique_ptr<comm::Communicator>
     const Membership& membership, int rank, const comm::Deadlines& deadlines, OnCommunicatorError on_error,
     const std::function<bool()>& cancelled, std::vector<comm::Accusation>* accused)>;
 
+using OpenStore =
+    std::function<absl::StatusOr<std::unique_ptr<checkpoint::CheckpointClient>>(const std::string& store)>;
+
 struct EngineOptions {
   std::string trainer;  // Own identity.
   TrainSpec spec;
@@ -67,6 +71,8 @@ struct EngineParts {
   ControlPlane& control;
   Connect connect;
   checkpoint::CheckpointClient* checkpoints = nullptr;
+  // Optional: another store for the final checkpoint. Null: there is none but `checkpoints`.
+  OpenStore open_store = nullptr;
   // Optional: replaces the initial weights of a job that starts. INVALID_ARGUMENT: nobody ever can.
   std::function<absl::Status(std::span<float>)> load_weights = nullptr;
   // Optional: makes `batches` deliver micro-batches of another size. Null: the size never changes.
@@ -97,8 +103,7 @@ class Engine {
   };
 
   bool AwaitMembership(Membership* membership);
-  void AwaitStore(bool verify);
-  void FindRestorable(const checkpoint::Newest& newest);
+  void AwaitStore();
 
   void RunGeneration(const Membership& membership);
   absl::Status TakeMicroBatch(int micro_batch);
@@ -119,7 +124,11 @@ class Engine {
   absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
   std::optional<StateScalars> ScaledAnew(const StepRecord& record) const;
   absl::Status Yield(Generation& generation, bool with_checkpoint);
+
   absl::Status Finish(Generation& generation);
+  absl::Status SaveFinal(Generation& generation);
+  bool UseFinalStore(const std::string& store);
+  bool DrainFinal(double seconds);
 
   int MostShards(int world_size) const;
   std::vector<checkpoint::ShardRange> OwnFiles(const Generation& generation) const;
@@ -129,6 +138,7 @@ class Engine {
   SnapshotInfo SnapshotOf(const Generation& generation) const;
   absl::StatusOr<FlushDecision> DecideFlush(Generation& generation);
   absl::Status CheckpointNow(Generation& generation);
+  absl::Status AwaitSaves(Generation& generation);
   absl::Status GatherNow(Generation& generation);
   double FinalSeconds() const;
 
@@ -144,10 +154,12 @@ class Engine {
   void TellBytesSaved(const Generation& generation);
   void TellEvaluation(const StepRecord& evaluation);
   void TellRestored(const std::string& name, const checkpoint::Restored& restored);
-  void TellCheckpoints();
+  void TellCheckpoints(const CheckpointStatus& status);
+  CheckpointerOptions CheckpointerOptionsOf();
   void Fail(const absl::Status& status);
   bool Superseded(int generation) const;
-  double StepDeadline() const;  // Seconds without progress of a step.
+  double StepDeadline() const;                  // Seconds without progress of a step.
+  static constexpr double kStoreSeconds = 300;  // The same while the store is involved.
 
   EngineOptions options_;
   EngineParts parts_;
@@ -162,6 +174,15 @@ class Engine {
   LeverNote ranges_note_{.lever = "ranges"};
   double micro_batch_seconds_ = 0;              // As the ranges of the newest generation that measured it have it.
   std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
+  std::unique_ptr<CheckpointSearch> search_;    // Null without a store.
+  // Another store for the final checkpoint, once it is known.
+  struct FinalStore {
+    std::string store;
+    std::unique_ptr<checkpoint::CheckpointClient> client;
+    std::unique_ptr<Checkpointer> checkpointer;
+  };
+  FinalStore final_;
+  bool saves_final_ = false;  // In SaveFinal.
   CheckpointSchedule schedule_;
   int checkpoints_failed_ = 0;                    // As far as the schedule knows.
   std::optional<double> loss_, validation_loss_;  // Newest known to this rank.

@@ -127,8 +127,18 @@ void Engine::TellEvaluation(const StepRecord& evaluation) {
   reporter_.Update([&](Report& r) { r.validation = {evaluation.step, evaluation.MeanLoss()}; }, false);
 }
 
-void Engine::TellCheckpoints() {
-  const CheckpointStatus status = checkpointer_->Status();
+CheckpointerOptions Engine::CheckpointerOptionsOf() {
+  CheckpointerOptions options{.spec_digest = options_.spec_digest,
+                              .retention = options_.retention,
+                              .tensors = {},
+                              .changed = [this](const CheckpointStatus& status) { TellCheckpoints(status); }};
+  for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
+    options.tensors.push_back({parameter.name, parameter.shape});
+  }
+  return options;
+}
+
+void Engine::TellCheckpoints(const CheckpointStatus& status) {
   reporter_.Update(
       [&](Report& r) {
         r.committed = status.committed;

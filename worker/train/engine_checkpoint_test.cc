@@ -75,8 +75,10 @@ class EngineCheckpointTest : public testing::Test {
   void ExpectUndisturbedResult() {
     ASSERT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
     ASSERT_EQ(coordinator_->Status().state(), v1::SUCCEEDED) << coordinator_->Status().reason();
-    LocalCoordinator alone(spec_, 1);
-    LocalTrainer only(alone, spec_, "alone", 1);
+    TrainSpec spec = spec_;
+    spec.checkpoint = {};
+    LocalCoordinator alone(spec, 1);
+    LocalTrainer only(alone, spec, "alone", 1);
     ASSERT_TRUE(alone.Await(Ended));
     EXPECT_EQ(coordinator_->Status().state_digest(), alone.Status().state_digest());
   }
@@ -227,8 +229,10 @@ TEST_F(EngineCheckpointTest, SixteenBitsAreEnoughToGoOnFrom) {
   Add("n1");
   ASSERT_TRUE(coordinator_->Await(Ended));
   ASSERT_EQ(coordinator_->Status().state(), v1::SUCCEEDED) << coordinator_->Status().reason();
-  LocalCoordinator alone(spec_, 1);
-  LocalTrainer only(alone, spec_, "alone", 1);
+  TrainSpec without = spec_;
+  without.checkpoint = {};
+  LocalCoordinator alone(without, 1);
+  LocalTrainer only(alone, without, "alone", 1);
   ASSERT_TRUE(alone.Await(Ended));
   EXPECT_NE(coordinator_->Status().state_digest(), alone.Status().state_digest());
   EXPECT_NEAR(coordinator_->Status().loss(), alone.Status().loss(), 0.005 * alone.Status().loss());

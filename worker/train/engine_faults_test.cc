@@ -2,6 +2,7 @@
 // weights at the end are those of an undisturbed run on one worker, bit for bit.
 #include "worker/train/engine.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <latch>
@@ -35,6 +36,22 @@ TEST_F(EngineTest, BrokenConnectionsReFormTheSameMembers) {
   trainers_[0]->BreakConnections();
   AwaitStep(60);
   trainers_[2]->BreakConnections();
+  ExpectUndisturbedResult();
+}
+
+TEST_F(EngineTest, WhatNeverStepsIsTriedEverMoreSlowlyAndGoesOnWhenItCan) {
+  constexpr int kBroken = 5;  // Generations.
+  before_collective_ = [&](size_t trainer) {
+    if (coordinator_->Status().generation() <= kBroken) trainers_[trainer]->BreakConnections();
+  };
+  const double start = common::SteadySeconds();
+  Start(SmallSpec(20), 1);
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) {
+    return s.reason().find("waits 1.6 s") != std::string::npos || s.generation() > kBroken || Ended(s);
+  }));
+  EXPECT_THAT(coordinator_->Status().reason(), testing::HasSubstr("broken by the test"));
+  ASSERT_TRUE(coordinator_->Await([](const v1::JobStatus& s) { return s.generation() > kBroken || Ended(s); }));
+  EXPECT_GE(common::SteadySeconds() - start, 0.1 + 0.2 + 0.4 + 0.8 + 1.6);
   ExpectUndisturbedResult();
 }
 

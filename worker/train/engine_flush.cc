@@ -61,7 +61,8 @@ absl::StatusOr<FlushDecision> Engine::DecideFlush(Generation& generation) {
 
 // Collective: a checkpoint of the present state, waited for. A failure of the store is told, not returned.
 absl::Status Engine::CheckpointNow(Generation& generation) {
-  checkpointer_->Drain(FinalSeconds());  // What is under way may take from the seconds that are left.
+  // What is under way may take from the seconds that are left.
+  if (absl::Status status = AwaitSaves(generation); !status.ok()) return status;
   const auto decision = DecideFlush(generation);
   if (!decision.ok()) return decision.status();
   if (decision->plan == FlushPlan::kNothing) return absl::OkStatus();
@@ -73,8 +74,20 @@ absl::Status Engine::CheckpointNow(Generation& generation) {
   checkpointer_->Begin(info, state_);
   checkpointer_->WaitCopied(kFinalCopySeconds);
   if (absl::Status status = GatherNow(generation); !status.ok()) return status;
-  checkpointer_->Drain(FinalSeconds());
+  if (absl::Status status = AwaitSaves(generation); !status.ok()) return status;
   return comm::Barrier(generation.communicator);  // Nobody leaves before the committer has written, or given up.
+}
+
+// Collective: until all that was begun is durable, or has failed. Once the others are done the committer need not wait
+// for what is missing.
+absl::Status Engine::AwaitSaves(Generation& generation) {
+  const uint8_t done = generation.rank == 0 || DrainFinal(FinalSeconds());
+  std::vector<uint8_t> all(static_cast<size_t>(generation.communicator.world_size()));
+  const absl::Status status = generation.communicator.AllGather(&done, all.data(), 1).Wait();
+  if (!status.ok() || generation.rank != 0) return status;
+  if (std::find(all.begin(), all.end(), 0) == all.end()) checkpointer_->OthersAreDone();
+  DrainFinal(FinalSeconds());
+  return absl::OkStatus();
 }
 
 // Collective: the shards of the present step, from all ranks to the committer.

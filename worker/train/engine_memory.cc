@@ -25,7 +25,7 @@ void Engine::InterruptForMemory(const Membership& membership, const absl::Status
   log::Warning("out of memory in a step",
                {{"error", std::string(status.message())}, {"micro_batch", options_.spec.micro_batch}});
   reporter_.Update([&](Report& r) { r.out_of_memory = std::string(status.message()); }, true);
-  reporter_.Interrupt(membership.generation, membership, {});
+  reporter_.Interrupt(membership.generation, membership, status, {});
 }
 
 // The size of the generation that begins. What is held of a step was cut otherwise.

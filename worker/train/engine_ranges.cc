@@ -45,7 +45,7 @@ std::vector<StepRange> Engine::RangesOf(const Membership& membership) {
 
 std::set<int> Engine::AssignedIn(const Generation& generation) const {
   std::set<int> assigned;
-  if (state_.scalars.step >= options_.spec.steps) return assigned;
+  if (generation.membership.finishing || state_.scalars.step >= options_.spec.steps) return assigned;
   if (generation.membership.interrupted && state_.scalars.step == generation.membership.step) {
     const Member& self = generation.membership.members[static_cast<size_t>(generation.rank)];
     assigned.insert(self.holds.begin(), self.holds.end());

@@ -13,30 +13,18 @@ constexpr double kStoreRetrySeconds = 0.5;
 }  // namespace
 
 // A trainer that cannot look into the job's store must not join: it might make the job start from scratch.
-void Engine::AwaitStore(bool verify) {
-  if (parts_.checkpoints == nullptr) return;
+void Engine::AwaitStore() {
+  if (!search_) return;
   for (;;) {
     const Directive directive = parts_.control.Latest();
     if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
-    auto newest = parts_.checkpoints->FindNewest(verify);
-    if (newest.ok()) return FindRestorable(*newest);
-    log::Warning("waits for the checkpoint store", {{"error", std::string(newest.status().message())}});
-    reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(newest.status().message()); }, true);
+    if (search_->FindNewest().ok()) return;
+    if (directive.without_store) {
+      reporter_.Update([](Report& r) { r.store_unseen = true; }, false);
+      return;
+    }
     parts_.control.WaitForChange(parts_.control.Version(), kStoreRetrySeconds);
   }
-}
-
-void Engine::FindRestorable(const checkpoint::Newest& newest) {
-  for (const std::string& skipped : newest.skipped) log::Warning("checkpoint skipped", {{"checkpoint", skipped}});
-  reporter_.Update(
-      [&](Report& r) {
-        r.checkpoint_error.clear();
-        r.store_generation = newest.highest_generation;
-        r.skipped_checkpoints = newest.skipped;
-        r.restorable = newest.found ? CheckpointName{newest.name, newest.manifest.generation, newest.manifest.step}
-                                    : CheckpointName{};
-      },
-      false);
 }
 
 absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
@@ -60,13 +48,13 @@ absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
     placement_->Replaced(applies);
   }
   if (!status.ok()) {
-    // There when it was chosen, but not whole: look again and closer, and let the coordinator choose another.
+    // It was there when it was chosen: whoever looks closer can say whether it is damaged or away.
     log::Warning("could not restore",
                  {{"checkpoint", membership.checkpoint}, {"error", std::string(status.message())}});
     has_state_ = false;
     placement_->Replaced(false);
     reporter_.Update([](Report& r) { r.has_state = false; }, false);
-    AwaitStore(/*verify=*/true);
+    search_->Find(membership.checkpoint, /*verify=*/true);
     return absl::AbortedError(status.message());
   }
   if (!applies) return absl::AbortedError("interrupted before the state was restored");

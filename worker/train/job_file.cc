@@ -118,6 +118,7 @@ absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
   spec.mutable_workers()->clear_max();
   spec.clear_checkpoint();
   spec.mutable_model()->clear_weights();
+  spec.mutable_data()->clear_fingerprint();
   spec.mutable_training()->clear_activations();
   spec.mutable_training()->clear_optimizer_state();
   if (spec.training().reduce() != "exact") {

@@ -200,17 +200,20 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   options.micro_batch_reason = found->reason;
   options.micro_batch_search_seconds = found->seconds;
   options.probe_digest = common::Xxh3_128Hex(*probe + OptimizerProbe());
-  std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
-  if (!job.store.empty()) {
-    auto client = checkpoint::CheckpointClient::Create(
+  const OpenStore open_store = [&](const std::string& store) {
+    return checkpoint::CheckpointClient::Create(
         {.socket = flags.dir + "/checkpoint.sock",
-         .store = job.store,
+         .store = store,
          .archive_store = job.retention.archive_store,
          .job_uid = job.uid,
          .trainer = flags.trainer,
          .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
          // Bit for bit is what such a job was promised, whatever happens to it.
          .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
+  };
+  std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
+  if (!job.store.empty()) {
+    auto client = open_store(job.store);
     if (!client.ok()) return client.status();
     checkpoints = *std::move(client);
   }
@@ -223,6 +226,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
                                      .control = control,
                                      .connect = ConnectOver(listener),
                                      .checkpoints = checkpoints.get(),
+                                     .open_store = open_store,
                                      .load_weights = LoaderOf(job, (*model)->layout()),
                                      .resize_batches = [&](int size) { return batches.Resize(size); },
                                      .metrics = metrics,

@@ -21,6 +21,7 @@ void Reporter::Enter(const Membership& membership) {
   interrupted_ = false;
   applying_ = false;
   report_.phase = Phase::kRunning;
+  report_.error.clear();
   report_.generation = membership.generation;
   report_.completed_step = std::min(report_.completed_step, membership.step);  // It may go back to a checkpoint.
   report_.accusations.clear();
@@ -39,11 +40,12 @@ void Reporter::Computed(int count) {
   report_.computed = count;
 }
 
-void Reporter::Interrupt(int generation, const Membership& membership,
+void Reporter::Interrupt(int generation, const Membership& membership, const absl::Status& error,
                          const std::vector<comm::Accusation>& accusations) {
   std::lock_guard lock(mutex_);
   if (report_.generation != generation || report_.phase != Phase::kRunning || interrupted_) return;
   interrupted_ = true;
+  report_.error = std::string(error.message());
   report_.accusations.clear();
   for (const comm::Accusation& accusation : accusations) {
     const auto rank = static_cast<size_t>(accusation.rank);
@@ -110,6 +112,7 @@ void Reporter::BecomeReady() {
   interrupted_ = false;
   report_.prepared = false;
   report_.phase = Phase::kReady;
+  report_.error.clear();
   report_.accusations.clear();
   report_.assigned.clear();
   report_.computed = 0;

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "worker/train/control_plane.h"
 
 namespace rekindle::train {
@@ -29,8 +30,9 @@ class Reporter {
   void Assign(const std::set<int>& micro_batches);
   void Computed(int count);
 
-  // The communicator of `generation` ended with an error. Of a generation already left: ignored.
-  void Interrupt(int generation, const Membership& membership, const std::vector<comm::Accusation>& accusations);
+  // The communicator of `generation` ended with this error. Of a generation already left: ignored.
+  void Interrupt(int generation, const Membership& membership, const absl::Status& error,
+                 const std::vector<comm::Accusation>& accusations);
 
   // The moments it holds from now on, for the report, and nothing is prepared any more. False: interrupted, and
   // reported with what it held before.

@@ -100,6 +100,15 @@ TEST(ScalarsTest, JsonWithoutALossScaleIsOfFloat32) {
   EXPECT_EQ(out.loss_scale, LossScale());
 }
 
+// What later releases add for readers that know it.
+TEST(ScalarsTest, UnknownNamesInJsonArePassedOver) {
+  StateScalars out;
+  std::string json = ScalarsToJson(SomeScalars());
+  json.insert(1, R"("later":{"of":["a",{"newer":"release"}]},)");
+  ASSERT_TRUE(ScalarsFromJson(json, &out).ok());
+  EXPECT_TRUE(Same(out, SomeScalars()));
+}
+
 TEST(ScalarsTest, LeversTravelToTheLastBit) {
   StateScalars scalars = SomeScalars(), back;
   scalars.levers = {{"plateau.best", 0.1 + 0.2}, {"plateau.share", 1.0 / 3}, {"x", -0.0}};

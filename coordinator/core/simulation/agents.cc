@@ -17,30 +17,33 @@ void World::AgentReport(SimNode& node) {
   report.set_node(node.name);
   report.set_incarnation(absl::StrCat("i", node.incarnation));
   report.set_agent_incarnation(absl::StrCat("a", node.agent_incarnation));
+  report.set_home(absl::StrCat("h", node.incarnation));
   report.set_protocol_version(common::kProtocolVersion);
   report.set_slots(1);
+  report.set_pool(node.pool);
   report.set_wait_ms(500);
   report.set_draining(node.draining);
   report.set_drain_reason("SIGTERM");
   if (!node.process.empty()) {
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(node.process);
-    process->set_job_uid(uid_);
+    process->set_job_uid(processes_[node.process].job->uid);
     process->set_running(true);
   }
   for (const Exit& exit : node.exits) {
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(exit.trainer);
-    process->set_job_uid(uid_);
+    process->set_job_uid(exit.job_uid);
     process->set_exit_code(exit.code);
   }
   const int request = ++node.request, incarnation = node.agent_incarnation;
   const std::string name = node.name;
-  Send([this, report, request, incarnation, name] {
+  Send(name, [this, report, request, incarnation, name] {
     if (!coordinator_up_) return;
-    Feed(NodeReported{report}, [this, request, incarnation, name] {
-      const v1::NodeDirective directive = cluster_->DirectiveForNode(name);
-      Send([this, directive, request, incarnation, name] {
+    Feed(NodeReported{report}, [this, report, request, incarnation, name] {
+      const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
+      if (directive.revision() == 0) return;  // It is not decided yet whether the node's name is its own.
+      Send(name, [this, directive, request, incarnation, name] {
         SimNode& node = nodes_[name];
         if (!node.up || !node.agent || node.agent_incarnation != incarnation || request < node.last_reply) return;
         node.last_reply = request;
@@ -59,22 +62,33 @@ void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
   if (directive.drained() && node.process.empty()) {
     Note(absl::StrCat("agent of ", node.name, " leaves: drained"));
     node.agent = false;
-    queue_.At(queue_.now() + chance_.Uniform(1, 4), [this, name = node.name] { ReturnNode(name); });
+    queue_.At(queue_.now() + chance_.Uniform(1, 4), [this, name = node.name] {
+      if (nodes_[name].pool.empty()) return ReturnNode(name);
+      EndMachine(name);
+    });
     return;
   }
-  const bool wanted = directive.trainers_size() > 0;
-  if (!wanted && !node.process.empty()) StopTrainer(processes_[node.process], -15, false);
-  if (wanted && node.process.empty()) StartTrainer(node);
+  const std::string wanted = WantedOn(node);
+  if (!node.process.empty() && processes_[node.process].job->uid != wanted) {
+    StopTrainer(processes_[node.process], -15, false);
+  }
+  if (!wanted.empty() && node.process.empty()) StartTrainer(node, jobs_.at(wanted));
   if (probed) AgentReport(node);
 }
 
-void World::StartTrainer(SimNode& node) {
+// The job that its slot is to serve.
+std::string World::WantedOn(const SimNode& node) {
+  return node.directive.trainers_size() > 0 ? node.directive.trainers(0).job_uid() : "";
+}
+
+void World::StartTrainer(SimNode& node, SimJob& job) {
   Process process;
+  process.job = &job;
   process.node = node.name;
   process.id = absl::StrCat(node.name, "/0/", node.incarnation, ".", ++node.started);
   process.report.set_trainer(process.id);
   process.report.set_node(node.name);
-  process.report.set_job_uid(uid_);
+  process.report.set_job_uid(job.uid);
   process.report.set_job_secret("secret");
   process.report.set_protocol_version(common::kProtocolVersion);
   process.report.set_phase(v1::TRAINER_STARTING);
@@ -86,22 +100,7 @@ void World::StartTrainer(SimNode& node) {
   const std::string id = process.id;
   processes_[id] = std::move(process);
   Note(absl::StrCat("starts ", id));
-  AtProcess(id, chance_.Uniform(0.2, 0.8), [this](Process& p) {
-    std::pair<int, int> newest{0, -1};
-    int highest = 0;
-    for (const auto& checkpoint : store_) {
-      newest = std::max(newest, checkpoint);
-      highest = std::max(highest, checkpoint.first);
-    }
-    p.report.set_store_generation(highest);
-    if (newest.second >= 0) {
-      p.report.mutable_restorable()->set_manifest(absl::StrCat(newest.first, "-", newest.second));
-      p.report.mutable_restorable()->set_generation(newest.first);
-      p.report.mutable_restorable()->set_step(newest.second);
-    }
-    p.report.set_phase(v1::TRAINER_READY);
-    TrainerLoop(p.id);
-  });
+  AtProcess(id, chance_.Uniform(0.2, 0.8), [this](Process& p) { AwaitStore(p); });
 }
 
 // `silent`: no socket is closed (the machine lost its power).
@@ -113,7 +112,7 @@ void World::StopTrainer(Process& process, int code, bool silent) {
   if (node.process == process.id) node.process.clear();
   if (!silent) TellPeers(process.id, process.report.generation(), 0.01);
   if (!node.up) return;
-  node.exits.push_back({process.id, code});
+  node.exits.push_back({process.id, process.job->uid, code});
   if (node.agent) AgentReport(node);
 }
 

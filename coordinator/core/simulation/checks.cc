@@ -1,4 +1,6 @@
 // What must hold whatever happens. docs/guarantees.md names these checks.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "coordinator/core/simulation/world.h"
@@ -24,7 +26,8 @@ std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
 }  // namespace
 
 // Each generation is above every earlier one and above the store; its parts are partitions.
-void World::CheckMembership(const v1::JobRecord& before, const v1::JobRecord& record) {
+void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
+  CheckDurable(job, before, record);
   const v1::Membership& membership = record.membership();
   if (membership.generation() == before.membership().generation()) {
     if (membership.SerializeAsString() != before.membership().SerializeAsString()) {
@@ -45,15 +48,16 @@ void World::CheckMembership(const v1::JobRecord& before, const v1::JobRecord& re
       if (!work.back().insert(i).second) Violate("a micro-batch is both held and added");
     }
   }
-  std::string gap = FindGap(ranges, options_.micro_batches);
-  if (gap.empty() && membership.interrupted()) gap = FindGap(work, options_.micro_batches);
+  std::string gap = FindGap(ranges, job.options.micro_batches);
+  if (gap.empty() && membership.interrupted()) gap = FindGap(work, job.options.micro_batches);
   if (!gap.empty()) Violate(absl::StrCat("generation ", membership.generation(), ": ", gap));
   if (membership.source().has_rank() && membership.members(membership.source().rank()).needs_state()) {
     Violate("the source needs state itself");
   }
   Note(absl::StrCat("generation ", membership.generation(), " step ", membership.step(), " source ",
                     membership.source().ShortDebugString(), ": ", membership.reason()));
-  CheckNothingLost(membership);
+  MarkReplaced(job, before.membership(), membership);
+  CheckNothingLost(job, membership);
 }
 
 bool World::CanBeHeard(const Process& process) {
@@ -61,32 +65,40 @@ bool World::CanBeHeard(const Process& process) {
   const bool drains =
       node->second.draining || (node_records_.count(process.node) && node_records_[process.node].draining());
   if (!process.alive || drains || !process.report.has_state()) return false;
-  return process.frozen_until <= queue_.now() - 3 && queue_.now() >= coordinator_since_ + 3;
+  const double silent_until = std::max({process.frozen_until, node->second.unheard_until, coordinator_since_});
+  return silent_until <= queue_.now() - 3;
 }
 
 // No completed step is lost while a process lives that holds it and can be heard, or with a sharded state processes
 // that hold it together.
-void World::CheckNothingLost(const v1::Membership& membership) {
-  if (membership.step() >= completed_) return;
+void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
+  if (membership.step() >= job.completed) return;
   std::set<std::string> holders;
   for (const auto& [id, process] : processes_) {
-    if (process.report.step() >= completed_ && CanBeHeard(process)) holders.insert(id);
+    if (process.job == &job && process.report.step() >= job.completed && CanBeHeard(process)) holders.insert(id);
   }
   bool held = !holders.empty();
-  if (options_.sharded) held = AreThere(holders, completed_) || AreThere(holders, completed_ + 1);
+  if (job.options.sharded) held = AreThere(holders, job.completed) || AreThere(holders, job.completed + 1);
   if (held) {
-    Violate(absl::StrCat("generation ", membership.generation(), " goes back to step ", membership.step(), " although ",
-                         absl::StrJoin(holders, " and "), " live and hold step ", completed_,
-                         " or more, which was completed"));
+    bool known = true;
+    for (const std::string& id : holders) known = known && WentOnUnheard(processes_[id]);
+    const std::string what = absl::StrCat("generation ", membership.generation(), " goes back to step ",
+                                          membership.step(), " although ", absl::StrJoin(holders, " and "),
+                                          " live and hold step ", job.completed, " or more, which was completed");
+    if (!known) return Violate(what);
+    NoteKnown("a generation that went on unheard is left behind", what);
   }
-  completed_ = membership.step();
+  job.completed = membership.step();
 }
 
 // A step is the sum of every micro-batch once; members stand at one step; no older generation steps after a newer.
-void World::CheckReduction(const Fabric& fabric, int step) {
+void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   const int generation = fabric.membership.generation();
-  if (generation < highest_reducing_) {
-    Violate(absl::StrCat("generation ", generation, " steps although ", highest_reducing_, " has stepped"));
+  if (generation < job.highest_reducing) {
+    const std::string what =
+        absl::StrCat("generation ", generation, " steps although ", job.highest_reducing, " has stepped");
+    if (!job.replaced_unheard.count(generation)) return Violate(what);
+    NoteKnown("two generations step at once, none of the older one's nodes was heard", what);
   }
   std::vector<std::set<int>> work;
   for (const auto& [id, contribution] : fabric.contributed) {
@@ -95,7 +107,7 @@ void World::CheckReduction(const Fabric& fabric, int step) {
       Violate(absl::StrCat(id, " gives to step ", contribution.first, " while others are at ", step));
     }
   }
-  const std::string gap = step < options_.steps ? FindGap(work, options_.micro_batches) : "";
+  const std::string gap = step < job.options.steps ? FindGap(work, job.options.micro_batches) : "";
   if (!gap.empty()) Violate(absl::StrCat("step ", step, " of generation ", generation, ": ", gap));
 }
 

@@ -1,15 +1,26 @@
 // What goes wrong, and when: a function of the seed.
 #include <algorithm>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/simulation/world.h"
 
 namespace rekindle::core::simulation {
 
+// Of those that are not gone for good; of all where all are.
 SimNode* World::AnyNode() {
-  auto it = nodes_.begin();
-  std::advance(it, chance_.Pick(static_cast<int>(nodes_.size())));
-  return &it->second;
+  std::vector<SimNode*> there;
+  for (auto& [name, node] : nodes_) {
+    if (!node.gone) there.push_back(&node);
+  }
+  if (there.empty()) return nullptr;
+  return there[chance_.Pick(static_cast<int>(there.size()))];
+}
+
+SimJob& World::AnyJob() {
+  auto it = jobs_.begin();
+  if (jobs_.size() > 1) std::advance(it, chance_.Pick(static_cast<int>(jobs_.size())));
+  return it->second;
 }
 
 Process* World::Running(SimNode& node) { return node.process.empty() ? nullptr : &processes_[node.process]; }
@@ -20,15 +31,23 @@ void World::PlanFaults() {
   for (int i = 0; i < options_.faults; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { OneFault(); });
   }
+  for (int i = 0; i < options_.unheard; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds / 2), [this] { StopHearing(); });
+  }
+  for (int i = 0; i < options_.store; ++i) {
+    queue_.At(chance_.Uniform(2, options_.chaos_seconds), [this] { StoreFault(); });
+  }
 }
 
 void World::KillNode(SimNode& node, bool silent) {
   Note(absl::StrCat("node ", node.name, " is killed", silent ? " silently" : ""));
+  tally_.Count(silent ? Fault::kNodeSilent : Fault::kNodeKilled);
   node.up = false;
   node.agent = false;
   if (Process* process = Running(node)) StopTrainer(*process, -9, silent);
   node.exits.clear();
   const std::string name = node.name;
+  if (!node.pool.empty()) return EndMachine(name);
   queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this, name] { ReturnNode(name); });
 }
 
@@ -36,7 +55,7 @@ void World::KillNode(SimNode& node, bool silent) {
 void World::ReturnNode(const std::string& name) {
   SimNode& node = nodes_[name];
   if (!node.up) ++node.incarnation;
-  if (node.agent) return;
+  if (node.agent || node.gone) return;
   node.up = true;
   node.agent = true;
   node.draining = false;
@@ -51,33 +70,42 @@ void World::Withdraw(const std::string& name) {
   SimNode& node = nodes_[name];
   if (!node.up || !node.agent || !node.draining) return;
   Note(absl::StrCat("the notice of ", name, " is withdrawn"));
+  tally_.Count(Fault::kNoticeWithdrawn);
   node.draining = false;
 }
 
 void World::OneFault() {
+  if (!pools_.empty() && chance_.Happens(0.35)) return MarketFault();
   SimNode* node = AnyNode();
+  if (node == nullptr) return;
   Process* process = Running(*node);
   const std::string name = node->name;
   switch (chance_.Pick(12)) {
     case 0:
     case 1:
-      if (process != nullptr) StopTrainer(*process, -9, false);
+      if (process != nullptr) {
+        tally_.Count(Fault::kTrainerKilled);
+        StopTrainer(*process, -9, false);
+      }
       return;
     case 2:
       if (node->up) KillNode(*node, chance_.Happens(0.3));
       return;
     case 3:
       if (process != nullptr && process->frozen_until < queue_.now()) {
+        tally_.Count(Fault::kTrainerFrozen);
         process->frozen_until = queue_.now() + chance_.Uniform(0.1, 7);
         Note(absl::StrCat("trainer ", process->id, " is frozen until ", process->frozen_until));
       }
       return;
     case 4:
     case 5:
+      if (coordinator_up_) tally_.Count(Fault::kCoordinatorKilled);
       return Crash(chance_.Uniform(0.05, 3));
     case 6:
       if (node->up && node->agent) {
         Note(absl::StrCat("agent of ", name, " is killed"));
+        tally_.Count(Fault::kAgentKilled);
         node->agent = false;
         queue_.At(queue_.now() + chance_.Uniform(0.2, 2), [this, name] { ReturnNode(name); });
       }
@@ -85,12 +113,14 @@ void World::OneFault() {
     case 7:
       if (coordinator_up_) {
         Note(absl::StrCat("drain ", name));
+        tally_.Count(Fault::kNodeDrained);
         Feed(DrainNode{name, chance_.Happens(0.5) ? chance_.Uniform(0.2, 3) : 0, "asked"});
         queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
       }
       return;
     case 8:
       if (node->up && node->agent) {
+        tally_.Count(Fault::kNodeNoticed);
         node->draining = true;
         if (chance_.Happens(0.4)) queue_.At(queue_.now() + chance_.Uniform(0.1, 3), [this, name] { Withdraw(name); });
         queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
@@ -101,27 +131,29 @@ void World::OneFault() {
       if (other == name) return;
       const std::pair<std::string, std::string> pair{std::min(name, other), std::max(name, other)};
       Note(absl::StrCat("no data between ", pair.first, " and ", pair.second));
+      tally_.Count(Fault::kDataCut);
       blocked_.insert(pair);
       queue_.At(queue_.now() + chance_.Uniform(0.5, 8), [this, pair] { blocked_.erase(pair); });
       return;
     }
     case 10:
       if (coordinator_up_) {
-        paused_ = !paused_;
-        Note(paused_ ? "pause" : "resume");
-        if (paused_)
-          Feed(PauseJob{uid_});
+        SimJob& job = AnyJob();
+        if (!job.submitted) return;
+        job.paused = !job.paused;
+        Note(absl::StrCat(job.paused ? "pause " : "resume ", job.uid));
+        tally_.Count(job.paused ? Fault::kJobPaused : Fault::kJobResumed);
+        if (job.paused)
+          Feed(PauseJob{job.uid});
         else
-          Feed(ResumeJob{uid_});
+          Feed(ResumeJob{job.uid});
       }
       return;
     default:
       if (chance_.Happens(0.5)) {  // Everything at once, or one more node.
-        Note("all trainers are killed");
-        for (auto& [other, n] : nodes_) {
-          if (Process* p = Running(n)) StopTrainer(*p, -9, false);
-        }
-      } else if (nodes_.size() < 5) {
+        KillHolders(true);
+      } else if (nodes_.size() < 5 && pools_.empty()) {
+        tally_.Count(Fault::kNodeAdded);
         SimNode fresh;
         fresh.name = absl::StrCat("n", nodes_.size() + 1);
         nodes_[fresh.name] = fresh;
@@ -135,9 +167,17 @@ void World::Heal() {
   Note("the faults stop");
   lossy_ = false;
   blocked_.clear();
+  for (auto& [name, node] : nodes_) {
+    node.unheard_until = std::min(node.unheard_until, queue_.now());
+    node.store_away_until = node.unmounted_until = 0;
+  }
+  for (auto& [uid, job] : jobs_) job.store_full_until = 0;
   if (!coordinator_up_) StartCoordinator();
   for (auto& [name, node] : nodes_) ReturnNode(name);
-  if (jobs_[uid_].want_paused()) Feed(ResumeJob{uid_});
+  for (auto& [name, pool] : pools_) pool.offered = pool.options.max;
+  for (const auto& [uid, record] : records_) {  // The pause may be under way.
+    if (jobs_.at(uid).paused || record.want_paused()) Feed(ResumeJob{uid});
+  }
 }
 
 }  // namespace rekindle::core::simulation

@@ -63,8 +63,8 @@ bool World::AreThere(const std::set<std::string>& processes, int step) const {
 
 // Beside what it has and is still good; others may need that until all have got theirs.
 void World::TakeShards(Process& process, int step) {
-  if (!options_.sharded) return;
-  std::vector<bool> blocks = Wanted(fabrics_.at(process.report.generation()).membership, process.id);
+  if (!process.job->options.sharded) return;
+  std::vector<bool> blocks = Wanted(FabricOf(process).membership, process.id);
   if (Reaches(process.report, step)) {
     const std::vector<bool> before = BlocksIn(process.report);
     for (int b = 0; b < kBlocks; ++b) blocks[b] = blocks[b] || before[b];
@@ -74,7 +74,7 @@ void World::TakeShards(Process& process, int step) {
 }
 
 void World::SettleShards(Process& process) {
-  core::simulation::Report(Wanted(fabrics_.at(process.report.generation()).membership, process.id), &process.report);
+  core::simulation::Report(Wanted(FabricOf(process).membership, process.id), &process.report);
   process.report.set_prepared(false);
 }
 

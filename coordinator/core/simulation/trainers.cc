@@ -7,15 +7,12 @@
 namespace rekindle::core::simulation {
 namespace {
 
-bool IsMember(const v1::Membership& membership, const std::string& id) {
-  for (const v1::Member& member : membership.members()) {
-    if (member.trainer() == id) return true;
-  }
-  return false;
+Ending EndingIn(const v1::TrainerDirective& directive) {
+  if (directive.action() != v1::TrainerDirective::YIELD) return Ending::kNone;
+  return directive.checkpoint() ? Ending::kSave : Ending::kYield;
 }
 
 }  // namespace
-
 // A dead process does nothing; a frozen one does it when it wakes.
 void World::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
   queue_.At(queue_.now() + delay, [this, id, run = std::move(run)] {
@@ -31,6 +28,7 @@ void World::AtProcess(const std::string& id, double delay, std::function<void(Pr
 
 void World::TrainerLoop(const std::string& id) {
   Process& process = processes_[id];
+  FollowSearch(process);
   Report(process);
   const bool running = process.report.phase() == v1::TRAINER_RUNNING;
   AtProcess(id, chance_.Uniform(0.05, running ? 0.4 : 0.15), [this](Process& p) { TrainerLoop(p.id); });
@@ -40,13 +38,13 @@ void World::Report(Process& process) {
   process.report.set_sequence(process.report.sequence() + 1);
   process.report.set_known_revision(process.known_revision);
   const v1::TrainerReport report = process.report;
-  Send([this, report] {
+  Send(process.node, [this, report] {
     if (!coordinator_up_) return;
     Feed(TrainerReported{report}, [this, report] {
       const v1::TrainerDirective directive =
           cluster_->DirectiveForTrainer(report.job_uid(), report.trainer(), report.known_revision());
       if (directive.revision() == report.known_revision()) return;
-      Send([this, directive, report] {
+      Send(report.node(), [this, directive, report] {
         AtProcess(report.trainer(), 0, [this, directive, sequence = report.sequence()](Process& p) {
           if (sequence < p.last_reply) return;
           p.last_reply = sequence;
@@ -65,12 +63,12 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   v1::TrainerReport& report = process.report;
   const bool newer = directive.membership().generation() > report.generation();
   if (report.phase() == v1::TRAINER_RUNNING) {
-    Fabric& fabric = fabrics_[report.generation()];
+    Fabric& fabric = FabricOf(process);
     if (newer && !fabric.connected) Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
-    process.yield_seen = directive.action() == v1::TrainerDirective::YIELD && !newer;
+    process.ending_seen = newer ? Ending::kNone : EndingIn(directive);
     if (report.phase() == v1::TRAINER_RUNNING) return;
   }
-  if (newer && IsMember(directive.membership(), process.id)) return Enter(process, directive.membership());
+  if (newer && FindMember(directive.membership(), process.id) != nullptr) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;
   report.set_phase(v1::TRAINER_READY);  // Left out: warm, but what it holds counts no more.
   report.set_prepared(false);
@@ -80,14 +78,14 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
 }
 
 void World::Enter(Process& process, const v1::Membership& membership) {
-  Fabric& fabric = fabrics_[membership.generation()];
+  Fabric& fabric = process.job->fabrics[membership.generation()];
   fabric.membership = membership;
   v1::TrainerReport& report = process.report;
   report.set_phase(v1::TRAINER_RUNNING);
   report.set_generation(membership.generation());
   report.set_completed_step(std::min(report.completed_step(), membership.step()));
   report.clear_accusations();
-  process.yield_seen = process.directive.action() == v1::TrainerDirective::YIELD;
+  process.ending_seen = EndingIn(process.directive);
   fabric.entered.insert(process.id);
   Report(process);
   const int generation = membership.generation();
@@ -99,7 +97,7 @@ void World::Enter(Process& process, const v1::Membership& membership) {
     return;
   }
   AtProcess(process.id, 1.5, [this, generation](Process& p) {  // The connect deadline.
-    Fabric& fabric = fabrics_[generation];
+    Fabric& fabric = p.job->fabrics[generation];
     if (fabric.connected || p.report.generation() != generation) return;
     std::set<std::string> accused;
     for (const v1::Member& member : fabric.membership.members()) {
@@ -108,7 +106,7 @@ void World::Enter(Process& process, const v1::Membership& membership) {
     }
     Abort(p, v1::Accusation::UNREACHABLE, accused);
   });
-  queue_.At(queue_.now() + 0.005, [this, generation] { Connect(generation); });
+  queue_.At(queue_.now() + 0.005, [this, job = process.job, generation] { Connect(*job, generation); });
 }
 
 }  // namespace rekindle::core::simulation

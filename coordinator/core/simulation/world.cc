@@ -15,28 +15,24 @@ constexpr double kDoubled = 0.04;
 constexpr double kCrashInStep = 0.0008;  // Of the coordinator, before or after it has saved.
 constexpr double kBusy = 0.3;            // An event waits for the end of a turn ...
 constexpr double kLongestTurn = 0.01;    // ... so long at most, with all that arrive meanwhile.
-constexpr double kFinishSeconds = 400;   // After the faults have stopped.
+constexpr double kIdleSeconds = 10;
+constexpr double kPoolAvoidSeconds = 4;
+constexpr double kFinishSeconds = 400;  // After the faults have stopped.
 constexpr size_t kJournalLines = 4000;
-
-v1::JobRecord NewJob(const std::string& uid, const Options& options) {
-  v1::JobRecord record;
-  record.set_secret("secret");
-  v1::Job* job = record.mutable_job();
-  job->set_name("job");
-  job->set_uid(uid);
-  v1::JobSpec* spec = job->mutable_status()->mutable_resolved_spec();
-  spec->mutable_training()->set_global_batch(options.micro_batches);
-  spec->mutable_training()->set_micro_batch(1);
-  spec->mutable_training()->set_steps(options.steps);
-  spec->mutable_training()->set_reduce("exact");
-  if (options.sharded) spec->mutable_training()->set_optimizer_state("sharded");
-  spec->mutable_checkpoint()->set_store("file:///store");
-  return record;
-}
 
 }  // namespace
 
-World::World(uint64_t seed, Options options) : options_(options), chance_(seed) {}
+World::World(uint64_t seed, const Options& options) : options_(options), chance_(seed) {
+  for (const JobOptions& each : options.jobs) {
+    SimJob& job = jobs_[each.name];
+    job.uid = each.name;
+    job.options = each;
+  }
+  for (const PoolOptions& each : options.pools) {
+    pools_[each.name].options = each;
+    pools_[each.name].offered = each.max;
+  }
+}
 
 void World::Note(const std::string& line) {
   journal_.push_back(absl::StrFormat("%8.3f %s", queue_.now(), line));
@@ -49,22 +45,42 @@ void World::Violate(const std::string& what) {
   Note("VIOLATION " + what);
 }
 
-void World::Send(std::function<void()> arrive) {
+void World::NoteKnown(const std::string& what, const std::string& detail) {
+  if (!known_.insert(what).second) return;
+  tally_.CountKnown(what);
+  Note(absl::StrCat("KNOWN ", what, ": ", detail));
+}
+
+void World::Send(const std::string& node, std::function<void()> arrive) {
   const int copies = lossy_ && chance_.Happens(kLost) ? 0 : lossy_ && chance_.Happens(kDoubled) ? 2 : 1;
-  for (int i = 0; i < copies; ++i) queue_.At(queue_.now() + chance_.Uniform(0.001, kSlowest), arrive);
+  if (copies == 0) tally_.Count(Fault::kMessageLost);
+  if (copies == 2) tally_.Count(Fault::kMessageDoubled);
+  for (int i = 0; i < copies; ++i) {
+    queue_.At(queue_.now() + chance_.Uniform(0.001, kSlowest), [this, node, arrive] {
+      if (nodes_[node].unheard_until <= queue_.now()) arrive();
+    });
+  }
 }
 
 void World::StartCoordinator() {
   Tunables tunables;
   tunables.max_start_failures = 1000;  // Here it is the schedule that kills.
   tunables.exclusion_seconds = 5;
+  tunables.pause_seconds = kPauseSeconds;
+  tunables.idle_seconds = kIdleSeconds;
+  tunables.pool_start_seconds = kPoolStartSeconds;
+  tunables.pool_avoid_seconds = kPoolAvoidSeconds;
   cluster_ = std::make_unique<Cluster>(tunables);
   coordinator_up_ = true;
   ++coordinator_life_;
   coordinator_since_ = queue_.now();
   Restored restored;
-  for (const auto& [uid, record] : jobs_) restored.jobs.push_back(record);
+  for (const auto& [uid, record] : records_) {
+    if (!record.job().uid().empty()) restored.jobs.push_back(record);
+  }
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
+  restored.prices = PricesOfPools();
+  for (auto& [name, pool] : pools_) pool.reported = -1;
   Note("coordinator starts");
   Feed(restored);
 }
@@ -98,12 +114,17 @@ void World::RunTurn() {
   if (saved) {
     for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
     for (const v1::JobRecord& job : effects.save_jobs) {
-      CheckMembership(jobs_[job.job().uid()], job);
-      jobs_[job.job().uid()] = job;
+      v1::JobRecord& before = records_[job.job().uid()];
+      CheckMembership(jobs_.at(job.job().uid()), before, job);
+      before = job;
     }
     for (const v1::Event& e : effects.events) Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
   }
+  if (!crash) {
+    for (const PoolOrder& order : effects.orders) TakeOrder(order);
+  }
   wake_at_ = effects.wake_at;
+  if (crash) tally_.Count(Fault::kCoordinatorKilledInStep);
   if (crash) return Crash(chance_.Uniform(0.05, 2));
   CheckWake();
   for (const auto& [event, then] : arrived) {
@@ -121,7 +142,7 @@ void World::CheckWake() {
 }
 
 void World::Start() {
-  lossy_ = false;  // Until the job is submitted.
+  lossy_ = false;  // Until the first jobs are submitted.
   StartCoordinator();
   for (int i = 0; i < options_.nodes; ++i) {
     SimNode node;
@@ -129,9 +150,15 @@ void World::Start() {
     nodes_[node.name] = node;
     AgentLoop(node.name, 1);
   }
-  jobs_[uid_] = {};
-  Feed(SubmitJob{NewJob(uid_, options_)});
+  for (auto& [uid, job] : jobs_) {
+    if (job.options.submit_at == 0) Submit(job);
+  }
   lossy_ = true;
+  for (auto& [uid, job] : jobs_) {
+    if (job.options.submit_at > 0) queue_.At(job.options.submit_at, [this, &job = job] { Submit(job); });
+  }
+  for (const auto& [name, pool] : pools_) PoolLoop(name);
+  if (jobs_.size() > 1) InversionLoop();
   PlanFaults();
 }
 
@@ -142,15 +169,18 @@ std::string World::Play() {
   }
   if (!violation_.empty()) return violation_;
   Heal();
-  const auto over = [this] {
-    return jobs_[uid_].job().status().state() == v1::SUCCEEDED || jobs_[uid_].job().status().state() == v1::FAILED;
+  const auto over = [](const auto& entry) {
+    const v1::JobState state = entry.second.job().status().state();
+    return state == v1::SUCCEEDED || state == v1::FAILED;
   };
-  while (violation_.empty() && !over() && queue_.RunOne(end + kFinishSeconds)) {
+  while (violation_.empty() && !std::all_of(records_.begin(), records_.end(), over) &&
+         queue_.RunOne(end + kFinishSeconds)) {
   }
-  const v1::JobStatus& status = jobs_[uid_].job().status();
-  if (violation_.empty() && status.state() != v1::SUCCEEDED) {
-    Violate(absl::StrCat("the job does not finish: ", v1::JobState_Name(status.state()), " ", status.reason(),
-                         ", step ", status.step(), " generation ", status.generation()));
+  for (const auto& [uid, record] : records_) {
+    const v1::JobStatus& status = record.job().status();
+    if (!violation_.empty() || status.state() == v1::SUCCEEDED) continue;
+    Violate(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ", status.reason(), ", step ",
+                         status.step(), " generation ", status.generation()));
   }
   return violation_;
 }

@@ -14,76 +14,22 @@
 #include <vector>
 
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/simulation/model.h"
 #include "coordinator/core/simulation/queue.h"
+#include "coordinator/core/simulation/tally.h"
 
 namespace rekindle::core::simulation {
 
-struct Options {
-  int nodes = 3;
-  int micro_batches = 8;
-  int steps = 40;
-  double chaos_seconds = 12;
-  int faults = 7;
-  bool sharded = false;  // The optimizer's state, two holders a shard.
-};
-
-// One trainer process.
-struct Process {
-  std::string id;
-  std::string node;
-  bool alive = true;
-  bool draining_exit = false;
-  double frozen_until = 0;
-  v1::TrainerReport report;
-  int known_revision = 0;
-  int last_reply = 0;  // Sequence of the newest request that was answered.
-  v1::TrainerDirective directive;
-  bool yield_seen = false;
-};
-
-struct Exit {
-  std::string trainer;
-  int code = 0;
-};
-
-struct SimNode {
-  std::string name;
-  bool up = true;
-  bool agent = true;
-  int incarnation = 1;
-  int agent_incarnation = 1;
-  int started = 0;          // Trainer processes so far.
-  std::string process;      // The one on its only slot; empty: none.
-  std::vector<Exit> exits;  // Not acknowledged.
-  bool draining = false;
-  v1::NodeDirective directive;
-  int request = 0;
-  int last_reply = 0;
-};
-
-// The communicator of one generation.
-struct Fabric {
-  v1::Membership membership;
-  std::set<std::string> entered;
-  std::set<std::string> aborted;
-  std::set<std::string> has_state;
-  std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
-  bool connected = false;
-  std::map<int, std::vector<int>> cuts;           // Step -> ends of the ranges that the ranks agreed on from it on.
-  int reduced = -1;                               // The newest step whose all-reduce is done.
-  std::map<int, std::set<std::string>> prepared;  // Sharded: steps -> who can apply its part by itself.
-  std::map<int, std::set<std::string>> applied;   // Steps -> who has applied so many.
-};
-
 class World {
  public:
-  World(uint64_t seed, Options options);
+  World(uint64_t seed, const Options& options);
 
   // Plays the whole schedule. Empty, or what went wrong.
   std::string Play();
   // The last things that happened, oldest first.
   const std::deque<std::string>& journal() const { return journal_; }
   int steps_of_coordinator() const { return coordinator_steps_; }
+  const Tally& tally() const { return tally_; }
 
  private:
   // world.cc: the coordinator and the messages to it.
@@ -96,13 +42,16 @@ class World {
   void CheckWake();
   void Note(const std::string& line);
   void Violate(const std::string& what);
-  void Send(std::function<void()> arrive);  // With delay; lost or doubled at times.
+  void NoteKnown(const std::string& what, const std::string& detail);
+  // Between a node and the coordinator, with delay; lost or doubled at times.
+  void Send(const std::string& node, std::function<void()> arrive);
 
   // agents.cc
   void AgentLoop(const std::string& name, int incarnation);
   void AgentReport(SimNode& node);
   void ObeyNode(SimNode& node, const v1::NodeDirective& directive);
-  void StartTrainer(SimNode& node);
+  static std::string WantedOn(const SimNode& node);
+  void StartTrainer(SimNode& node, SimJob& job);
   void StopTrainer(Process& process, int code, bool silent);
 
   // trainers.cc: control
@@ -112,21 +61,60 @@ class World {
   void Obey(Process& process, const v1::TrainerDirective& directive);
   void Enter(Process& process, const v1::Membership& membership);
 
+  // jobs.cc
+  void Submit(SimJob& job);
+
+  // pools.cc: they take orders
+  PriceBook PricesOfPools() const;
+  void TakeOrder(const PoolOrder& order);
+  void PoolLoop(const std::string& name);
+  void Fulfil(SimPool& pool);
+  void MakeMachine(SimPool& pool);
+  void EndMachine(const std::string& name);
+  void TellOfPool(SimPool& pool);
+  void MarketFault();
+
+  // inversion.cc: who waits although less important work runs
+  void InversionLoop();
+  void CheckInversion(SimJob& job);
+  std::string RunsInstead(const SimJob& job);
+  bool IsUsable(const SimNode& node) const;
+
   // fabric.cc: data
-  void Connect(int generation);
+  static Fabric& FabricOf(const Process& process) { return process.job->fabrics[process.report.generation()]; }
+  void Connect(SimJob& job, int generation);
   void TakeState(Process& process);
   void HaveState(Process& process, int step);
   void Compute(Process& process);
   void Contribute(Process& process);
-  void Reduce(int generation, int step);
-  void MaybeRecut(Fabric& fabric, int step);
-  void Prepare(Process& process, int generation, int step, bool yield);
+  void Reduce(SimJob& job, int generation, int step);
+  void MaybeRecut(const SimJob& job, Fabric& fabric, int step);
+  void Prepare(Process& process, int generation, int step, Ending ending);
+  void Apply(Process& process, int generation, int step, Ending ending);
+  static std::set<int> AssignedTo(const Process& process);
+  bool Reachable(const std::string& a, const std::string& b) const;
+
+  // store.cc: what trainers find in the store of their job
+  bool IsAway(const Process& process) const;
+  bool CanRead(const Process& process) const;
+  bool CanRestore(const Process& process, const std::string& manifest) const;
+  void AwaitStore(Process& process);
+  void FollowSearch(Process& process);
+  void Find(Process& process, const std::string& manifest, bool verify);
+  void StoreFault();
+  bool DamageNewest(SimJob& job);
+  void KillHolders(bool others_too);
+
+  // saving.cc
+  void BeginSave(Process& process, int generation, int step);
+  void Commit(Process& process, int generation, int step);
+  void SaveAndStop(Process& process, int generation, v1::TrainerPhase phase);
+  void Stop(Process& process, v1::TrainerPhase phase);
+
+  // aborting.cc
   void AccuseMissing(Process& process, const std::set<std::string>& there);
-  void Apply(Process& process, int generation, int step, bool yield);
   void Abort(Process& process, v1::Accusation::Kind kind, const std::set<std::string>& accused);
   void TellPeers(const std::string& id, int generation, double within);
-  std::set<int> AssignedTo(const Process& process) const;
-  bool Reachable(const std::string& a, const std::string& b) const;
 
   // shards.cc: who holds what of a sharded optimizer state
   void TakeShards(Process& process, int step);
@@ -136,19 +124,29 @@ class World {
   // faults.cc
   void PlanFaults();
   void OneFault();
+  void StopHearing();
   void KillNode(SimNode& node, bool silent);
   void ReturnNode(const std::string& name);
   void Withdraw(const std::string& name);
   void Heal();
+  SimJob& AnyJob();
   SimNode* AnyNode();
   Process* AnyProcess();
   Process* Running(SimNode& node);
 
   // checks.cc
-  void CheckMembership(const v1::JobRecord& before, const v1::JobRecord& record);
-  void CheckReduction(const Fabric& fabric, int step);
-  void CheckNothingLost(const v1::Membership& membership);
+  void CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
+  void CheckReduction(const SimJob& job, const Fabric& fabric, int step);
+  void CheckNothingLost(SimJob& job, const v1::Membership& membership);
   bool CanBeHeard(const Process& process);
+
+  // durable.cc
+  void CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
+
+  // unheard.cc: generations that go on because nobody could tell their members to stop
+  void MarkReplaced(SimJob& job, const v1::Membership& before, const v1::Membership& next);
+  static bool WentOnUnheard(const Process& process);
+  static bool WentOnUnheard(const SimJob& job, int generation, int step);
 
   Options options_;
   Chance chance_;
@@ -161,18 +159,16 @@ class World {
   std::vector<std::pair<Event, std::function<void()>>> arrived_;
   bool lossy_ = true;
   double coordinator_since_ = 0;
-  std::string uid_ = "job";
-  std::map<std::string, v1::JobRecord> jobs_;
+  std::map<std::string, SimJob> jobs_;            // By uid.
+  std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
   std::map<std::string, v1::NodeRecord> node_records_;
   std::map<std::string, SimNode> nodes_;
+  std::map<std::string, SimPool> pools_;
   std::map<std::string, Process> processes_;
-  std::map<int, Fabric> fabrics_;
-  std::vector<std::pair<int, int>> store_;                 // Committed checkpoints: (generation, step).
   std::set<std::pair<std::string, std::string>> blocked_;  // Pairs of nodes without a data connection.
-  int highest_reducing_ = 0;                               // Newest generation that has completed an all-reduce.
-  int completed_ = 0;  // Steps that every member of a generation has applied, and were not rolled back.
-  bool paused_ = false;
   std::deque<std::string> journal_;
+  Tally tally_;
+  std::set<std::string> known_;
   std::string violation_;
 };
 

@@ -67,6 +67,7 @@ class EngineTest : public testing::Test {
     LocalTrainerOptions options = ModelOptions();
     options.largest_gradient = largest_gradient_;
     if (spec_.checkpoint.kind != CheckpointSpec::Kind::kNever) options.checkpoints = &store_;
+    options.elsewhere = &elsewhere_;
     if (before_backward_) {
       options.before_backward = [this, index = trainers_.size()](int64_t step, int) { before_backward_(index, step); };
     }
@@ -137,6 +138,7 @@ class EngineTest : public testing::Test {
   float largest_gradient_ = 0;
   int incarnations_ = 0;
   MemoryCheckpoints store_;
+  MemoryCheckpoints elsewhere_;
   std::optional<LocalCoordinator> coordinator_;
   std::vector<std::unique_ptr<LocalTrainer>> trainers_;
 

@@ -265,6 +265,10 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;
   if (local.checkpoints != nullptr) checkpoints_ = local.checkpoints->ClientOf(id_);
+  OpenStore open_store;
+  if (local.elsewhere != nullptr) {
+    open_store = [this, elsewhere = local.elsewhere](const std::string&) { return elsewhere->ClientOf(id_); };
+  }
   EngineOptions options;
   options.trainer = id_;
   options.spec = spec;
@@ -287,6 +291,7 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                                                                .control = *control_,
                                                                .connect = std::move(connect),
                                                                .checkpoints = checkpoints_.get(),
+                                                               .open_store = std::move(open_store),
                                                                .resize_batches = [](int) { return absl::OkStatus(); },
                                                                .metrics = metrics_,
                                                                .timeline = timeline_,

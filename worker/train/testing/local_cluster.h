@@ -58,6 +58,7 @@ class LocalCoordinator {
 // What a test gives a trainer beside its place. All that is named here outlives it.
 struct LocalTrainerOptions {
   MemoryCheckpoints* checkpoints = nullptr;  // Null: no store.
+  MemoryCheckpoints* elsewhere = nullptr;    // Whatever other store is asked for.
   std::function<double()> clock = common::SteadySeconds;
   std::function<void(int64_t step, int index)> before_backward;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;

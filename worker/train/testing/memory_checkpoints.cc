@@ -90,10 +90,17 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool) override {
     std::lock_guard lock(store_.mutex_);
-    checkpoint::Newest newest;
-    if (store_.manifests_.empty()) return newest;
-    const auto& [name, manifest] = *store_.manifests_.rbegin();
-    return checkpoint::Newest{true, FormatName(name), manifest, {}, name.generation};
+    if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
+    return store_.manifests_.empty() ? checkpoint::Newest{} : Found(store_.manifests_.rbegin()->second);
+  }
+  absl::StatusOr<checkpoint::Newest> FindNamed(const std::string& name, bool) override {
+    const auto parsed = checkpoint::ParseName(name);
+    if (!parsed.ok()) return parsed.status();
+    std::lock_guard lock(store_.mutex_);
+    if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
+    const auto at = store_.manifests_.find(*parsed);
+    if (at == store_.manifests_.end()) return checkpoint::Newest{.missing = "it is not in the store of this test"};
+    return Found(at->second);
   }
   absl::StatusOr<checkpoint::Restored> Restore(int, const std::string& name,
                                                const checkpoint::MutableState& state) override {
@@ -120,6 +127,13 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   }
 
  private:
+  static checkpoint::Newest Found(const Manifest& manifest) {
+    checkpoint::Newest newest{.found = true, .durable = true, .name = FormatName(NameOf(manifest))};
+    newest.manifest = manifest;
+    newest.highest_generation = manifest.generation;
+    return newest;
+  }
+
   MemoryCheckpoints& store_;
   const std::string writer_;
   bool cancelled_ = false;  // Guarded by the store's mutex.
@@ -132,6 +146,11 @@ std::unique_ptr<checkpoint::CheckpointClient> MemoryCheckpoints::ClientOf(const 
 void MemoryCheckpoints::SetBroken(bool broken) {
   std::lock_guard lock(mutex_);
   broken_ = broken;
+}
+
+void MemoryCheckpoints::SetUnreadable(bool unreadable) {
+  std::lock_guard lock(mutex_);
+  unreadable_ = unreadable;
 }
 
 std::set<int> MemoryCheckpoints::urgent_steps() {

@@ -20,6 +20,8 @@ class MemoryCheckpoints {
   std::unique_ptr<checkpoint::CheckpointClient> ClientOf(const std::string& trainer);
   // While broken nothing becomes durable.
   void SetBroken(bool broken);
+  // Nobody can look into it.
+  void SetUnreadable(bool unreadable);
   // Of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
   // Of snapshots that training waited for.
@@ -32,6 +34,7 @@ class MemoryCheckpoints {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool broken_ = false;
+  bool unreadable_ = false;
   std::set<int> urgent_steps_;
   std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;

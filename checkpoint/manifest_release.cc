@@ -1,0 +1,45 @@
+#include "checkpoint/manifest_release.h"
+
+#include <algorithm>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "checkpoint/manifest.h"
+#include "common/printable.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr char kMark[] = "rekindle/newer-release";  // It marks the status, as a store may give the same code.
+constexpr size_t kMaxRelease = 32;
+constexpr size_t kMaxShown = 64;
+
+bool IsRelease(const std::string& text) {
+  const auto allowed = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-'; };
+  return !text.empty() && text.size() <= kMaxRelease && text[0] >= '0' && text[0] <= '9' &&
+         std::all_of(text.begin(), text.end(), allowed);
+}
+
+absl::Status Newer(const std::string& why, const std::string& install) {
+  absl::Status status =
+      absl::FailedPreconditionError(absl::StrCat("manifest: made by a newer release (", why, "): install ", install));
+  status.SetPayload(kMark, absl::Cord());
+  return status;
+}
+
+}  // namespace
+
+absl::Status NewerFormat(int format, const std::string& needs_release) {
+  return Newer(
+      absl::StrCat("format ", format, ", this one reads up to ", kManifestFormat),
+      IsRelease(needs_release) ? absl::StrCat("release ", needs_release, " or later") : "the release that made it");
+}
+
+absl::Status UnknownField(const std::string& object, const std::string& field) {
+  return Newer(absl::StrCat(object, " has an unknown field '", common::Printable(field, kMaxShown), "'"),
+               "the release that made it");
+}
+
+bool IsOfNewerRelease(const absl::Status& status) { return status.GetPayload(kMark).has_value(); }
+
+}  // namespace rekindle::checkpoint

@@ -1,0 +1,281 @@
+#include "coordinator/core/finishing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/announce.h"
+#include "coordinator/core/candidates.h"
+#include "coordinator/core/costs.h"
+#include "coordinator/core/deaths.h"
+#include "coordinator/core/forming.h"
+#include "coordinator/core/last_holders.h"
+#include "coordinator/core/micro_batch.h"
+#include "coordinator/core/shard_holders.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr double kAlertSeconds = 24 * 3600;
+
+v1::JobRecord::Finishing* FinishingOf(Job& job) { return job.record.mutable_finishing(); }
+
+// As a steady time.
+double AtUnix(const Turn& turn, double unix_time) { return turn.now + unix_time - UnixNow(turn); }
+
+std::vector<std::string> Stopped(const std::vector<MemberView>& views) {
+  std::vector<std::string> ids;
+  for (const MemberView& view : views) {
+    if (view.standing == Standing::kStopped) ids.push_back(view.member->trainer());
+  }
+  return ids;
+}
+
+std::string WhereTo(const Job& job) {
+  return job.record.final_store().empty() ? SpecOf(job).checkpoint().store() : job.record.final_store();
+}
+
+std::string Problem(const Job& job) {
+  const auto& finishing = job.record.finishing();
+  return absl::StrCat("the final checkpoint, of step ", finishing.step(), ", could not be saved to ", WhereTo(job),
+                      ": ", finishing.error());
+}
+
+std::string WaysOut(const Job& job) {
+  const std::string& name = job.record.job().name();
+  return absl::StrCat("`rekindle resume ", name, " --store URI` saves it elsewhere, `rekindle cancel ", name,
+                      " --discard` gives it up");
+}
+
+std::string Keepers(const Job& job) {
+  std::vector<std::string> names;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer == nullptr || trainer->death.empty()) names.push_back(ShortName(member.trainer()));
+  }
+  return absl::StrCat(JoinWords(names), names.size() == 1 ? " keeps" : " keep", " the state");
+}
+
+void Show(Turn& turn, Job& job) {
+  const auto& finishing = job.record.finishing();
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  v1::FinishingStatus* shown = status->mutable_finishing();
+  shown->set_since(finishing.since());
+  shown->set_error(finishing.error());
+  shown->set_tries(finishing.tries());
+  shown->set_next_try(job.active ? 0 : finishing.next_try());
+  shown->set_spent(std::max(0.0, status->cost().spent() - finishing.spent_before()));
+  SetState(job, v1::FINISHING, absl::StrCat(Problem(job), "; ", Keepers(job)));
+  status->set_last_event(status->reason());
+  turn.Wake(job, AtUnix(turn, finishing.told_at() + kTellSavesSeconds));
+}
+
+void Tell(Turn& turn, Job& job, const std::string& what) {
+  v1::JobRecord::Finishing* finishing = FinishingOf(job);
+  finishing->set_told_at(UnixNow(turn));
+  job.must_save = true;
+  const double seconds = UnixNow(turn) - finishing->since();
+  turn.Emit(&job, seconds >= kAlertSeconds ? "finishing_alert" : "finishing",
+            absl::StrCat(what, Problem(job), "; ", Keepers(job), " meanwhile; it is tried again; ", WaysOut(job)));
+}
+
+// Whoever is not needed any more, with its slot.
+void LetGo(Turn& turn, Job& job, const std::string& trainer) {
+  RecordRelease(job, trainer,
+                MustLeave(turn.state, job, trainer)
+                    ? WhyItLeaves(turn.state, job, trainer)
+                    : absl::StrCat("node ", NodeOf(trainer), " is not needed any more: others have the final state"));
+}
+
+// Of those that have it, as few as have all of it together: at best on nodes that stay.
+std::vector<Candidate> ChooseHolders(const State& state, const Job& job, std::vector<Candidate> pool, int step) {
+  std::erase_if(pool, [](const Candidate& candidate) { return !candidate.live; });
+  const auto merit = [&](const Candidate& candidate) {
+    const auto node = state.nodes.find(candidate.node);
+    const bool hinted = node != state.nodes.end() && !node->second.record.hint().empty();
+    const double limit = node != state.nodes.end() ? node->second.drain_deadline : kNever;
+    return std::tuple(MustLeave(state, job, candidate.trainer), hinted, -limit, candidate.previous_rank);
+  };
+  std::stable_sort(pool.begin(), pool.end(), [&](const auto& a, const auto& b) { return merit(a) < merit(b); });
+  for (size_t i = pool.size(); i-- > 0;) {
+    std::vector<Candidate> rest = pool;
+    rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(i));
+    if (HoldTogether(rest, step)) pool = std::move(rest);
+  }
+  return pool;
+}
+
+// All slots of the job but those of its holders are free for others.
+void FreeOtherSlots(State& state, const Job& job, const std::vector<Candidate>& holders) {
+  for (auto& [name, node] : state.nodes) {
+    std::erase_if(node.slots, [&, &node_name = name](const auto& slot) {
+      const std::string at = absl::StrCat(node_name, "/", slot.first);
+      const auto is_there = [&](const Candidate& holder) { return ShortName(holder.trainer) == at; };
+      return slot.second == job.record.job().uid() && std::none_of(holders.begin(), holders.end(), is_there);
+    });
+  }
+  state.plan_due = true;
+}
+
+// Each shard on one member only: they hold no more of the optimizer's state than while they trained.
+void FormToSave(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
+  const Candidate best = *FindBest(pool);
+  const Origin origin{Origin::Kind::kRank, best.step, best.attempt, "", ""};
+  const int parts = std::max(MicroBatches(job), static_cast<int>(pool.size()));
+  v1::Membership next = BuildMembership(std::move(pool), origin, /*boundary=*/true, parts, NextGeneration(job));
+  next.set_finishing(true);
+  AssignShards(turn.state, job, &next);
+  for (v1::ShardHolders& shard : *next.mutable_shards()) shard.set_second(shard.first());
+  Announce(turn, job, std::move(next), origin, views);
+  Show(turn, job);
+}
+
+}  // namespace
+
+bool IsFinalDurable(const Job& job, int step) {
+  const v1::JobSpec::Checkpoint& checkpoint = SpecOf(job).checkpoint();
+  const bool never = checkpoint.has_every_steps() && checkpoint.every_steps() == 0 && !checkpoint.has_every_seconds() &&
+                     checkpoint.interval().empty();
+  return never || checkpoint.store().empty() || job.record.job().status().checkpoint_step() >= step;
+}
+
+bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::vector<MemberView>& views) {
+  const bool news = !IsFinishing(job), was_active = job.active;
+  if (!news && !was_active) return false;
+  v1::JobRecord::Finishing* finishing = FinishingOf(job);
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (news) {
+    status->set_step(final.step);
+    finishing->set_step(final.step);
+    finishing->set_digest(final.digest);
+    finishing->set_stop_reason(final.stop_reason);
+    finishing->set_since(UnixNow(turn));
+    finishing->set_spent_before(status->cost().spent());
+    finishing->set_holders(final.members);
+    job.record.clear_halt();  // What waits for its nodes gets all but those that are needed.
+    job.record.clear_units();
+    job.units.clear();
+    job.giving.clear();
+  }
+  finishing->set_error(SaveError(job, Stopped(views)));
+  finishing->set_tries(finishing->tries() + 1);
+  finishing->set_next_try(UnixNow(turn) + PauseAfterSaves(finishing->tries()));
+  job.must_save = true;
+  if (was_active) OpenForming(turn, job, "waits for the next try to save the final state", /*failure=*/false);
+  return was_active;
+}
+
+void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
+  v1::JobRecord::Finishing* finishing = FinishingOf(job);
+  const std::vector<Candidate> holders = ChooseHolders(turn.state, job, pool, FindBest(pool)->step);
+  std::vector<Candidate> takers;  // Members that were to take the state over, and could not; then others.
+  for (const Candidate& candidate : pool) {
+    const auto is_it = [&](const Candidate& holder) { return holder.trainer == candidate.trainer; };
+    if (std::any_of(holders.begin(), holders.end(), is_it)) continue;
+    const bool could_take = !candidate.live && !MustLeave(turn.state, job, candidate.trainer);
+    could_take ? takers.push_back(candidate) : LetGo(turn, job, candidate.trainer);
+  }
+  const bool news = finishing->told_at() == 0;
+  if (news) FreeOtherSlots(turn.state, job, holders);
+  if (finishing->holders() != static_cast<int>(holders.size())) job.must_save = true;
+  finishing->set_holders(static_cast<int>(holders.size()));
+  const auto leaving = static_cast<size_t>(std::count_if(holders.begin(), holders.end(), [&](const Candidate& holder) {
+    return MustLeave(turn.state, job, holder.trainer);
+  }));
+  if (leaving > 0) Fill(takers, Joiners(turn, job), static_cast<int>(leaving));
+  while (takers.size() > leaving) {
+    LetGo(turn, job, takers.back().trainer);
+    takers.pop_back();
+  }
+  if (news) Tell(turn, job, "all steps are made, but ");
+  const double next_try = AtUnix(turn, finishing->next_try());
+  if (takers.empty() && turn.now < next_try) {
+    Show(turn, job);
+    return turn.Wake(job, next_try);
+  }
+  std::vector<Candidate> all = holders;
+  all.insert(all.end(), takers.begin(), takers.end());
+  FormToSave(turn, job, std::move(all), views);
+}
+
+bool LoseFinal(Turn& turn, Job& job, const std::vector<MemberView>& views) {
+  double until = 0;
+  std::vector<std::string> causes, released;
+  for (const MemberView& view : views) {
+    if (view.standing == Standing::kLeftOut && turn.now < view.gone_at) until = std::max(until, view.gone_at);
+    const bool gone = view.standing == Standing::kDead || view.standing == Standing::kLeftOut;
+    if (gone) (view.kind == "drained" ? released : causes).push_back(view.cause);
+  }
+  if (causes.empty()) causes = released;
+  if (until > 0) {
+    turn.Wake(job, until);
+    return false;
+  }
+  const v1::JobRecord::Finishing finishing = job.record.finishing();
+  job.record.clear_finishing();
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->clear_finishing();
+  const std::string back = status->checkpoint_step() >= 0
+                               ? absl::StrCat("the newest checkpoint, of step ", status->checkpoint_step())
+                               : "its beginning";
+  const std::string text = absl::StrCat("the final state, of step ", finishing.step(),
+                                        ", is lost before it was durable: ", Bounded(JoinWords(causes), 1000),
+                                        "; the job goes back to ", back);
+  turn.Emit(&job, "final_state_lost", text);
+  job.forming.reason = text;
+  job.must_save = true;
+  turn.state.plan_due = true;
+  SetState(job, v1::PENDING, text);
+  return true;
+}
+
+void WatchFinal(Turn& turn, Job& job) {
+  if (!IsFinishing(job)) return;
+  const v1::JobRecord::Finishing finishing = job.record.finishing();
+  const double seconds = UnixNow(turn) - finishing.since();
+  if (IsFinalDurable(job, finishing.step())) {
+    v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+    status->set_state_digest(finishing.digest());
+    status->set_step(finishing.step());
+    return EndJob(turn, job, v1::SUCCEEDED, "succeeded",
+                  absl::StrCat("the final checkpoint, of step ", finishing.step(), ", is durable in ", WhereTo(job),
+                               " after ", Seconds(seconds), " and ", finishing.tries(),
+                               finishing.tries() == 1 ? " try" : " tries", " that failed; state ", finishing.digest(),
+                               finishing.stop_reason().empty() ? "" : "; ", finishing.stop_reason()));
+  }
+  if (finishing.told_at() > 0 && UnixNow(turn) >= finishing.told_at() + kTellSavesSeconds) {
+    const v1::Cost& cost = job.record.job().status().cost();
+    const std::string spent =
+        cost.spent() > finishing.spent_before()
+            ? absl::StrCat(", which has cost ", Money(cost.spent() - finishing.spent_before(), cost.currency()))
+            : "";
+    Tell(turn, job, absl::StrCat("for ", std::lround(seconds / kHour), " h now", spent, ": "));
+  }
+  if (job.record.job().status().has_finishing()) Show(turn, job);
+}
+
+void SaveFinalNow(Turn& turn, Job& job, const std::string& store) {
+  v1::JobRecord::Finishing* finishing = FinishingOf(job);
+  if (!store.empty()) {
+    job.record.set_final_store(store);
+    job.record.mutable_job()->mutable_status()->set_final_store(store);
+    turn.Emit(&job, "final_store", absl::StrCat("the final checkpoint goes to ", store, ", as the user asked"));
+  }
+  finishing->set_next_try(UnixNow(turn));
+  job.must_save = true;
+  if (job.active && !store.empty()) {  // A try under way waits for the store of before.
+    job.yielding = true;
+    job.yield_reason = "the final checkpoint goes elsewhere";
+    job.yield_checkpoint = false;
+  }
+}
+
+absl::Status RefuseToStop(const Job& job) {
+  return absl::FailedPreconditionError(absl::StrCat("job ", job.record.job().name(), " has made all its steps, and ",
+                                                    Problem(job), "; nothing trains any more: ", WaysOut(job)));
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,37 @@
+#include "coordinator/core/refusal.h"
+
+#include <utility>
+#include <variant>
+
+namespace rekindle::core {
+namespace {
+
+// Of the job or the node that the event is a user's verb for; empty: it is none, or makes something new.
+struct Named {
+  std::string job;
+  std::string node;
+};
+
+Named NamedIn(const Event& event) {
+  if (const auto* verb = std::get_if<CancelJob>(&event)) return {.job = verb->uid, .node = ""};
+  if (const auto* verb = std::get_if<PauseJob>(&event)) return {.job = verb->uid, .node = ""};
+  if (const auto* verb = std::get_if<ResumeJob>(&event)) return {.job = verb->uid, .node = ""};
+  if (const auto* verb = std::get_if<DrainNode>(&event)) return {.job = "", .node = verb->node};
+  return {};
+}
+
+}  // namespace
+
+Before::Before(const State& state, const Event& event) : plan_due_(state.plan_due) {
+  const Named named = NamedIn(event);
+  if (const auto job = state.jobs.find(named.job); job != state.jobs.end()) job_ = job->second;
+  if (const auto node = state.nodes.find(named.node); node != state.nodes.end()) node_ = node->second;
+}
+
+void Before::PutBack(State& state) {
+  if (job_) state.jobs.at(job_->record.job().uid()) = *std::move(job_);
+  if (node_) state.nodes.at(node_->record.name()) = *std::move(node_);
+  state.plan_due = plan_due_;
+}
+
+}  // namespace rekindle::core

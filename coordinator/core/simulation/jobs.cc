@@ -1,0 +1,38 @@
+// What is submitted.
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+v1::JobRecord NewRecord(const SimJob& job) {
+  v1::JobRecord record;
+  record.set_secret("secret");
+  record.mutable_job()->set_name(job.options.name);
+  record.mutable_job()->set_uid(job.uid);
+  v1::JobSpec* spec = record.mutable_job()->mutable_status()->mutable_resolved_spec();
+  spec->mutable_training()->set_global_batch(job.options.micro_batches);
+  spec->mutable_training()->set_micro_batch(1);
+  spec->mutable_training()->set_steps(job.options.steps);
+  spec->mutable_training()->set_reduce("exact");
+  if (job.options.sharded) spec->mutable_training()->set_optimizer_state("sharded");
+  spec->mutable_checkpoint()->set_store("file:///store");
+  spec->set_priority(job.options.priority);
+  spec->mutable_workers()->set_min(job.options.min);
+  spec->mutable_workers()->set_max(job.options.max);
+  return record;
+}
+
+}  // namespace
+
+// Again until it is known to be taken in, as users do.
+void World::Submit(SimJob& job) {
+  job.submitted = true;
+  records_[job.uid];
+  if (coordinator_up_ && cluster_->FindJob(job.uid) == nullptr) Feed(SubmitJob{NewRecord(job)});
+  if (!lossy_) return;
+  queue_.At(queue_.now() + 1, [this, &job] {
+    if (records_[job.uid].job().uid().empty()) Submit(job);
+  });
+}
+
+}  // namespace rekindle::core::simulation

@@ -1,0 +1,103 @@
+// Test-only: many jobs in virtual time on pools that take orders, whose markets may have less than is ordered. The
+// coordinator is the real core; providers, agents and trainers are models that do as told, each in its own time.
+// Everything that happens is a function of the seed.
+#ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
+#define REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/simulation/queue.h"
+
+namespace rekindle::core::simulation {
+
+class Market {
+ public:
+  explicit Market(uint64_t seed);
+
+  // Plays the whole schedule. Empty, or what went wrong.
+  std::string Play();
+  // The last things that happened, oldest first.
+  const std::deque<std::string>& journal() const { return journal_; }
+  int preemptions() const { return preemptions_; }
+
+ private:
+  struct Machine {
+    std::string pool;
+    double ready_at = 0;              // It boots until then.
+    std::map<int, std::string> jobs;  // Of its slots: whom they are to serve.
+    v1::NodeReport report;
+  };
+  struct Pool {
+    int max = 0;
+    int market = 0;  // So many machines it has.
+    int ordered = 0;
+    int made = 0;
+    bool refuses = false;
+  };
+  struct Process {
+    v1::TrainerReport report;
+    double ready_at = 0;
+    bool checkpoint = false;  // Saves when it stops.
+  };
+  struct Wish {
+    int priority = 0;
+    int min = 1;
+    int max = 1;
+    int steps = 0;
+    double starved_since = 0;
+    bool starved = false;
+    std::string saved;  // Its newest checkpoint.
+    std::deque<double> stops;
+  };
+
+  // market.cc: the coordinator, users and providers
+  void Start();
+  void Feed(const Event& event);
+  void Note(const std::string& line);
+  void Submit();
+  void Disturb();
+  void Provide();
+  void Tick();
+
+  // market_work.cc: agents and trainers
+  void Agents();
+  void Obey(const std::string& node, Machine& machine);
+  void Trainers();
+  void Work(const std::string& uid, const std::vector<std::string>& members);
+  void End(const std::string& trainer, int code);
+  void Report(Process& process);
+
+  // market_checks.cc
+  void CheckEvent(const v1::Event& event);
+  void Check();
+  bool CouldRun(const std::string& uid) const;
+  bool Wants(const std::string& uid) const;
+  void Violate(const std::string& what);
+
+  Chance chance_;
+  double now_ = 100;
+  double wake_at_ = 0;
+  double changed_at_ = 0;  // The last time that something happened beside what the coordinator decides.
+  std::unique_ptr<Cluster> cluster_;
+  PriceBook prices_;
+  std::map<std::string, v1::JobRecord> records_;
+  std::map<std::string, v1::NodeRecord> node_records_;
+  std::map<std::string, Pool> pools_;
+  std::map<std::string, Machine> machines_;
+  std::map<std::string, Process> processes_;  // By trainer.
+  std::map<std::string, Wish> wishes_;        // By uid.
+  std::map<std::string, int> starts_;         // Of a slot.
+  std::deque<std::string> journal_;
+  std::string violation_;
+  int preemptions_ = 0;
+};
+
+}  // namespace rekindle::core::simulation
+
+#endif  // REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_

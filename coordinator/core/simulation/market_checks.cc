@@ -1,0 +1,100 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/market.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+// To find out that a machine is lost, to give up on what it might have saved, to end trainers and to start others.
+constexpr double kPatience = 45;
+constexpr double kSettled = 300;  // Until nothing follows from the last thing that happened any more.
+constexpr double kSoon = 60;
+constexpr size_t kOften = 5;
+
+// "kept 2: preempted by ...", and not that a node where it was before had been given up for that.
+bool StoppedFor(const std::string& reason) {
+  constexpr char kWhy[] = ": preempted by";
+  return reason.compare(std::min(reason.size(), reason.find(": ")), sizeof kWhy - 1, kWhy) == 0;
+}
+
+bool IsOver(const v1::JobRecord& record) { return record.job().status().state() > v1::PAUSED; }
+
+}  // namespace
+
+void Market::Violate(const std::string& what) {
+  for (const auto& [name, machine] : machines_) {
+    const auto job = machine.jobs.find(0);
+    Note(absl::StrCat(name, " serves ", job == machine.jobs.end() ? "nobody" : job->second));
+  }
+  for (const auto& [id, process] : processes_) {
+    const v1::TrainerReport& report = process.report;
+    const v1::TrainerDirective told = cluster_->DirectiveForTrainer(report.job_uid(), id);
+    Note(absl::StrCat(id, " of ", report.job_uid(), " is ", v1::TrainerPhase_Name(report.phase()), " in generation ",
+                      report.generation(), " at step ", report.step(), ", told ",
+                      v1::TrainerDirective::Action_Name(told.action()), " ", told.membership().generation(), ": ",
+                      told.reason()));
+  }
+  Note("VIOLATION: " + what);
+  if (violation_.empty()) violation_ = absl::StrCat("at ", now_, " s: ", what);
+}
+
+bool Market::Wants(const std::string& uid) const {
+  const v1::JobRecord* record = cluster_->FindJob(uid);
+  return record != nullptr && !IsOver(*record) && !record->want_paused();
+}
+
+// Who is stopped for others again and again, or without any cause, is stopped for nothing.
+void Market::CheckEvent(const v1::Event& event) {
+  if (event.kind() == "succeeded") changed_at_ = now_;
+  if (event.kind() != "preempted" || event.text().find(" of priority ") == std::string::npos) return;
+  ++preemptions_;
+  if (now_ > changed_at_ + kSettled) Violate(absl::StrCat(event.job(), " is stopped without a cause"));
+  std::deque<double>& stops = wishes_[event.job()].stops;
+  stops.push_back(now_);
+  while (stops.front() < now_ - kSoon) stops.pop_front();
+  if (stops.size() > kOften) Violate(absl::StrCat(event.job(), " is stopped again and again"));
+}
+
+// On what it has, on what nobody has and on what those below work on. A gang is in one pool that takes orders, or on
+// nodes that come by themselves.
+bool Market::CouldRun(const std::string& uid) const {
+  const Wish& wish = wishes_.at(uid);
+  const bool gang = wish.min == wish.max && wish.min > 1;
+  std::map<std::string, int> slots;
+  bool below = false;
+  for (const auto& [name, machine] : machines_) {
+    if (machine.ready_at > now_) continue;
+    const auto job = machine.jobs.find(0);
+    const bool is_free = job == machine.jobs.end();
+    const bool is_below = !is_free && job->second != uid && wishes_.at(job->second).priority < wish.priority;
+    below = below || is_below;
+    if (is_free || is_below || job->second == uid) ++slots[gang ? machine.pool : ""];
+  }
+  return below && std::any_of(slots.begin(), slots.end(), [&](const auto& s) { return s.second >= wish.min; });
+}
+
+void Market::Check() {
+  for (auto& [uid, wish] : wishes_) {
+    const v1::JobRecord* record = cluster_->FindJob(uid);
+    if (record == nullptr || IsOver(*record)) continue;
+    const v1::JobStatus& status = record->job().status();
+    if (status.state() == v1::RUNNING && StoppedFor(status.reason())) {
+      Violate(absl::StrCat(uid, " runs, and says: ", status.reason()));
+    }
+    int has = 0;
+    for (const auto& [name, machine] : machines_) {
+      const auto job = machine.jobs.find(0);
+      has += job != machine.jobs.end() && job->second == uid;
+    }
+    const bool starves = Wants(uid) && has < wish.min && CouldRun(uid);
+    if (starves && !wish.starved) wish.starved_since = now_;
+    wish.starved = starves;
+    if (starves && now_ >= wish.starved_since + kPatience) {
+      Violate(absl::StrCat(uid, " of priority ", wish.priority, " has ", has, " of ", wish.min,
+                           " nodes, and those below have enough: ", status.reason()));
+    }
+  }
+}
+
+}  // namespace rekindle::core::simulation

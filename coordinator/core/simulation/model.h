@@ -1,0 +1,167 @@
+// Test-only: what a simulated cluster is made of. Plain values.
+#ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_
+#define REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_
+
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coordinator/core/pool_orders.h"
+#include "rekindle/v1/membership.pb.h"
+#include "rekindle/v1/node.pb.h"
+#include "rekindle/v1/trainer.pb.h"
+
+namespace rekindle::core::simulation {
+
+// Of the coordinator; shorter than usual, as schedules are of a minute.
+inline constexpr double kPauseSeconds = 6;
+inline constexpr double kPoolStartSeconds = 6;
+
+struct JobOptions {
+  std::string name = "job";
+  int micro_batches = 8;
+  int steps = 40;
+  bool sharded = false;  // The optimizer's state, two holders a shard.
+  int priority = 0;
+  int min = 0, max = 0;  // Workers; 0: as the coordinator resolves it.
+  double submit_at = 0;
+};
+
+// Of spot machines that come by orders.
+struct PoolOptions {
+  std::string name;
+  int max = 2;
+  double price = 1;
+};
+
+struct Options {
+  int nodes = 3;
+  std::vector<JobOptions> jobs = {{}};
+  std::vector<PoolOptions> pools;
+  double chaos_seconds = 12;
+  int faults = 7;
+  int unheard = 0;  // So often the coordinator hears none of some nodes for a while.
+  int store = 0;    // So often something is wrong with the store of a job.
+};
+
+enum class Damage { kNone, kShard, kManifest };  // The first is only seen by whoever reads all of it.
+
+struct SavedCheckpoint {
+  int generation = 0;
+  int step = 0;
+  Damage damage = Damage::kNone;
+};
+
+inline std::string ManifestOf(int generation, int step) {
+  return std::to_string(generation) + "-" + std::to_string(step);
+}
+
+// The communicator of one generation.
+struct Fabric {
+  v1::Membership membership;
+  std::set<std::string> entered;
+  std::set<std::string> aborted;
+  std::set<std::string> has_state;
+  std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
+  bool connected = false;
+  std::map<int, std::vector<int>> cuts;           // Step -> ends of the ranges that the ranks agreed on from it on.
+  int reduced = -1;                               // The newest step whose all-reduce is done.
+  std::map<int, std::set<std::string>> prepared;  // Sharded: steps -> who can apply its part by itself.
+  std::map<int, std::set<std::string>> applied;   // Steps -> who has applied so many.
+};
+
+// A job, with what is true of it whether the coordinator knows or not.
+struct SimJob {
+  JobOptions options;
+  std::string uid;
+  bool submitted = false;
+  bool paused = false;
+  std::map<int, Fabric> fabrics;  // By generation.
+  std::vector<SavedCheckpoint> store;
+  double store_full_until = 0;  // Nobody writes it.
+  int highest_reducing = 0;     // Newest generation that has completed an all-reduce.
+  int completed = 0;            // Steps that every member of a generation has applied, and were not rolled back.
+  double formed_at = 0;         // The newest generation.
+  std::map<int, int> replaced_unheard;  // Generation -> the step of the one that replaced it.
+  std::set<std::string> recorded;       // Checkpoints that the coordinator has recorded as durable,
+  std::set<std::string> stray;          // and of them those of generations that went on unheard.
+  double inverted_for = 0;              // So long somebody below runs although its minimum could be filled,
+  std::string usable;                   // with these machines, and this coordinator.
+};
+
+// How a generation ends at a step boundary.
+enum class Ending { kNone, kYield, kSave };
+
+// One trainer process.
+struct Process {
+  SimJob* job = nullptr;
+  std::string id;
+  std::string node;
+  bool alive = true;
+  double frozen_until = 0;
+  v1::TrainerReport report;
+  int known_revision = 0;
+  int last_reply = 0;  // Sequence of the newest request that was answered.
+  v1::TrainerDirective directive;
+  Ending ending_seen = Ending::kNone;
+  bool has_started = false;  // It reports.
+  std::string sought;        // As it was told last, and when it looks again.
+  bool sought_verified = false;
+  double search_at = 0;
+  double search_pause = 0;
+};
+
+struct Exit {
+  std::string trainer;
+  std::string job_uid;
+  int code = 0;
+};
+
+struct SimNode {
+  std::string name;
+  std::string pool;  // Empty: a machine that nobody ordered.
+  bool up = true;
+  bool agent = true;
+  bool gone = false;  // For good.
+  int incarnation = 1;
+  int agent_incarnation = 1;
+  int started = 0;          // Trainer processes so far.
+  std::string process;      // The one on its only slot; empty: none.
+  std::vector<Exit> exits;  // Not acknowledged.
+  bool draining = false;
+  double store_away_until = 0;                 // No store answers.
+  double unmounted_until = 0;                  // Where the stores should be there is an empty folder.
+  double unheard_from = 0, unheard_until = 0;  // Neither its agent nor its trainers reach the coordinator, or it them.
+  v1::NodeDirective directive;
+  int request = 0;
+  int last_reply = 0;
+};
+
+// A provider's pool, and the market behind it.
+struct SimPool {
+  PoolOptions options;
+  int offered = 0;  // Machines that the market gives at most.
+  bool says_when_short = false;
+  PoolOrder order;
+  int made = 0;                    // Machines so far.
+  std::set<std::string> machines;  // That exist or are being made.
+  bool answered = true;            // The newest order.
+  int reported = -1;               // So many machines; -1: nothing since the coordinator started.
+};
+
+inline const v1::Member* FindMember(const v1::Membership& membership, const std::string& id) {
+  for (const v1::Member& member : membership.members()) {
+    if (member.trainer() == id) return &member;
+  }
+  return nullptr;
+}
+
+inline bool In(const Process& process, int generation) {
+  return process.alive && process.report.phase() == v1::TRAINER_RUNNING && process.report.generation() == generation;
+}
+
+}  // namespace rekindle::core::simulation
+
+#endif  // REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_

@@ -1,0 +1,135 @@
+// Pools that take orders: a provider that fulfils them late or in part, and a market that gives and takes machines.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kOrderSeconds = 0.1;
+constexpr double kLate = 5;
+
+}  // namespace
+
+PriceBook World::PricesOfPools() const {
+  PriceBook book;
+  for (const auto& [name, pool] : pools_) {
+    PoolPrices& prices = book.pools[name];
+    prices.capacity = "spot";
+    prices.price = {{0, pool.options.price}};
+    prices.ordered = true;
+    prices.max = pool.options.max;
+  }
+  return book;
+}
+
+// What the coordinator ordered when it died may be lost: the next one says all again.
+void World::TakeOrder(const PoolOrder& order) {
+  queue_.At(queue_.now() + kOrderSeconds, [this, order, life = coordinator_life_] {
+    if (!coordinator_up_ || life != coordinator_life_) return;
+    SimPool& pool = pools_.at(order.pool);
+    pool.order = order;
+    pool.answered = false;
+    Note(absl::StrCat("pool ", order.pool, " is to have ", order.nodes, ": ", order.reason));
+    Fulfil(pool);
+    TellOfPool(pool);
+  });
+}
+
+void World::PoolLoop(const std::string& name) {
+  SimPool& pool = pools_.at(name);
+  Fulfil(pool);
+  TellOfPool(pool);
+  queue_.At(queue_.now() + chance_.Uniform(0.5, 2), [this, name] { PoolLoop(name); });
+}
+
+// Where fewer are wanted those that were named go first, then the newest.
+void World::Fulfil(SimPool& pool) {
+  const int desired = std::clamp(pool.order.nodes, 0, pool.options.max);
+  while (static_cast<int>(pool.machines.size()) > desired) {
+    std::string name = *pool.machines.rbegin();
+    for (const std::string& released : pool.order.release) {
+      if (pool.machines.count(released)) name = released;
+    }
+    EndMachine(name);
+  }
+  while (static_cast<int>(pool.machines.size()) < std::min(desired, pool.offered)) MakeMachine(pool);
+}
+
+void World::MakeMachine(SimPool& pool) {
+  const std::string name = absl::StrCat(pool.options.name, "-", ++pool.made);
+  const bool late = chance_.Happens(0.2) && lossy_;
+  if (late) tally_.Count(Fault::kMachineLate);
+  pool.machines.insert(name);
+  queue_.At(queue_.now() + (late ? chance_.Uniform(kLate, 3 * kLate) : chance_.Uniform(0.3, 2)), [this, name, &pool] {
+    if (!pool.machines.count(name)) return;
+    Note(absl::StrCat("machine ", name, " is there"));
+    SimNode node;
+    node.name = name;
+    node.pool = pool.options.name;
+    nodes_[name] = node;
+    AgentLoop(name, 1);
+  });
+}
+
+void World::EndMachine(const std::string& name) {
+  for (auto& [pool_name, pool] : pools_) pool.machines.erase(name);
+  const auto found = nodes_.find(name);
+  if (found == nodes_.end() || found->second.gone) return;
+  SimNode& node = found->second;
+  Note(absl::StrCat("machine ", name, " goes"));
+  node.up = false;
+  node.agent = false;
+  node.gone = true;
+  if (Process* process = Running(node)) StopTrainer(*process, -9, false);
+}
+
+void World::TellOfPool(SimPool& pool) {
+  const auto running = static_cast<int>(pool.machines.size());
+  if (!coordinator_up_ || (pool.answered && pool.reported == running)) return;
+  PoolReported report;
+  report.pool = pool.options.name;
+  report.running = running;
+  report.nodes.assign(pool.machines.begin(), pool.machines.end());
+  if (running < pool.order.nodes) {
+    tally_.Count(Fault::kOrderShort);
+    if (pool.says_when_short) {
+      report.trouble = PoolTrouble::kNoCapacity;
+      report.error = "no machine of that kind is left";
+    }
+  }
+  pool.answered = true;
+  pool.reported = running;
+  Feed(report);
+}
+
+void World::MarketFault() {
+  auto it = pools_.begin();
+  std::advance(it, chance_.Pick(static_cast<int>(pools_.size())));
+  SimPool& pool = it->second;
+  const int before = pool.offered;
+  pool.offered = chance_.Pick(pool.options.max + 1);
+  pool.says_when_short = chance_.Happens(0.5);
+  if (pool.offered > before) tally_.Count(Fault::kMarketGives);
+  Note(absl::StrCat("the market gives ", pool.offered, " machines of pool ", pool.options.name));
+  auto excess = static_cast<int>(pool.machines.size()) - pool.offered;
+  for (const std::string& name : std::set<std::string>(pool.machines)) {
+    if (excess-- <= 0) return;
+    tally_.Count(Fault::kMarketTakes);
+    const auto node = nodes_.find(name);
+    if (node == nodes_.end()) {
+      EndMachine(name);
+      continue;
+    }
+    if (chance_.Happens(0.4)) {
+      KillNode(node->second, chance_.Happens(0.3));
+      continue;
+    }
+    node->second.draining = true;
+    tally_.Count(Fault::kNodeNoticed);
+    queue_.At(queue_.now() + chance_.Uniform(2, 6), [this, name] { EndMachine(name); });
+  }
+}
+
+}  // namespace rekindle::core::simulation

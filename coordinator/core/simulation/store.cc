@@ -1,0 +1,176 @@
+// The model of the checkpoint service and of whoever looks into it, as checkpoint/store.cc and
+// worker/train/checkpoint_search.cc; and what may be wrong with a store.
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kFirstPause = 0.5;
+constexpr double kLongestPause = 15;
+constexpr double kRetrySeconds = 0.5;
+
+void SetName(const SavedCheckpoint& saved, v1::Checkpointed* name) {
+  name->set_manifest(ManifestOf(saved.generation, saved.step));
+  name->set_generation(saved.generation);
+  name->set_step(saved.step);
+}
+
+// What is not damaged, as far as it was looked at, of that name or older; all, without a name. Empty, or what is
+// missing.
+std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, bool verify,
+                   v1::TrainerReport* report) {
+  report->clear_restorable();
+  report->clear_damaged();
+  report->set_restorable_verified(false);
+  report->set_restorable_durable(false);
+  std::sort(there.begin(), there.end(), [](const SavedCheckpoint& a, const SavedCheckpoint& b) {
+    return std::pair(a.generation, a.step) > std::pair(b.generation, b.step);
+  });
+  bool reached = name.empty();
+  for (const SavedCheckpoint& saved : there) {
+    report->set_store_generation(std::max(report->store_generation(), saved.generation));
+    reached = reached || ManifestOf(saved.generation, saved.step) == name;
+    if (!reached) continue;
+    if (saved.damage == Damage::kManifest || (verify && saved.damage == Damage::kShard)) {
+      v1::DamagedCheckpoint* damaged = report->add_damaged();
+      SetName(saved, damaged->mutable_checkpoint());
+      damaged->set_reason("its hash is wrong");
+      continue;
+    }
+    SetName(saved, report->mutable_restorable());
+    report->set_restorable_verified(verify);
+    report->set_restorable_durable(true);
+    break;
+  }
+  return reached ? "" : "its manifest is not there";
+}
+
+}  // namespace
+
+bool World::IsAway(const Process& process) const { return nodes_.at(process.node).store_away_until > queue_.now(); }
+
+bool World::CanRead(const Process& process) const {
+  return !IsAway(process) && nodes_.at(process.node).unmounted_until <= queue_.now();
+}
+
+bool World::CanRestore(const Process& process, const std::string& manifest) const {
+  const auto& store = process.job->store;
+  return CanRead(process) && std::any_of(store.begin(), store.end(), [&](const SavedCheckpoint& saved) {
+           return ManifestOf(saved.generation, saved.step) == manifest && saved.damage == Damage::kNone;
+         });
+}
+
+// A trainer that cannot look into the job's store is not ready, unless it is told that it need not.
+void World::AwaitStore(Process& process) {
+  v1::TrainerReport& report = process.report;
+  const bool away = IsAway(process);
+  if (away) {
+    report.set_checkpoint_error("the store does not answer");
+    report.set_store_unseen(process.directive.without_store());
+  } else {
+    const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
+    LookAt(empty ? std::vector<SavedCheckpoint>() : process.job->store, "", false, &report);
+    report.clear_checkpoint_error();
+    report.set_store_unseen(false);
+  }
+  if (report.phase() == v1::TRAINER_STARTING && (!away || report.store_unseen())) report.set_phase(v1::TRAINER_READY);
+  if (!std::exchange(process.has_started, true)) TrainerLoop(process.id);
+  if (!away || report.phase() == v1::TRAINER_RUNNING) return;
+  AtProcess(process.id, kRetrySeconds, [this](Process& p) {
+    const v1::TrainerPhase phase = p.report.phase();
+    const bool waits = phase == v1::TRAINER_STARTING || (phase == v1::TRAINER_READY && p.report.store_unseen());
+    if (waits) AwaitStore(p);
+  });
+}
+
+// Whoever is not in a generation looks for what it is told to, at once and then after growing pauses.
+void World::FollowSearch(Process& process) {
+  const v1::TrainerReport& report = process.report;
+  if (report.phase() == v1::TRAINER_RUNNING || report.phase() == v1::TRAINER_STARTING) return;
+  const std::string& wanted = process.directive.find_checkpoint();
+  const bool verify = process.directive.verify_checkpoint();
+  const bool news = process.sought != wanted || process.sought_verified != verify;
+  process.sought = wanted;
+  process.sought_verified = verify;
+  if (wanted.empty()) return;
+  if (report.restorable().manifest() == wanted && (report.restorable_verified() || !verify)) return;
+  if (news) process.search_at = process.search_pause = 0;
+  if (queue_.now() < process.search_at) return;
+  process.search_pause = std::clamp(2 * process.search_pause, kFirstPause, kLongestPause);
+  process.search_at = queue_.now() + process.search_pause;
+  AtProcess(process.id, chance_.Uniform(0.005, verify ? 0.5 : 0.2), [this, wanted, verify](Process& p) {
+    if (p.report.phase() != v1::TRAINER_RUNNING) Find(p, wanted, verify);
+  });
+}
+
+void World::Find(Process& process, const std::string& manifest, bool verify) {
+  v1::TrainerReport& report = process.report;
+  std::string missing;
+  if (IsAway(process)) {
+    missing = "the store does not answer";
+    if (report.restorable().manifest() == manifest) report.clear_restorable();
+  } else {
+    const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
+    missing = LookAt(empty ? std::vector<SavedCheckpoint>() : process.job->store, manifest, verify, &report);
+  }
+  report.set_missing_checkpoint(missing.empty() ? "" : manifest);
+  report.set_missing_reason(missing);
+  Report(process);
+}
+
+// Often those that have the state die soon after: then the store is needed.
+void World::StoreFault() {
+  SimJob& job = AnyJob();
+  const double until = queue_.now() + chance_.Uniform(2, 20);
+  const int kind = chance_.Pick(4);
+  if (kind == 0) {
+    tally_.Count(Fault::kStoreFull);
+    job.store_full_until = until;
+    Note(absl::StrCat("the store of ", job.uid, " takes nothing until ", until));
+  } else if (kind == 3) {
+    if (!DamageNewest(job)) return;
+  } else {
+    const bool away = kind == 1, all = chance_.Happens(0.4);
+    for (auto& [name, node] : nodes_) {
+      if (!all && chance_.Happens(0.5)) continue;
+      tally_.Count(away ? Fault::kStoreAway : Fault::kStoreUnmounted);
+      (away ? node.store_away_until : node.unmounted_until) = until;
+      Note(absl::StrCat(away ? "stores do not answer " : "stores are not mounted on ", name, " until ", until));
+    }
+  }
+  if (chance_.Happens(0.6)) {
+    const bool all = chance_.Happens(0.5);
+    queue_.At(queue_.now() + chance_.Uniform(0, 3), [this, all] { KillHolders(all); });
+  }
+}
+
+void World::KillHolders(bool others_too) {
+  tally_.Count(others_too ? Fault::kAllTrainersKilled : Fault::kHoldersKilled);
+  Note(others_too ? "all trainers are killed" : "all trainers that have the newest state are killed");
+  for (auto& [name, node] : nodes_) {
+    Process* process = Running(node);
+    if (process == nullptr) continue;
+    const bool holds = process->report.has_state() && process->report.step() >= process->job->completed;
+    if (others_too || holds) StopTrainer(*process, -9, false);
+  }
+}
+
+// There is an older one that is not.
+bool World::DamageNewest(SimJob& job) {
+  SavedCheckpoint* newest = nullptr;
+  int whole = 0;
+  for (SavedCheckpoint& saved : job.store) {
+    whole += saved.damage == Damage::kNone;
+    if (newest == nullptr || saved.step >= newest->step) newest = &saved;
+  }
+  if (whole < 2 || newest->damage != Damage::kNone) return false;
+  newest->damage = chance_.Happens(0.7) ? Damage::kShard : Damage::kManifest;
+  tally_.Count(Fault::kCheckpointDamaged);
+  Note(absl::StrCat("checkpoint ", ManifestOf(newest->generation, newest->step), " of ", job.uid, " is damaged"));
+  return true;
+}
+
+}  // namespace rekindle::core::simulation

@@ -1,0 +1,86 @@
+#include "coordinator/core/simulation/tally.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::core::simulation {
+
+const char* NameOf(Fault fault) {
+  switch (fault) {
+    case Fault::kTrainerKilled:
+      return "a trainer is killed";
+    case Fault::kTrainerFrozen:
+      return "a trainer is frozen";
+    case Fault::kAllTrainersKilled:
+      return "all trainers are killed";
+    case Fault::kHoldersKilled:
+      return "all trainers that have the newest state are killed";
+    case Fault::kNodeKilled:
+      return "a node is killed";
+    case Fault::kNodeSilent:
+      return "a node is killed silently";
+    case Fault::kAgentKilled:
+      return "an agent is killed";
+    case Fault::kCoordinatorKilled:
+      return "the coordinator is killed";
+    case Fault::kCoordinatorKilledInStep:
+      return "the coordinator is killed while it decides";
+    case Fault::kNodeDrained:
+      return "a node is drained";
+    case Fault::kNodeNoticed:
+      return "a node is noticed";
+    case Fault::kNoticeWithdrawn:
+      return "a notice is withdrawn";
+    case Fault::kDataCut:
+      return "no data between two nodes";
+    case Fault::kJobPaused:
+      return "a job is paused";
+    case Fault::kJobResumed:
+      return "a job is resumed";
+    case Fault::kNodeAdded:
+      return "a node is added";
+    case Fault::kNodesUnheard:
+      return "the coordinator hears none of some nodes";
+    case Fault::kMarketTakes:
+      return "a market takes a machine";
+    case Fault::kMarketGives:
+      return "a market gives more machines";
+    case Fault::kMachineLate:
+      return "a machine comes late";
+    case Fault::kOrderShort:
+      return "an order is fulfilled in part";
+    case Fault::kSaveFailed:
+      return "a checkpoint is not taken";
+    case Fault::kStoreFull:
+      return "a store takes nothing for a while";
+    case Fault::kStoreAway:
+      return "no store answers a node for a while";
+    case Fault::kStoreUnmounted:
+      return "a node has empty folders for stores";
+    case Fault::kCheckpointDamaged:
+      return "the newest checkpoint is damaged";
+    case Fault::kRestoreFailed:
+      return "a checkpoint that was chosen cannot be restored";
+    case Fault::kMessageLost:
+      return "a message is lost";
+    case Fault::kMessageDoubled:
+      return "a message arrives twice";
+    case Fault::kCount:
+      break;
+  }
+  return "";
+}
+
+void Tally::Add(const Tally& other) {
+  for (size_t i = 0; i < faults_.size(); ++i) faults_[i] += other.faults_[i];
+  for (const auto& [what, times] : other.known_) known_[what] += times;
+}
+
+std::string Tally::Describe() const {
+  std::string text;
+  for (size_t i = 0; i < faults_.size(); ++i) {
+    absl::StrAppend(&text, "  ", faults_[i], " x ", NameOf(static_cast<Fault>(i)), "\n");
+  }
+  return text;
+}
+
+}  // namespace rekindle::core::simulation

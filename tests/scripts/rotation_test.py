@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""What .ci/run runs of the slow tests, and what it says of its time."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "scripts" / "lib"))
+import minutes  # noqa: E402
+
+TESTS = """
+add_test(quick true)
+add_test(a true)
+add_test(b true)
+add_test(c true)
+add_test(kept true)
+add_test(always true)
+set_tests_properties(a b c PROPERTIES LABELS "slow;rotated")
+set_tests_properties(kept PROPERTIES LABELS "slow;rotated;promise")
+set_tests_properties(always PROPERTIES LABELS "slow")
+"""
+
+
+def left_out(seed, build):
+    """As scripts/test asks it."""
+    done = subprocess.run(["bash", "-c", f'. "$0"; left_out {seed}', f"{ROOT}/scripts/lib/rotation.sh"], check=True,
+                          capture_output=True, text=True, env={**os.environ, "REKINDLE_BUILD": str(build)})
+    return done.stdout.split()
+
+
+class Rotation(unittest.TestCase):
+    def test_each_rotated_test_is_left_out_by_one_seed_of_two(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "CTestTestfile.cmake").write_text(TESTS)
+            self.assertEqual(left_out(0, folder), ["a", "c"])
+            self.assertEqual(left_out(1, folder), ["b"])
+            self.assertEqual(left_out(16, folder), left_out(0, folder))
+
+    def test_of_this_build(self):
+        build = os.environ.get("REKINDLE_BUILD", "")
+        if not (pathlib.Path(build) / "CTestTestfile.cmake").exists():
+            self.skipTest("no build folder was given")
+        listed = subprocess.run(["ctest", "--test-dir", build, "-N", "-L", "^rotated$", "-LE", "^promise$"], check=True,
+                                capture_output=True, text=True).stdout
+        both = left_out(0, build) + left_out(1, build)
+        self.assertIn(f"Total Tests: {len(both)}\n", listed)
+        self.assertEqual(len(both), len(set(both)))
+
+
+class Minutes(unittest.TestCase):
+    def table(self, times):
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(times)
+            file.flush()
+            return list(minutes.table([(3, "set-up and build"), (1, "fuzz")], minutes.lines(file.name)))
+
+    def test_beside_the_budget(self):
+        self.assertEqual(self.table("60\tset-up and build\n30\tset-up and build\n"),
+                         ["  set-up and build        1.5 of  3 min", "  fuzz                    0.0 of  1 min",
+                          "  all                     1.5 of  4 min"])
+
+    def test_over_it_and_unknown(self):
+        rows = self.table("90\tfuzz\n30\tnew\n")
+        self.assertIn("  fuzz                    1.5 of  1 min  warning: 0.5 over", rows)
+        self.assertIn("  new                     0.5 of  0 min  warning: 0.5 over", rows)
+
+    def test_the_budget_has_each_kind(self):
+        budget = minutes.lines(ROOT / ".ci" / "budget")
+        kinds = {line.split("spent ")[1].strip('"') for line in (ROOT / "scripts" / "test").read_text().splitlines()
+                 if line.strip().startswith("spent ") and "=" not in line}
+        self.assertEqual({kind for _, kind in budget}, kinds)
+        self.assertEqual(dict((kind, number) for number, kind in budget)["promises"], 8)
+        self.assertLessEqual(sum(number for number, _ in budget), 60)
+
+
+if __name__ == "__main__":
+    unittest.main()

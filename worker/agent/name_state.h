@@ -1,0 +1,36 @@
+// Whether this node has its name: another machine may have it, or ask for it. The log says so, once each.
+#ifndef REKINDLE_WORKER_AGENT_NAME_STATE_H_
+#define REKINDLE_WORKER_AGENT_NAME_STATE_H_
+
+#include <string>
+
+#include "common/log.h"
+#include "rekindle/v1/node.pb.h"
+
+namespace rekindle::agent {
+
+class NameState {
+ public:
+  void Take(const v1::NodeDirective& directive) {
+    if (directive.name_in_use() != in_use_) {
+      in_use_ = directive.name_in_use();
+      if (in_use_.empty()) log::Info("the node has its name: the other machine is gone");
+      if (!in_use_.empty()) log::Error("not accepted by the coordinator: waiting", {{"error", in_use_}});
+    }
+    if (directive.name_claimed() == claimed_) return;
+    claimed_ = directive.name_claimed();
+    if (claimed_.empty()) log::Info("no other machine gives this node's name any more");
+    if (!claimed_.empty()) log::Warning("this node's name is asked for: it goes on", {{"reason", claimed_}});
+  }
+
+  // Another machine has it: nothing is to run here.
+  bool waits() const { return !in_use_.empty(); }
+
+ private:
+  std::string in_use_;
+  std::string claimed_;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_NAME_STATE_H_

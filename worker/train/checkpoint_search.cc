@@ -1,0 +1,86 @@
+#include "worker/train/checkpoint_search.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "checkpoint/manifest.h"
+#include "common/log.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr double kFirstPauseSeconds = 0.5;
+constexpr double kLongestPauseSeconds = 15;  // Whatever a look takes, the next one comes within 30 s as a rule.
+constexpr size_t kMaxDamaged = 100;          // Names in a report.
+
+CheckpointName NameFrom(const std::string& text) {
+  const auto parsed = checkpoint::ParseName(text);
+  return parsed.ok() ? CheckpointName{text, parsed->generation, parsed->step} : CheckpointName{};
+}
+
+}  // namespace
+
+CheckpointSearch::CheckpointSearch(checkpoint::CheckpointClient& store, Reporter& reporter,
+                                   std::function<double()> clock)
+    : store_(store), reporter_(reporter), clock_(std::move(clock)) {}
+
+absl::Status CheckpointSearch::FindNewest() {
+  const auto found = store_.FindNewest(/*verify=*/false);
+  if (found.ok()) {
+    Tell(*found, /*verified=*/false);
+    return absl::OkStatus();
+  }
+  log::Warning("waits for the checkpoint store", {{"error", std::string(found.status().message())}});
+  reporter_.Update([&](Report& r) { r.checkpoint_error = std::string(found.status().message()); }, true);
+  return found.status();
+}
+
+void CheckpointSearch::Find(const std::string& name, bool verify) {
+  const auto found = store_.FindNamed(name, verify);
+  const std::string missing = found.ok() ? found->missing : std::string(found.status().message());
+  if (found.ok()) Tell(*found, verify);
+  if (!missing.empty()) log::Warning("checkpoint missing", {{"checkpoint", name}, {"reason", missing}});
+  reporter_.Update(
+      [&](Report& r) {
+        r.missing_checkpoint = missing.empty() ? "" : name;
+        r.missing_reason = missing;
+        if (!missing.empty() && r.restorable.manifest == name) r.restorable = {};
+      },
+      true);
+}
+
+void CheckpointSearch::Follow(const Directive& directive) {
+  const bool news = directive.find_checkpoint != name_ || directive.verify_checkpoint != verify_;
+  name_ = directive.find_checkpoint;
+  verify_ = directive.verify_checkpoint;
+  if (name_.empty()) return;
+  const Report told = reporter_.Snapshot();
+  if (told.restorable.manifest == name_ && (told.restorable_verified || !verify_)) return;
+  if (news) next_ = pause_ = 0;
+  if (clock_() < next_) return;
+  Find(name_, verify_);
+  pause_ = std::clamp(2 * pause_, kFirstPauseSeconds, kLongestPauseSeconds);
+  next_ = clock_() + pause_;
+}
+
+void CheckpointSearch::Tell(const checkpoint::Newest& found, bool verified) {
+  for (const std::string& skipped : found.skipped) log::Warning("checkpoint skipped", {{"checkpoint", skipped}});
+  reporter_.Update(
+      [&](Report& r) {
+        r.checkpoint_error.clear();
+        r.store_unseen = false;
+        r.store_generation = std::max(r.store_generation, found.highest_generation);
+        r.skipped_checkpoints = found.skipped;
+        r.restorable =
+            found.found ? CheckpointName{found.name, found.manifest.generation, found.manifest.step} : CheckpointName{};
+        r.restorable_verified = found.found && verified;
+        r.restorable_durable = found.found && found.durable;
+        r.damaged.clear();
+        for (const checkpoint::SkippedCheckpoint& damaged : found.damaged) {
+          if (r.damaged.size() < kMaxDamaged) r.damaged.push_back({NameFrom(damaged.name), damaged.reason});
+        }
+      },
+      false);
+}
+
+}  // namespace rekindle::train
