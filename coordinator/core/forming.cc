@@ -95,6 +95,13 @@ HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int 
   return {std::max(least, members - joiners), members};
 }
 
+std::vector<Candidate> WithoutLeaving(const State& state, const Job& job, const std::vector<Candidate>& pool) {
+  std::vector<Candidate> staying;
+  std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
+               [&](const Candidate& candidate) { return !MustLeave(state, job, candidate.trainer); });
+  return staying;
+}
+
 // Of those that must leave all but `keep` go, the one with the best state last.
 void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
   const Candidate* best = FindBest(pool);
@@ -108,13 +115,20 @@ void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
   });
 }
 
+// Too few are left to go on from within the step: those that must leave do not wait for it when the others have the
+// state as well, or a store has. What they computed of the step is computed again.
+void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool) {
+  const std::vector<Candidate> staying = WithoutLeaving(turn.state, job, pool);
+  const Candidate *best = FindBest(pool), *kept = FindBest(staying);
+  const bool same = kept != nullptr && std::tie(kept->step, kept->attempt) == std::tie(best->step, best->attempt);
+  if (same || IsSaved(job, pool)) LetGo(turn, job, pool, 0);
+}
+
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
 // saved it.
 // Returns how many members the next generation may have, whatever the job's most.
 int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int joiners) {
-  std::vector<Candidate> staying;
-  std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
-               [&](const Candidate& candidate) { return !MustLeave(turn.state, job, candidate.trainer); });
+  const std::vector<Candidate> staying = WithoutLeaving(turn.state, job, pool);
   const bool others_live = FindBest(staying) != nullptr;
   const HandingOn handing = staying.empty() ? PlanHandingOn(job, pool, joiners) : HandingOn();
   const bool others = handing.keep > 0 || !staying.empty();
@@ -271,6 +285,7 @@ void TryForm(Turn& turn, Job& job) {
   const Origin origin{Origin::Kind::kRank, best->step, best->attempt, "", ""};
   Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job) && !LeavesUnsaved(turn.state, job, pool)) {
+    if (!boundary) ReleaseInterrupted(turn, job, pool);
     WaitForWorkers(turn, job, pool.size());
     return;
   }

@@ -164,9 +164,10 @@ class Cycle {
     return absl::StrCat(Describe(*view_.jobs[allotment.taken_by].job), " needs it (has ", SpecOf(job).priority(), ")");
   }
 
-  // A job that goes on because the one above it cannot run yet does not need what is below it either.
+  // A job that goes on because the one above it cannot run yet does not need what is below it either. The one above has
+  // a higher priority or is older, so this ends.
   bool MustLeaveNow(size_t j, const std::vector<int>& leaving) const {
-    const int above = plans_[j].allotment.taken_by;  // Of higher priority: this ends.
+    const int above = plans_[j].allotment.taken_by;
     if (above == scheduler::kNone) return true;
     if (!CanTake(view_.jobs[above], view_.jobs[j], leaving)) return false;
     return !view_.jobs[above].runs || MustLeaveNow(above, leaving);
@@ -195,9 +196,11 @@ class Cycle {
   }
 
   void StopWhole(Job& job, const Job& above) {
-    Halt(turn_, job, "preempted",
-         absl::StrCat("preempted by ", Describe(above), " (has ", SpecOf(job).priority(), "); waits for ",
-                      Nodes(MinWorkers(job))));
+    const std::string who =
+        SpecOf(above).priority() == SpecOf(job).priority()
+            ? absl::StrCat("both lack nodes, and job ", above.record.job().name(), " was submitted first")
+            : absl::StrCat("preempted by ", Describe(above), " (has ", SpecOf(job).priority(), ")");
+    Halt(turn_, job, "preempted", absl::StrCat(who, "; waits for ", Nodes(MinWorkers(job))));
     job.giving.clear();
   }
 

@@ -189,15 +189,30 @@ class Sharing {
     Take(j, found);
   }
 
+  // Jobs that lost a part of what they ran on go before those that wait with nothing: either could keep the other from
+  // its minimum for ever, and these have state in memory.
   void Minimums(const std::vector<int>& jobs) {
-    Turns turns(teams_, usage_);
-    for (const int j : jobs) {
-      if (total_[j] < jobs_[j].min && jobs_[j].max > 0) turns.Add(jobs_[j].team, 0, j);
+    for (const bool lost_a_part : {true, false}) {
+      Turns turns(teams_, usage_);
+      for (const int j : jobs) {
+        if (LostAPart(j) == lost_a_part && total_[j] < jobs_[j].min && jobs_[j].max > 0) {
+          turns.Add(jobs_[j].team, 0, j);
+        }
+      }
+      while (!turns.Empty()) {
+        GiveMinimum(turns.Next());
+        turns.Served();
+      }
     }
-    while (!turns.Empty()) {
-      GiveMinimum(turns.Next());
-      turns.Served();
-    }
+  }
+
+  // It keeps what is left, and cannot run with that.
+  bool LostAPart(int j) const { return jobs_[j].firm && total_[j] > 0 && total_[j] < jobs_[j].min; }
+
+  // May `j` take what `v` has? Of two that lost a part, each of which keeps what the other needs, the older.
+  bool MayTakeFrom(int j, int v) const {
+    if (jobs_[v].priority != jobs_[j].priority) return jobs_[v].priority < jobs_[j].priority;
+    return v > j && LostAPart(v) && LostAPart(j);
   }
 
   void GiveMinimum(int j) {
@@ -233,25 +248,26 @@ class Sharing {
     }
   }
 
-  // Slots in scope that jobs of lower priority have.
+  // Slots in scope that it may take from others.
   template <typename InScope>
   int Below(int j, InScope in_scope) const {
     int slots = 0;
     for (const int v : victims_) {
-      if (jobs_[v].priority >= jobs_[j].priority) break;
+      if (jobs_[v].priority > jobs_[j].priority) break;
+      if (!MayTakeFrom(j, v)) continue;
       for (const Slots& s : out_[v].slots) slots += in_scope(v, s.pool) ? s.count : 0;
     }
     return slots;
   }
 
-  // Could it run there with all that nobody of its priority or above has?
+  // Could it run there with all that it may take?
   bool CouldRun(int j, const PoolSet& set) const {
     int slots = Below(j, [&](int, int p) { return Has(set, p); });
     for (const int p : set) slots += std::max(0, free_[p]);
     return slots >= NeedIn(j, set);
   }
 
-  // Makes room for the job's minimum by what jobs of lower priority have there; false: even that is not enough.
+  // Makes room for the job's minimum by what it may take there; false: even that is not enough.
   bool Preempt(int j, const PoolSet& set) {
     const auto deficit = [&] { return NeedIn(j, set) - CountSlots(Find(j, set, NeedIn(j, set))); };
     const auto in_scope = [&](int, int p) { return Has(set, p); };
@@ -260,7 +276,7 @@ class Sharing {
     return deficit() <= 0;
   }
 
-  // The same for its team's quota: by what the team's jobs of lower priority have anywhere.
+  // The same for its team's quota: by what it may take from the team's jobs anywhere.
   bool PreemptTeam(int j) {
     const auto in_scope = [&](int v, int) { return jobs_[v].team == jobs_[j].team; };
     const auto deficit = [&] {
@@ -282,7 +298,8 @@ class Sharing {
     for (const bool whole : {false, true}) {
       for (const int v : victims_) {
         const int missing = deficit();
-        if (missing <= 0 || jobs_[v].priority >= jobs_[j].priority) break;
+        if (missing <= 0 || jobs_[v].priority > jobs_[j].priority) break;
+        if (!MayTakeFrom(j, v)) continue;
         int most = whole ? total_[v] : std::min(missing, total_[v] - jobs_[v].min);
         bool taken = false;
         for (const Slots& s : SlotList(out_[v].slots)) {

@@ -4,7 +4,9 @@
 // priority, then of what teams use for their share, then of submission, every job gets its minimum; then those of the
 // highest priority more, one slot a round: the fastest that are there, then what costs least for the work of the job.
 // What runs keeps what it has: only the minimum of a job of higher priority takes it away, first slots above others'
-// minimum, then whole jobs, the lowest and newest first.
+// minimum, then whole jobs, the lowest and newest first. A job that lost nodes and has less than its minimum left keeps
+// these; it gets what is free before the others of its priority, and takes what newer ones like it have left, as else
+// two could wait for each other for ever.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_SHARE_OUT_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_SHARE_OUT_H_
 

@@ -61,6 +61,20 @@ TEST(ShareOut, FirstInOrderTakesWhatIsThere) {
   EXPECT_EQ(out[1].wait, Wait::kCapacity);
 }
 
+TEST(ShareOut, WhoLostAPartGoesBeforeThoseThatWaitWithNothing) {
+  EXPECT_EQ(Counts(ShareOut({There(2)}, {{}}, {Waiting(2, 2), Running(2, 2, {{0, 1}})})), Sizes({0, 2}));
+  EXPECT_EQ(Counts(ShareOut({There(2)}, {{}}, {Waiting(2, 2, 1), Running(2, 2, {{0, 1}})})), Sizes({2, 0}));
+}
+
+TEST(ShareOut, OfTwoThatLostAPartTheOlderTakesWhatTheOtherHasLeft) {
+  EXPECT_EQ(Counts(ShareOut({There(3)}, {{}}, {Running(3, 3, {{0, 1}}), Running(2, 2, {{0, 1}})})), Sizes({3, 0}));
+  const auto stuck = ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(2, 2, {{0, 1}})});
+  EXPECT_EQ(Counts(stuck), Sizes({2, 0}));
+  EXPECT_EQ(stuck[1].taken_by, 0);
+  // Whoever has its minimum keeps it.
+  EXPECT_EQ(Counts(ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(1, 2, {{0, 1}})})), Sizes({1, 1}));
+}
+
 TEST(ShareOut, WhatCanNeverRunStandsInNobodysWay) {
   EXPECT_EQ(Counts(ShareOut({There(5)}, {{}}, {Waiting(6, 6), Waiting(2, 4)})), Sizes({1, 4}));
 }

@@ -26,6 +26,10 @@ void World::Abort(Process& process, v1::Accusation::Kind kind, const std::set<st
   FabricOf(process).aborted.insert(process.id);
   Report(process);
   TellPeers(process.id, report.generation(), 0.01);
+  if (process.directive.membership().generation() <= report.generation()) return;
+  AtProcess(process.id, 0, [this](Process& p) {  // It was told of that one before, and has stopped stepping only now.
+    if (p.report.phase() == v1::TRAINER_INTERRUPTED) Obey(p, v1::TrainerDirective(p.directive));
+  });
 }
 
 // Connections of `id` in `generation` are closed: its peers see that.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -176,12 +177,14 @@ std::string World::Play() {
   while (violation_.empty() && !std::all_of(records_.begin(), records_.end(), over) &&
          queue_.RunOne(end + kFinishSeconds)) {
   }
+  std::vector<std::string> unfinished;
   for (const auto& [uid, record] : records_) {
     const v1::JobStatus& status = record.job().status();
-    if (!violation_.empty() || status.state() == v1::SUCCEEDED) continue;
-    Violate(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ", status.reason(), ", step ",
-                         status.step(), " generation ", status.generation()));
+    if (status.state() == v1::SUCCEEDED) continue;
+    unfinished.push_back(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ",
+                                      status.reason(), ", step ", status.step(), " generation ", status.generation()));
   }
+  if (violation_.empty() && !unfinished.empty()) Violate(absl::StrJoin(unfinished, "\n"));
   return violation_;
 }
 
