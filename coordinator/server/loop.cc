@@ -15,9 +15,12 @@ constexpr double kShortestTick = 0.001;  // The core's next wish may be now; nev
 
 double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
+// What waits for a person, and what is lost. docs/costs.md lists them.
 bool IsAlert(const v1::Event& event) {
-  static const std::set<std::string> kinds = {"budget_alert", "budget_stop",     "burn_rate",
-                                              "finishing",    "finishing_alert", "final_state_lost"};
+  static const std::set<std::string> kinds = {"arithmetic_differs", "budget_alert",       "budget_stop",
+                                              "burn_rate",          "checkpoint_damaged", "checkpoint_missing",
+                                              "data_differs",       "finishing",          "final_state_lost",
+                                              "retries_stop",       "finishing_alert",    "steps_lost"};
   return kinds.contains(event.kind());
 }
 
