@@ -143,7 +143,8 @@ def fill_page_cache(folder):
                     pass
 
 
-def settle(seconds=0.3):
-    """Between two measurements: the disk ends what the one before left behind."""
-    os.sync()
-    time.sleep(seconds)
+def settle(seconds):
+    """Between two measurements: the disk ends what the one before left behind. 0: nothing is measured."""
+    if seconds > 0:
+        os.sync()
+        time.sleep(seconds)

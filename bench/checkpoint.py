@@ -47,7 +47,7 @@ class Local:
     def __init__(self, folder, args, service, trainer):
         self.folder, self.service, self.trainer = folder, service, trainer
         self.elements = args.params_mib << 18
-        self.rest, self.quiet = args.disk_rest, args.quiet
+        self.settle, self.rest, self.quiet = args.settle, args.disk_rest, args.quiet
         self.bytes = 12 * self.elements
         self.store = f"file://{folder}/store"
         self.raw = str(folder / "raw")
@@ -70,11 +70,11 @@ class Local:
     def save_rounds(self, count):
         for _ in range(count):
             self.keep("memcpy", self.trainer.ask("memcpy"))
-            settle()
+            settle(self.settle)
             self.keep("write", self.trainer.ask("write", path=self.raw))
-            settle()
+            settle(self.settle)
             self.keep("quiet", self.save())
-            settle()
+            settle(self.settle)
             row = self.save(step_units=self.step_units, quiet=self.quiet)
             quiet, during = row.pop("quiet_units"), row.pop("units")
             self.keep("training", {**row, "speed": statistics.mean(quiet) / statistics.mean(during)})
@@ -210,7 +210,7 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
         row = trainer.ask("save", socket=service.socket, store=server.uri("ours"))
         row["server"], row["client"], _ = (after - then for after, then in zip(work(), before))
         say(name, {key: row[key] for key in ("durable", "server", "client")})
-        settle()
+        settle(args.settle)
         if client:
             before, start = work(), time.monotonic()
             client.upload_file(str(file), servers.BUCKET, f"boto3/{i}")
@@ -218,7 +218,7 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
             of_server, _, of_client = (after - then for after, then in zip(work(), before))
             say(f"boto3 to {name}", {"durable": seconds, "server": of_server, "client": of_client})
             client.delete_object(Bucket=servers.BUCKET, Key=f"boto3/{i}")
-            settle()
+            settle(args.settle)
         if i > 0:
             rows.append(row)
             peer += [seconds] if client else []
@@ -254,6 +254,7 @@ def main():
     p.size("step-seconds", 0.6, smoke=0.3, text="of forward and backward between the hand-over and the optimizer")
     # A rented disk allows bursts: nobody is measured on what is left of another's.
     p.size("disk-rest", 2.0, smoke=0.0, text="seconds between what reads or writes the disk")
+    p.size("settle", 0.3, smoke=0.0, text="seconds between what reads or writes memory")
     p.size("quiet", 250, smoke=10, text="units of work without a checkpoint, to compare with")
     p.add_argument("--dir", default=tempfile.gettempdir(), help="a folder on the disk to measure")
     p.add_argument("--only", nargs="+", choices=PARTS, default=list(PARTS))

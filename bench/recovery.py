@@ -99,8 +99,8 @@ def main():
     seconds = middle("seconds")
     elastic = torchrun and torchrun["A"]["recover"]["seconds"]["median"]
     heartbeat = torchft and torchft["settings"][0]["recover"]["seconds"]["median"]
-    report.add("recovery_seconds", seconds, "s", target=middle("normal") + 0.2, peer=elastic, target_ratio=0.1)
-    report.add("recovery_seconds_to_torchft", seconds, "s", peer=heartbeat, target_ratio=1 / 3)
+    report.add("recovery_seconds", seconds, "s", target=middle("normal") + 0.2, peer=elastic, target_ratio=0.08)
+    report.add("recovery_seconds_to_torchft", seconds, "s", peer=heartbeat, target_ratio=0.25)
     report.add("normal_step_seconds", middle("normal"), "s")
     report.add("completed_steps_redone", max(r["redone"] for r in rows), "steps", target=0,
                peer=torchrun and torchrun["A"]["recover"]["redone"]["median"])

@@ -133,7 +133,6 @@ absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_ui
   Newest newest{.highest_generation = newest_stored.generation};
   const CheckpointKey stored_key{newest_stored.generation, newest_stored.step};
   for (auto at = candidates.rbegin(); at != candidates.rend() && at->first >= stored_key; ++at) {
-    newest.highest_generation = std::max(newest.highest_generation, at->first.generation);
     const bool in_store = at->first == stored_key;  // Then the store is asked whether it is whole there.
     const std::string name = FormatName(NameOf(at->second));
     std::string missing;
@@ -148,7 +147,6 @@ absl::StatusOr<Newest> Tiers::FindNewest(Store& store, const std::string& job_ui
   }
   auto from_store = store.FindNewest(job_uid, look);
   if (!from_store.ok()) return from_store.status();
-  from_store->highest_generation = std::max(from_store->highest_generation, newest.highest_generation);
   from_store->skipped.insert(from_store->skipped.begin(), newest.skipped.begin(), newest.skipped.end());
   return from_store;
 }

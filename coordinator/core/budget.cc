@@ -96,10 +96,9 @@ void TryRelease(Turn& turn, Job& job) {
   const bool saved = IsSaved(job);
   if (!saved && !late) return turn.Wake(job, turn.now + 1);
   ReleaseNodes(job, "was given up for the budget");
-  turn.Emit(&job, "nodes_released",
-            absl::StrCat("the job gave its nodes up for its budget; ",
-                         saved ? "its state is saved; " : "its state could not be saved in time; ", Spent(cost),
-                         " are spent"));
+  turn.Emit(
+      &job, "nodes_released",
+      absl::StrCat("the job gave its nodes up for its budget; ", DescribeLoss(job), "; ", Spent(cost), " are spent"));
 }
 
 }  // namespace

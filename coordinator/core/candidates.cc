@@ -71,6 +71,17 @@ void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, i
   }
 }
 
+int DesiredWorkers(const State& state, const Job& job) {
+  int desired = 0;
+  for (const auto& [name, node] : state.nodes) {
+    if (node.lost || node.record.draining()) continue;
+    for (const auto& [slot, uid] : node.slots) {
+      desired += uid == job.record.job().uid() && !job.giving.count(absl::StrCat(name, "/", slot));
+    }
+  }
+  return std::min(desired, MaxWorkers(job));
+}
+
 void WaitForWorkers(Turn& turn, Job& job, size_t have) {
   const int missing = MinWorkers(job) - static_cast<int>(have);
   std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",

@@ -21,6 +21,9 @@ std::vector<Candidate> Joiners(const Turn& turn, const Job& job);
 // Appends joiners until there are `up_to`.
 void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to);
 
+// How many workers the job has slots for on nodes that are there and stay, at most as many as it may have.
+int DesiredWorkers(const State& state, const Job& job);
+
 // Shows the job as PENDING for want of workers.
 void WaitForWorkers(Turn& turn, Job& job, size_t have);
 

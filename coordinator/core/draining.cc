@@ -4,30 +4,29 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
-
-void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
-  const bool news = !node.record.draining();
-  if (within_seconds > 0 && std::isfinite(within_seconds)) {
-    node.drain_deadline = std::min(node.drain_deadline, turn.now + within_seconds);
-  }
-  if (!news) return;
-  node.record.set_draining(true);
-  node.record.set_drain_reason(Bounded(reason.empty() ? "asked to leave" : reason));
-  node.record.set_drain_within_seconds(within_seconds);
-  node.must_save = true;
-  turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
-            node.record.name());
-}
-
 namespace {
+
+// Only a shorter limit than before counts. Agents repeat theirs with each report: that is no news.
+void SetLimit(Turn& turn, NodeState& node, double within_seconds) {
+  constexpr double kNewsSeconds = 1;
+  if (within_seconds <= 0 || !std::isfinite(within_seconds)) return;
+  const double before = node.drain_deadline;
+  node.drain_deadline = std::min(before, turn.now + within_seconds);
+  if (node.drain_deadline > before - kNewsSeconds) return;
+  node.record.set_drain_within_seconds(within_seconds);
+  node.record.set_drain_until(UnixNow(turn) + within_seconds);
+  node.must_save = true;
+}
 
 void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
   node.record.clear_draining();
   node.record.clear_drain_reason();
   node.record.clear_drain_within_seconds();
+  node.record.clear_drain_until();
   node.record.clear_drained_agent();
   node.record.clear_drain_reported();
   node.drain_deadline = kNever;
@@ -36,6 +35,16 @@ void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
 }
 
 }  // namespace
+
+void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason) {
+  SetLimit(turn, node, within_seconds);
+  if (node.record.draining()) return;
+  node.record.set_draining(true);
+  node.record.set_drain_reason(Bounded(reason.empty() ? "asked to leave" : reason));
+  node.must_save = true;
+  turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
+            node.record.name());
+}
 
 void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (report.draining()) {

@@ -108,7 +108,17 @@ absl::Status CheckLine(const Job& job, const std::string& from, bool confirmed) 
   }
   const int kept = checkpoint ? checkpoint->step() : 0;
   const int lost = StepAtHand(job) - kept;
-  if (lost <= 0 || confirmed) return absl::OkStatus();
+  const int most = SpecOf(job).training().steps();
+  if (kept > most) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("from: checkpoint ", from, " would be of step ", kept, ", and job ", name, " makes ", most));
+  }
+  if (confirmed || lost == 0) return absl::OkStatus();
+  if (lost < 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("job ", name, " has made ", StepAtHand(job), " steps as far as is known, and checkpoint ", from,
+                     " would be of step ", kept, "; if there is such a one, repeat it with --yes"));
+  }
   return absl::FailedPreconditionError(absl::StrCat("that gives up ", lost, " steps of job ", name, ": it has step ",
                                                     StepAtHand(job), ", and would go on from step ", kept,
                                                     "; repeat it with --yes if that is meant"));

@@ -41,17 +41,6 @@ double RicherUntil(const State& state, const Job& job, const std::vector<Candida
   return until > now ? until : 0;
 }
 
-int DesiredWorkers(const State& state, const Job& job) {
-  int desired = 0;
-  for (const auto& [name, node] : state.nodes) {
-    if (node.lost || node.record.draining()) continue;
-    for (const auto& [slot, uid] : node.slots) {
-      desired += uid == job.record.job().uid() && !job.giving.count(absl::StrCat(name, "/", slot));
-    }
-  }
-  return std::min(desired, MaxWorkers(job));
-}
-
 // The live state, unless the store has more.
 RestorePoint ChooseSource(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
   RestorePoint point;
@@ -87,6 +76,7 @@ Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views
     result.wait = true;
     return result;
   }
+  std::erase_if(result.pool, [&](const Candidate& candidate) { return !IsCompared(job, candidate.trainer); });
   const bool enough = !result.wait && static_cast<int>(result.pool.size()) >= MinWorkers(job);
   if (enough && job.ready_since == kNever) job.ready_since = turn.now;
   // While there are too few they look for what they will restore.

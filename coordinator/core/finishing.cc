@@ -168,6 +168,14 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
   return was_active;
 }
 
+void PostponeFinal(const Turn& turn, Job& job) {
+  constexpr double kLongest = 5;  // The others may have to leave soon.
+  v1::JobRecord::Finishing* finishing = FinishingOf(job);
+  finishing->set_tries(finishing->tries() + 1);
+  finishing->set_next_try(UnixNow(turn) + std::min(kLongest, PauseAfterSaves(finishing->tries())));
+  job.must_save = true;
+}
+
 void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views) {
   v1::JobRecord::Finishing* finishing = FinishingOf(job);
   const std::vector<Candidate> holders = ChooseHolders(turn.state, job, pool, FindBest(pool)->step);
@@ -192,7 +200,7 @@ void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vec
   }
   if (news) Tell(turn, job, "all steps are made, but ");
   const double next_try = AtUnix(turn, finishing->next_try());
-  if (takers.empty() && turn.now < next_try) {
+  if ((takers.empty() || job.forming.failure) && turn.now < next_try) {
     Show(turn, job);
     return turn.Wake(job, next_try);
   }

@@ -28,6 +28,9 @@ bool IsFinalDurable(const Job& job, int step);
 // They could not save it. True: that has ended the running generation; false: it had ended before.
 bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::vector<MemberView>& views);
 
+// A try ended because its members lost each other: before the next one there is a pause, too.
+void PostponeFinal(const Turn& turn, Job& job);
+
 // Between two tries: lets go whoever is not needed, hands the state on where those that have it must leave, and forms
 // the generation of the next try when it is time. REQUIRES: IsFinishing(job), !job.active, all of the state in `pool`.
 void KeepFinal(Turn& turn, Job& job, std::vector<Candidate> pool, const std::vector<MemberView>& views);

@@ -43,7 +43,6 @@ std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
 
 // Two live ranks that failed each other before: one of them has to go.
 void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views) {
-  job.forming.pairs_counted = true;
   std::vector<Charge> charges;
   for (const MemberView& view : views) {
     if (view.standing != Standing::kStopped) return;  // Somebody was silent or dead: that explains the failure.
@@ -145,6 +144,20 @@ int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int join
   return 0;
 }
 
+// It is to give its nodes up, and stopped within a step, so that nobody has saved its state: those that are left go on
+// to do so, once, however few they are.
+bool SavesFirst(const Job& job, const std::vector<Candidate>& pool) {
+  if (job.record.halt().empty() && job.record.budget_stop().empty()) return false;
+  const Candidate* best = FindBest(pool);
+  return best != nullptr && best->step > 0 && !job.saved_before_stop && !IsSaved(job, pool);
+}
+
+// Has it told the digest of its final state in the newest generation?
+bool HasFinished(const Job& job, const MemberView& view) {
+  return view.trainer != nullptr && view.trainer->report.phase() == v1::TRAINER_FINISHED &&
+         view.trainer->report.generation() == job.record.membership().generation();
+}
+
 // False: not yet.
 bool Form(Turn& turn, Job& job, std::vector<Candidate> pool, const Origin& origin, bool boundary,
           const std::vector<MemberView>& views) {
@@ -206,13 +219,15 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   int finished = 0, step = 0;
   std::string early;
   for (const MemberView& view : views) {
-    if (view.standing == Standing::kDead || view.standing == Standing::kLeftOut) continue;
-    if (view.standing != Standing::kStopped || view.trainer->report.phase() != v1::TRAINER_FINISHED) return false;
+    const bool gone = view.standing == Standing::kDead || view.standing == Standing::kLeftOut;
+    if (gone && !HasFinished(job, view)) continue;  // What one has said before it went counts.
+    if (!gone && (view.standing != Standing::kStopped || view.trainer->report.phase() != v1::TRAINER_FINISHED))
+      return false;
     const v1::TrainerReport& report = view.trainer->report;
     digests[report.state_digest()].push_back(ShortName(view.member->trainer()));
     step = report.step();  // Equal digests are of equal steps.
     if (step < SpecOf(job).training().steps()) early = Bounded(report.stop_reason());
-    ++finished;
+    finished += !gone;
   }
   if (finished == 0) return false;
   if (digests.size() == 1) {
@@ -240,7 +255,12 @@ void TryForm(Turn& turn, Job& job) {
   if (TryFinish(turn, job, views)) return;
   const bool other_size = SizeHasChanged(job);
   if (job.forming.failure && !job.forming.pairs_counted && !other_size) {
-    CountAccusations(turn, job, views);
+    job.forming.pairs_counted = true;
+    if (IsFinishing(job)) {  // Nobody of those that keep a result is left out.
+      if (job.record.membership().finishing()) PostponeFinal(turn, job);
+    } else {
+      CountAccusations(turn, job, views);
+    }
     views = SurveyMembers(turn.state, job);
   }
   std::vector<Candidate> pool;
@@ -253,8 +273,13 @@ void TryForm(Turn& turn, Job& job) {
     pool.push_back(std::move(candidate));
   }
   const Candidate* best = FindBest(pool);
+  const auto take_back = [&] {  // Whom an accusation left out: without it the others do not have the state.
+    job.forming.removed.clear();
+    TryForm(turn, job);
+  };
   if (IsFinishing(job)) {
     if (best != nullptr) return KeepFinal(turn, job, std::move(pool), views);
+    if (!job.forming.removed.empty()) return take_back();
     if (!LoseFinal(turn, job, views)) return;
   }
   for (const Candidate& candidate : pool) {
@@ -268,14 +293,15 @@ void TryForm(Turn& turn, Job& job) {
   if (boundary && best != nullptr) {
     handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
   }
-  if (MustStop(job)) return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
+  if (!MustStop(job)) job.saved_before_stop = false;
+  const bool saves_first = !boundary && SavesFirst(job, pool);
+  if (MustStop(job) && !saves_first) {
+    return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
+  }
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);
   if (best != nullptr && best->step < DurableStep(job)) best = nullptr;  // The store has more than those that live.
-  if (best == nullptr && !job.forming.removed.empty()) {  // Since then the others have lost the state: take it back.
-    job.forming.removed.clear();
-    return TryForm(turn, job);
-  }
+  if (best == nullptr && !job.forming.removed.empty()) return take_back();
   if (best == nullptr) {
     Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
     if (fallback.wait) return;
@@ -283,6 +309,10 @@ void TryForm(Turn& turn, Job& job) {
     return;
   }
   const Origin origin{Origin::Kind::kRank, best->step, best->attempt, "", ""};
+  if (saves_first) {
+    job.saved_before_stop = Form(turn, job, std::move(pool), origin, boundary, views);
+    return;
+  }
   Fill(pool, joiners, boundary ? std::max(MaxWorkers(job), handing_on) : MinWorkers(job));
   if (static_cast<int>(pool.size()) < MinWorkers(job) && !LeavesUnsaved(turn.state, job, pool)) {
     if (!boundary) ReleaseInterrupted(turn, job, pool);

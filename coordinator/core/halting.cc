@@ -1,5 +1,7 @@
 #include "coordinator/core/halting.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/deaths.h"
 
@@ -17,6 +19,15 @@ bool IsSaved(const Job& job) {
   return job.record.membership().members_size() == 0 || status.step() == 0 || status.checkpoint_step() >= status.step();
 }
 
+std::string DescribeLoss(const Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  if (IsSaved(job)) return "its state is saved";
+  return absl::StrCat("its state of step ", status.step(), " could not be saved, ",
+                      status.checkpoint_step() < 0
+                          ? "and there is no checkpoint"
+                          : absl::StrCat("the newest checkpoint is of step ", status.checkpoint_step()));
+}
+
 void ReleaseNodes(Job& job, const std::string& why) {
   job.record.set_released(true);
   job.must_save = true;
@@ -29,6 +40,7 @@ void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why)
   const bool news = job.record.halt().empty();
   if (job.record.halt() == why) return;
   job.record.set_halt(why);
+  if (news) job.halted_at = turn.now;
   job.must_save = true;
   if (news) {
     turn.Emit(&job, kind, absl::StrCat(job.active ? "pause with a checkpoint at the next step boundary: " : "", why));
@@ -57,13 +69,11 @@ void Unhalt(Turn& turn, Job& job, const std::string& why) {
 void KeepHalt(Turn& turn, Job& job) {
   if (job.record.halt().empty() || job.record.released() || job.active) return;
   const double patience = turn.state.tunables.pause_seconds;
-  const bool saved = IsSaved(job);
-  if (!saved && turn.now < job.forming.since + patience) return turn.Wake(job, job.forming.since + patience);
+  const double until = std::max(job.forming.since, job.halted_at) + patience;
+  if (!IsSaved(job) && turn.now < until) return turn.Wake(job, until);
+  const std::string loss = DescribeLoss(job);
   ReleaseNodes(job, "was given up: " + job.record.halt());
-  turn.Emit(
-      &job, "nodes_released",
-      absl::StrCat("the job gave its nodes up; ", saved ? "its state is saved" : "its state could not be saved in time",
-                   ": ", job.record.halt()));
+  turn.Emit(&job, "nodes_released", absl::StrCat("the job gave its nodes up; ", loss, ": ", job.record.halt()));
 }
 
 }  // namespace rekindle::core

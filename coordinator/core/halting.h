@@ -15,6 +15,9 @@ std::string StopReason(const Job& job);
 // It has stopped, and its newest step is durable.
 bool IsSaved(const Job& job);
 
+// "its state is saved", or what is lost with its nodes.
+std::string DescribeLoss(const Job& job);
+
 // Its nodes are free for others; what is left of it there has to go.
 void ReleaseNodes(Job& job, const std::string& why);
 

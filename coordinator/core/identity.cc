@@ -123,6 +123,12 @@ std::string AwaitOneGroup(Turn& turn, Job& job) {
   return why;
 }
 
+bool IsCompared(const Job& job, const std::string& trainer) {
+  if (job.record.membership().generation() > 0) return true;  // Compared with the record.
+  return std::any_of(job.record.identities().begin(), job.record.identities().end(),
+                     [&](const v1::JobRecord::Identity& one) { return one.slot() == ShortName(trainer); });
+}
+
 void RecordIdentity(Job& job) {
   const Trainer* first = FindTrainer(job, job.record.membership().members(0).trainer());
   if (job.record.data_fingerprint().empty()) job.record.set_data_fingerprint(first->report.data_fingerprint());

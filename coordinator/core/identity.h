@@ -20,6 +20,10 @@ void RememberIdentity(const Turn& turn, Job& job, const v1::TrainerReport& repor
 // that files that were mended are seen.
 std::string AwaitOneGroup(Turn& turn, Job& job);
 
+// Whether that candidate was among those that were found alike: its slot may have been taken from the job since it
+// came. REQUIRES: AwaitOneGroup answered "".
+bool IsCompared(const Job& job, const std::string& trainer);
+
 // The first membership makes what its members are the job's own.
 void RecordIdentity(Job& job);
 

@@ -219,6 +219,10 @@ void Resume(Turn& turn, const ResumeJob& verb) {
     turn.effects.status = absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is");
     return;
   }
+  if (!verb.from.empty() && IsFinishing(*job)) {
+    turn.effects.status = RefuseToStop(*job);
+    return;
+  }
   if (!verb.from.empty()) turn.effects.status = CheckLine(*job, verb.from, verb.confirmed);
   if (!turn.effects.status.ok()) return;
   CountCosts(turn, *job);

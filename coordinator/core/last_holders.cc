@@ -27,15 +27,19 @@ void Tell(Turn& turn, Job& job, const std::vector<Candidate>& pool, const std::v
           double limit) {
   if (turn.now < job.save_told_at + kTellSavesSeconds) return;
   job.save_told_at = turn.now;
+  const bool stops = MustStop(job);
   const std::string until = limit == kNever
-                                ? absl::StrCat("stays for as long as that takes; `rekindle drain ", nodes.front(),
-                                               " --within SECONDS` sets a limit")
+                                ? absl::StrCat("stays ", stops ? "until then" : "for as long as that takes",
+                                               "; `rekindle drain ", nodes.front(), " --within SECONDS` sets a limit")
                                 : absl::StrCat("stays until the limit, in ", Seconds(std::max(0.0, limit - turn.now)));
+  const std::string goes_on = stops ? absl::StrCat("the job is to stop: `rekindle resume ", job.record.job().name(),
+                                                   "` makes it try again, and the node ")
+                                    : "the job trains on, tries again, and ";
   turn.Emit(
       &job, "drain_waits",
       absl::StrCat(nodes.size() == 1 ? "node " : "nodes ", JoinWords(nodes), nodes.size() == 1 ? " drains" : " drain",
-                   ", but nobody else has the state, and it could not be saved: ", SaveError(job, IdsOf(pool)),
-                   "; the job trains on, tries again, and ", until),
+                   ", but nobody else has the state, and it could not be saved: ", SaveError(job, IdsOf(pool)), "; ",
+                   goes_on, until),
       nodes.front());
 }
 

@@ -42,15 +42,19 @@ std::string DescribeClaim(const NodeState& node, const NameClaim& claim) {
                       ", too: it runs nothing until this one", Where(node.report), " is gone; ", kAdvice);
 }
 
-void Refuse(Turn& turn, const NodeState& node, NameClaim& claim) {
+std::string WhyRefused(const NodeState& node, const NameClaim& claim) {
   const std::string& name = node.record.name();
   const std::string waits = absl::StrCat("it runs nothing until that one is gone; ", kAdvice);
-  claim.refusal = node.past_agents.count(claim.agent) > 0
-                      ? absl::StrCat("another machine", Where(node.report), " took the name ", name,
-                                     " over from this one", claim.where, ", which did not answer or had left: ", waits)
-                      : absl::StrCat("the name ", name, " is that of another machine", Where(node.report),
-                                     ", which lives; refused is this one", claim.where, ": ", waits);
-  turn.Emit(nullptr, "node_name_in_use", DescribeClaim(node, claim), name);
+  return node.past_agents.count(claim.agent) > 0
+             ? absl::StrCat("another machine", Where(node.report), " took the name ", name, " over from this one",
+                            claim.where, ", which did not answer or had left: ", waits)
+             : absl::StrCat("the name ", name, " is that of another machine", Where(node.report),
+                            ", which lives; refused is this one", claim.where, ": ", waits);
+}
+
+void Refuse(Turn& turn, const NodeState& node, NameClaim& claim) {
+  claim.refusal = WhyRefused(node, claim);
+  turn.Emit(nullptr, "node_name_in_use", DescribeClaim(node, claim), node.record.name());
 }
 
 NameClaim& ClaimOf(NodeState& node, const v1::NodeReport& report) {
@@ -110,12 +114,16 @@ bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std
   const v1::NodeReport& report = event.report;
   const Sender sender = WhoSpeaks(node, report);
   if (sender != Sender::kOther) return sender == Sender::kNode;
+  // With so many of one name, those that are forgotten for others come again: none may take the name then, and no event
+  // tells of it each time.
+  const bool crowded = node.claims.size() >= kMaxClaims;
   NameClaim& claim = ClaimOf(node, report);
   claim.agent = report.agent_incarnation();
   claim.heard = turn.now;
   claim.error = error;
   if (error.empty() && claim.since == kNever) {
     Open(turn, node, report, claim);
+    if (crowded) claim.refusal = WhyRefused(node, claim);
   } else if (error.empty() && claim.again == kNever) {
     claim.again = turn.now;
     if (claim.answered) Refuse(turn, node, claim);

@@ -274,7 +274,9 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
   node.record = record;
   node.known_since = turn.now;
   if (record.draining() && record.drain_within_seconds() > 0) {
-    node.drain_deadline = turn.now + record.drain_within_seconds();
+    const double within = record.drain_within_seconds();  // Whatever the clock has done since.
+    const double left = record.drain_until() > 0 ? record.drain_until() - UnixNow(turn) : within;
+    node.drain_deadline = turn.now + std::clamp(left, 0.0, within);
   }
 }
 

@@ -21,10 +21,22 @@ int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
                        return a.node->report.device().memory_bytes() < b.node->report.device().memory_bytes();
                      });
   }
-  for (; count > 0 && next < free.size(); --count, ++next) {
-    free[next].node->slots[free[next].slot] = job.record.job().uid();
+  for (size_t i = next; count > 0 && i < free.size(); ++i) {
+    if (IsUnfit(job, free[i])) continue;
+    free[i].node->slots[free[i].slot] = job.record.job().uid();
+    const auto at = free.begin() + static_cast<std::ptrdiff_t>(i);
+    std::rotate(free.begin() + static_cast<std::ptrdiff_t>(next), at, at + 1);
+    ++next;
+    --count;
   }
   return count;
+}
+
+// What nobody else takes is tried again by the job that could not use it: its files may have been mended.
+void TryUnfit(Job& job, std::vector<SlotAt>& free, size_t next) {
+  for (size_t i = next; i < free.size(); ++i) {
+    if (IsUnfit(job, free[i])) free[i].node->slots.emplace(free[i].slot, job.record.job().uid());
+  }
 }
 
 bool Lives(const Job& job, const v1::Member& member) {
@@ -34,6 +46,12 @@ bool Lives(const Job& job, const v1::Member& member) {
 }
 
 }  // namespace
+
+bool IsUnfit(const Job& job, const SlotAt& at) {
+  if (job.unfit.empty()) return false;
+  const std::string name = NameOf(at);
+  return job.unfit.count(name) > 0 && !LivesAt(job, name);
+}
 
 bool LivesAt(const Job& job, const std::string& slot) {
   const auto& members = job.record.membership().members();
@@ -102,6 +120,11 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
       const int lacks = Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], more);
       if (lacks > 0) view.jobs[j].missing.push_back({s.pool, lacks});
       missing[s.pool] += lacks;
+    }
+  }
+  for (const size_t j : order) {
+    for (const scheduler::Slots& s : view.demands[j].demand.unfit) {
+      if (view.demands[j].demand.max > 0) TryUnfit(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool]);
     }
   }
   return missing;

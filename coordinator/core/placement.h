@@ -13,6 +13,9 @@ namespace rekindle::core {
 
 using NodeSlot = std::pair<std::string_view, int>;
 
+// The trainer there has other data or arithmetic than the job, and is no member.
+bool IsUnfit(const Job& job, const SlotAt& at);
+
 // Does a member of the job live on that "<node>/<slot>"?
 bool LivesAt(const Job& job, const std::string& slot);
 // All such, in order; names are of the job's record.

@@ -41,6 +41,7 @@ class Viewing {
     }
     AddOrderedPools();
     for (auto& [name, node] : state_.nodes) AddNode(node);
+    for (const auto& [g, at] : unfit_) view_.groups[g].free.push_back(at);
     for (size_t g = 0; g < view_.ordered.size(); ++g) LimitOrders(static_cast<int>(g));
     for (JobSlots& job : view_.jobs) AddDemand(job);
     LimitClaims(view_);
@@ -110,9 +111,13 @@ class Viewing {
         slots.aside.push_back({&node, slot});
         continue;
       }
+      ++supply.slots;
+      if (!ordered && IsUnfit(*slots.job, {&node, slot})) {
+        unfit_.emplace_back(g, SlotAt{&node, slot});
+        continue;
+      }
       if (slots.held.size() < view_.groups.size()) slots.held.resize(view_.groups.size());
       slots.held[g].push_back({&node, slot});
-      ++supply.slots;
     }
     for (int slot = 0; !leaves && node.reported && slot < node.report.slots(); ++slot) {
       if (node.slots.count(slot)) continue;
@@ -158,8 +163,10 @@ class Viewing {
     demand.max = wants ? MaxWorkers(job) + (finishing ? 0 : kind.beyond_its_most) : 0;
     SetCapacity(state_, job, &demand);
     if (finishing) demand.max_ordered = demand.max;
-    if (!view_.ordered.empty() && !finishing) {
-      SyncUnits(turn_, job, CountIn(slots));
+    // Paused by its user it keeps what it has, so that it goes on soon, and waits for nothing.
+    const bool paused = job.record.want_paused() && !finishing;
+    if (!view_.ordered.empty() && !finishing) SyncUnits(turn_, job, CountIn(slots));
+    if (!view_.ordered.empty() && !finishing && !paused) {
       UpdateView(turn_, job, view_.pool_names);
       out.view = &job.view;
       out.memory = job.memory.get();
@@ -178,6 +185,15 @@ class Viewing {
       }
       if (count > 0) demand.held.push_back({g, count});
       held += count;
+    }
+    if (paused) {
+      demand.max = std::min(demand.max, held);
+      demand.min = std::min(demand.min, demand.max);
+    }
+    for (size_t g = 0; g < view_.groups.size() && !job.unfit.empty(); ++g) {
+      const auto& free = view_.groups[g].free;
+      const auto unfit = std::count_if(free.begin(), free.end(), [&](const SlotAt& at) { return IsUnfit(job, at); });
+      if (unfit > 0) demand.unfit.push_back({static_cast<int>(g), static_cast<int>(unfit)});
     }
     slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = slots.runs || held >= demand.min;
@@ -237,6 +253,7 @@ class Viewing {
   Turn& turn_;
   State& state_;
   PlanView view_;
+  std::vector<std::pair<int, SlotAt>> unfit_;  // Slots that jobs hold and cannot use, by group.
   std::unordered_map<std::string, size_t> index_;
   std::unordered_map<std::string, int> ordered_;               // Groups of pools that take orders.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,

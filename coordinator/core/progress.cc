@@ -222,6 +222,9 @@ void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
 void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
   const std::string difference = DescribeDifference(job, report);
   if (!difference.empty()) Refuse(turn, job, report, difference);
+  const std::string slot = ShortName(report.trainer());
+  const bool news = difference.empty() ? job.unfit.erase(slot) > 0 : job.unfit.insert(slot).second;
+  turn.state.plan_due = turn.state.plan_due || news;
   RememberIdentity(turn, job, report, is_new);
 }
 
@@ -236,11 +239,11 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     return false;
   }
   if (!is_known && job.trainers.size() >= kMaxTrainers) return false;
-  if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());
   Trainer& trainer = job.trainers[report.trainer()];
   trainer.heard = turn.now;
   CountAbsence(turn, job, report.trainer());
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
+  if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());  // It is looked at anew.
   const v1::TrainerReport before = trainer.report;
   trainer.report = report;
   trainer.reported = true;

@@ -120,6 +120,19 @@ RestorePoint WaitFor(Turn& turn, Job& job, const v1::Checkpointed& wanted, const
   return point;
 }
 
+// One machine that reads wrong bytes is no proof: all workers that the job has slots for get a minute to come and read
+// it, and as many as it needs must have done so.
+bool AllHaveRead(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
+  constexpr double kPatienceSeconds = 60;
+  if (job.forming.damaged_since == kNever) job.forming.damaged_since = turn.now;
+  const auto there = static_cast<int>(pool.size());
+  if (there < MinWorkers(job)) return false;
+  if (there >= DesiredWorkers(turn.state, job)) return true;
+  const double until = job.forming.damaged_since + kPatienceSeconds;
+  if (turn.now < until) turn.Wake(job, until);
+  return turn.now >= until;
+}
+
 RestorePoint From(const Job& job, Origin origin, const std::vector<Candidate>& pool) {
   RestorePoint point{.waits_for = "", .origin = std::move(origin), .pool = {}};
   Fill(point.pool, pool, MaxWorkers(job));
@@ -152,8 +165,14 @@ RestorePoint ChooseRestorePoint(Turn& turn, Job& job, const std::vector<Candidat
   }
   const bool is_durable = wanted.manifest() == job.record.checkpoint().manifest();
   if (found.whole.empty() && found.missing.empty() && !found.looking && !found.damaged.empty() && is_durable) {
-    if (const auto older = NextOlder(job, pool)) {
+    const auto older = NextOlder(job, pool);
+    if (older && !AllHaveRead(turn, job, pool)) {
+      return {.waits_for = absl::StrCat(Describe(wanted), " is damaged (", JoinWords(found.damaged),
+                                        "); the job's other workers have yet to read it")};
+    }
+    if (older) {
       GiveUpDamaged(turn, job, *older, Bounded(JoinWords(found.damaged)));
+      job.forming.damaged_since = kNever;
       return ChooseRestorePoint(turn, job, pool);
     }
   }

@@ -45,15 +45,6 @@ std::string SameMembers(const Job& job) {
   return count == 1 ? "the same member" : absl::StrCat("the same ", count, " members");
 }
 
-std::string DescribeLoss(const Job& job) {
-  const v1::JobStatus& status = job.record.job().status();
-  if (IsSaved(job)) return "its state is saved";
-  return absl::StrCat("its state of step ", status.step(), " could not be saved, ",
-                      status.checkpoint_step() < 0
-                          ? "and there is no checkpoint"
-                          : absl::StrCat("the newest checkpoint is of step ", status.checkpoint_step()));
-}
-
 void Stop(Turn& turn, Job& job) {
   const std::string& name = job.record.job().name();
   job.record.set_retries_stop(absl::StrCat(kMostFruitless, " generations in a row of ", SameMembers(job),

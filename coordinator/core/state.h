@@ -45,6 +45,7 @@ struct Forming {
   double completed_at = -kNever;   // When a step was last seen completed before.
   std::string find;                // The manifest that trainers are to look for; empty: none.
   bool verify = false;             // Somebody read damaged bytes of it.
+  double damaged_since = kNever;   // When all that were there had found that one damaged.
   std::string told_missing;        // The one of which an event has told that it cannot be restored.
   double look_again_at = -kNever;  // When trainers that differ in what they compute with start anew.
   std::string told_groups;         // In what they differ, as an event has told.
@@ -152,6 +153,9 @@ struct Job {
 
   // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
   std::map<std::string, std::string> giving;
+  bool saved_before_stop = false;  // It is to stop, and those that had stopped within a step have gone on to save it.
+  double halted_at = -kNever;
+  std::set<std::string> unfit;  // "<node>/<slot>" where the newest trainer has other data or arithmetic than the job.
   JobFacts planned_as;
   std::map<std::string, SpeedMean> speeds;  // By kind of machine: newer than record.speeds.
   std::vector<Unit> units;

@@ -49,6 +49,11 @@ void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) 
     since_now_ = now;
     return;
   }
+  const auto grow = [&](Slots& of) {  // The most that the job may have changes with its kind of device, or a pause.
+    if (of.since.size() < static_cast<size_t>(units)) of.since.resize(units, now - kOldAfterHours);
+  };
+  std::for_each(pools_.begin(), pools_.end(), grow);
+  grow(any_);
   // What was lost may have aged within the look: its age is that at the last one.
   const double hours = now - since_now_;
   for (size_t p = 0; p < slots.size(); ++p) {

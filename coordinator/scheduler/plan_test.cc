@@ -227,6 +227,16 @@ TEST(Recovery, PlansWithTheUpperQuantile) {
   EXPECT_EQ(recovery.Expected(30), 60);
 }
 
+// A pause, or another kind of device, changes how many units a job may have.
+TEST(SpotHistory, TakesMoreUnitsThanAtFirst) {
+  SpotHistory history;
+  history.Observe({1}, 1, 0);
+  history.Observe({64}, 64, 1);
+  EXPECT_EQ(history.Hours(0, 63), 0);
+  history.Observe({64}, 2, 2);
+  EXPECT_EQ(history.Hours(0, 1), 1);
+}
+
 TEST(SpotHistory, LearnsByAge) {
   SpotHistory history;
   const auto look = [&](int up, double now) { history.Observe({up, -1}, 1, now); };
