@@ -58,7 +58,8 @@ class StoreTest(ClusterTest):
         """Every node goes, and on those that come the store is not mounted: an empty folder is in its place."""
         for node in cluster.nodes.values():
             node.kill()
-        wait_until(lambda: cluster.status("job")["state"] == "PENDING", 60, "the job to have lost all", poll=0.1)
+        wait_until(lambda: all(node["state"] == "lost" for node in cluster.cli("nodes")["nodes"]), 60,
+                   "the job to have lost all", poll=0.1)
         status = cluster.status("job")
         durable, before = status["checkpoint_step"], status["generation"]
         aside = store.parent / "aside"
