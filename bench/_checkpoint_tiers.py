@@ -13,7 +13,7 @@ from _options import run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 import servers  # noqa: E402
-from cluster import Cluster, kill, wait_until  # noqa: E402
+from cluster import Cluster, wait_until  # noqa: E402
 from step import write_data  # noqa: E402
 
 JOB = "tiers"
@@ -92,8 +92,7 @@ def lose_trainers(cluster, services=""):
         node.kill_trainers()
     for name in services:
         node = cluster.nodes[name]
-        kill(node.pids("checkpoint"))
-        wait_until(lambda: not node.pids("checkpoint"), 10, "a checkpoint service to end")
+        node.kill_checkpoint()
         node.start_checkpoint()
 
 

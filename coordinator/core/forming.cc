@@ -146,8 +146,9 @@ int ReleaseDraining(Turn& turn, Job& job, std::vector<Candidate>& pool, int join
 
 // It is to give its nodes up, and stopped within a step, so that nobody has saved its state: those that are left go on
 // to do so, once, however few they are.
-bool SavesFirst(const Job& job, const std::vector<Candidate>& pool) {
-  if (job.record.halt().empty() && job.record.budget_stop().empty()) return false;
+bool SavesFirst(const State& state, const Job& job, const std::vector<Candidate>& pool) {
+  const bool gives_up = !job.record.halt().empty() || !job.record.budget_stop().empty();
+  if (!gives_up && !WithoutLeaving(state, job, pool).empty()) return false;
   const Candidate* best = FindBest(pool);
   return best != nullptr && best->step > 0 && !job.saved_before_stop && !IsSaved(job, pool);
 }
@@ -294,8 +295,9 @@ void TryForm(Turn& turn, Job& job) {
     handing_on = ReleaseDraining(turn, job, pool, MustStop(job) ? 0 : static_cast<int>(joiners.size()));
   }
   if (!MustStop(job)) job.saved_before_stop = false;
-  const bool saves_first = !boundary && SavesFirst(job, pool);
+  const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);
   if (MustStop(job) && !saves_first) {
+    if (!boundary && best != nullptr) ReleaseInterrupted(turn, job, pool);
     return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
   }
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");

@@ -41,6 +41,7 @@ void Halt(Turn& turn, Job& job, const std::string& kind, const std::string& why)
   if (job.record.halt() == why) return;
   job.record.set_halt(why);
   if (news) job.halted_at = turn.now;
+  if (news) job.saved_before_stop = false;
   job.must_save = true;
   if (news) {
     turn.Emit(&job, kind, absl::StrCat(job.active ? "pause with a checkpoint at the next step boundary: " : "", why));

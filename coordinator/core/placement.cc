@@ -32,10 +32,12 @@ int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
   return count;
 }
 
-// What nobody else takes is tried again by the job that could not use it: its files may have been mended.
-void TryUnfit(Job& job, std::vector<SlotAt>& free, size_t next) {
-  for (size_t i = next; i < free.size(); ++i) {
-    if (IsUnfit(job, free[i])) free[i].node->slots.emplace(free[i].slot, job.record.job().uid());
+// A slot that the job cannot use goes for one that is free. Where there is none it is kept, and tried again and again:
+// its node's files may be mended.
+void SwapUnfit(Job& job, const std::vector<SlotAt>& held, std::vector<SlotAt>& free, size_t& next) {
+  for (const SlotAt& at : held) {
+    if (!IsUnfit(job, at) || Take(job, free, next, 1) > 0) continue;
+    at.node->slots.erase(at.slot);
   }
 }
 
@@ -123,8 +125,10 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
     }
   }
   for (const size_t j : order) {
-    for (const scheduler::Slots& s : view.demands[j].demand.unfit) {
-      if (view.demands[j].demand.max > 0) TryUnfit(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool]);
+    const JobSlots& slots = view.jobs[j];
+    if (slots.job->unfit.empty()) continue;
+    for (size_t g = view.ordered.size(); g < slots.held.size(); ++g) {
+      SwapUnfit(*slots.job, slots.held[g], view.groups[g].free, next[g]);
     }
   }
   return missing;

@@ -41,7 +41,6 @@ class Viewing {
     }
     AddOrderedPools();
     for (auto& [name, node] : state_.nodes) AddNode(node);
-    for (const auto& [g, at] : unfit_) view_.groups[g].free.push_back(at);
     for (size_t g = 0; g < view_.ordered.size(); ++g) LimitOrders(static_cast<int>(g));
     for (JobSlots& job : view_.jobs) AddDemand(job);
     LimitClaims(view_);
@@ -111,13 +110,9 @@ class Viewing {
         slots.aside.push_back({&node, slot});
         continue;
       }
-      ++supply.slots;
-      if (!ordered && IsUnfit(*slots.job, {&node, slot})) {
-        unfit_.emplace_back(g, SlotAt{&node, slot});
-        continue;
-      }
       if (slots.held.size() < view_.groups.size()) slots.held.resize(view_.groups.size());
       slots.held[g].push_back({&node, slot});
+      ++supply.slots;
     }
     for (int slot = 0; !leaves && node.reported && slot < node.report.slots(); ++slot) {
       if (node.slots.count(slot)) continue;
@@ -180,8 +175,9 @@ class Viewing {
       auto count = static_cast<int>(slots.held[g].size());
       if (g < static_cast<int>(view_.ordered.size()) && !finishing) {
         const std::string& pool = view_.groups[g].pool;
-        count = static_cast<int>(
-            std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) { return unit.pool == pool; }));
+        count = static_cast<int>(std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) {
+          return unit.pool == pool && (unit.placed || !paused);  // What it has not got yet is not ordered any more.
+        }));
       }
       if (count > 0) demand.held.push_back({g, count});
       held += count;
@@ -189,11 +185,6 @@ class Viewing {
     if (paused) {
       demand.max = std::min(demand.max, held);
       demand.min = std::min(demand.min, demand.max);
-    }
-    for (size_t g = 0; g < view_.groups.size() && !job.unfit.empty(); ++g) {
-      const auto& free = view_.groups[g].free;
-      const auto unfit = std::count_if(free.begin(), free.end(), [&](const SlotAt& at) { return IsUnfit(job, at); });
-      if (unfit > 0) demand.unfit.push_back({static_cast<int>(g), static_cast<int>(unfit)});
     }
     slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = slots.runs || held >= demand.min;
@@ -253,7 +244,6 @@ class Viewing {
   Turn& turn_;
   State& state_;
   PlanView view_;
-  std::vector<std::pair<int, SlotAt>> unfit_;  // Slots that jobs hold and cannot use, by group.
   std::unordered_map<std::string, size_t> index_;
   std::unordered_map<std::string, int> ordered_;               // Groups of pools that take orders.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,

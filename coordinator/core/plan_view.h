@@ -20,7 +20,7 @@ struct SlotAt {
 // Nodes of one pool.
 struct Group {
   std::string pool;
-  std::vector<SlotAt> free;  // By name of node; last those that a job holds and cannot use: it keeps them for nobody.
+  std::vector<SlotAt> free;  // By name of node.
 };
 
 struct JobSlots {

@@ -120,14 +120,14 @@ RestorePoint WaitFor(Turn& turn, Job& job, const v1::Checkpointed& wanted, const
   return point;
 }
 
-// One machine that reads wrong bytes is no proof: all workers that the job has slots for get a minute to come and read
-// it, and as many as it needs must have done so.
+// One machine that reads wrong bytes is no proof: others get a minute to come and read them, unless all workers that
+// the job has slots for have done so already. As many as it needs must have.
 bool AllHaveRead(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
   constexpr double kPatienceSeconds = 60;
-  if (job.forming.damaged_since == kNever) job.forming.damaged_since = turn.now;
   const auto there = static_cast<int>(pool.size());
   if (there < MinWorkers(job)) return false;
-  if (there >= DesiredWorkers(turn.state, job)) return true;
+  if (job.forming.damaged_since == kNever) job.forming.damaged_since = turn.now;
+  if (there > 1 && there >= DesiredWorkers(turn.state, job)) return true;
   const double until = job.forming.damaged_since + kPatienceSeconds;
   if (turn.now < until) turn.Wake(job, until);
   return turn.now >= until;

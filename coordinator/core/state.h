@@ -45,7 +45,7 @@ struct Forming {
   double completed_at = -kNever;   // When a step was last seen completed before.
   std::string find;                // The manifest that trainers are to look for; empty: none.
   bool verify = false;             // Somebody read damaged bytes of it.
-  double damaged_since = kNever;   // When all that were there had found that one damaged.
+  double damaged_since = kNever;   // When as many as the job needs had found that one damaged, and nobody had it whole.
   std::string told_missing;        // The one of which an event has told that it cannot be restored.
   double look_again_at = -kNever;  // When trainers that differ in what they compute with start anew.
   std::string told_groups;         // In what they differ, as an event has told.

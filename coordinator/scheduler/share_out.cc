@@ -88,13 +88,6 @@ class Sharing {
     if (pool.capacity == Capacity::kSpot) return job.spot;
     return job.on_demand && (!pool.ordered || job.buys_on_demand);
   }
-  int UnfitFor(int j, int p) const {
-    for (const Slots& s : jobs_[j].unfit) {
-      if (s.pool == p) return s.count;
-    }
-    return 0;
-  }
-  int FreeFor(int j, int p) const { return free_[p] - UnfitFor(j, p); }
   double QuotaLeft(int j) const { return teams_[jobs_[j].team].max_nodes - usage_[jobs_[j].team]; }
 
   void Add(int j, int p, int count) {
@@ -129,7 +122,7 @@ class Sharing {
     int orders = jobs_[j].max_ordered - ordered_[j];
     const auto take = [&](int p, int most) {
       int& here = CountOf(found, p);
-      int count = std::min({need, most, FreeFor(j, p) - here});
+      int count = std::min({need, most, free_[p] - here});
       if (pools_[p].ordered) count = std::min(count, orders);
       if (quota != kNever) count = std::min(count, static_cast<int>(quota / pools_[p].nodes_per_slot + kRounding));
       if (count <= 0) return;
@@ -236,8 +229,7 @@ class Sharing {
     }
     const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
-    // Who lost a part may take more from others than those that come after it, who has unfit slots less.
-    const bool alike = !LostAPart(j) && jobs_[j].unfit.empty();
+    const bool alike = !LostAPart(j);  // Who lost a part may take more from others than those that come after it.
     if (!alike || missing < failed->second) {
       for (const PoolSet& set : choices) {
         if (!Preempt(j, set)) continue;
@@ -248,7 +240,7 @@ class Sharing {
     }
     out_[j].wait = out_[j].taken_by != kNone ? Wait::kPreempted : Wait::kCapacity;
     int in_all = 0;
-    for (const int p : choices[0]) in_all += pools_[p].slots - UnfitFor(j, p);
+    for (const int p : choices[0]) in_all += pools_[p].slots;
     if (in_all < jobs_[j].min) {
       hopeless_.push_back(j);  // It must not keep others from what it cannot use.
     } else {
@@ -272,7 +264,7 @@ class Sharing {
   // Could it run there with all that it may take?
   bool CouldRun(int j, const PoolSet& set) const {
     int slots = Below(j, [&](int, int p) { return Has(set, p); });
-    for (const int p : set) slots += std::max(0, FreeFor(j, p));
+    for (const int p : set) slots += std::max(0, free_[p]);
     return slots >= NeedIn(j, set);
   }
 
@@ -347,7 +339,7 @@ class Sharing {
   }
 
   bool HasRoom(int j, int p) const {
-    if (FreeFor(j, p) <= 0 || !Takes(j, p) || pools_[p].nodes_per_slot > QuotaLeft(j) + kRounding) return false;
+    if (free_[p] <= 0 || !Takes(j, p) || pools_[p].nodes_per_slot > QuotaLeft(j) + kRounding) return false;
     return !pools_[p].ordered || ordered_[j] < jobs_[j].max_ordered;
   }
 

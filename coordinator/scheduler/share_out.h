@@ -56,7 +56,6 @@ struct Demand {
   std::string device;            // Wants this kind only; empty: any.
   std::vector<double> speeds;    // Of a slot, by pool; empty: they are alike.
   SlotList held;
-  SlotList unfit;  // Of those that are free: it cannot use them.
 };
 
 inline double SpeedIn(const Demand& job, int pool) { return job.speeds.empty() ? 1 : job.speeds[pool]; }

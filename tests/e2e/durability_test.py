@@ -107,9 +107,9 @@ class DurabilityTest(ClusterTest):
                 proxy.spoil("call", method=method, path=path, before=strike)
                 wait_until(lambda: struck, PATIENCE, f"a {method} of {path}", poll=0.02)
                 proxy.heal()
-                for node in nodes:
-                    if not node.pids("checkpoint"):
-                        node.start_checkpoint()
+                for node in nodes if role != "trainer" else ():
+                    node.kill_checkpoint()
+                    node.start_checkpoint()
                 step = self.running.status("job")["step"]
                 wait_until(lambda: self.running.status("job")["step"] > step, PATIENCE, "the job to go on", poll=0.05)
                 self.await_checkpoint()

@@ -149,6 +149,11 @@ class Node:
         kill(pids, sig)
         return pids
 
+    def kill_checkpoint(self):
+        """Until it is gone: one that writes to a busy disk takes a while to die."""
+        kill(self.pids("checkpoint"))
+        wait_until(lambda: not self.pids("checkpoint"), 30, "a checkpoint service to end")
+
     def kill(self, wipe=True):
         """As a machine that vanishes: everything at once, its disk and its shared memory with it."""
         while pids := self.all_pids():

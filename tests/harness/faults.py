@@ -141,7 +141,7 @@ class Injector:
 
     def checkpoint_killed(self, node):
         def act():
-            kill(self.cluster.nodes[node].pids("checkpoint"))
+            self.cluster.nodes[node].kill_checkpoint()
             self.cluster.nodes[node].start_checkpoint()
         return self.measured("checkpoint_killed", act, lambda: self.await_steps(5))
 

@@ -1,4 +1,6 @@
 // When a step does not fit the memory: its micro-batches get smaller, and the state stays where it is.
+#include <malloc.h>
+
 #include "common/log.h"
 #include "worker/train/engine.h"
 #include "worker/train/out_of_memory.h"
@@ -37,6 +39,7 @@ absl::Status Engine::TakeMicroBatch(int micro_batch) {
     log::Info("micro-batch size changes", {{"from", options_.spec.micro_batch}, {"to", micro_batch}});
     options_.spec.micro_batch = micro_batch;
     steps_.Resize();
+    malloc_trim(0);  // What the larger ones have left is kept in pieces that the smaller ones may not fit into.
   }
   reporter_.Update(
       [&](Report& r) {
