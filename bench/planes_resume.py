@@ -53,13 +53,14 @@ def run(args, data, steps, precision, kill_after=None):
 def main():
     p = Options("planes_resume", __doc__)
     p.size("rounds", 1, smoke=1, text="resumes of each precision, each later in the run")
-    p.size("every", 50, smoke=40, text="steps from checkpoint to checkpoint")
+    p.size("every", 50, smoke=20, text="steps from checkpoint to checkpoint")
     p.size("last", max(AFTER), smoke=10, text="steps after the resume, what is named 100")
+    p.size("spare", 0, smoke=80, text="steps more: all is to be lost before the end, however small the model")
     p.size("width", 128, smoke=64, text="of the model")
     args = p.parse()
     report = Report("planes_resume", METRICS, args)
     after = dict(zip(AFTER, (AFTER[0], args.last)))
-    steps = (args.rounds + 2) * args.every + args.last   # Below 400, every step is in the job's curve.
+    steps = (args.rounds + 2) * args.every + args.last + args.spare   # Below 400, every step is in the job's curve.
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
