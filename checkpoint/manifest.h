@@ -92,7 +92,7 @@ struct Newest {
   std::vector<std::string> skipped;        // "name: reason", newest first.
   std::vector<SkippedCheckpoint> damaged;  // These were skipped because their bytes are not what their names promise.
   std::string missing;                     // Why the one that was asked for by name is not there.
-  int highest_generation = 0;              // Of any manifest name in the store, whole or not.
+  int highest_generation = 0;              // The highest in a manifest's name in the store, whole or not.
 };
 
 // "<generation>-<step>-<writer>": numbers without leading zeros. Newer is the higher (generation, step).

@@ -61,9 +61,7 @@ std::vector<int> CountLeaving(const PlanView& view) {
     if (!all && job.giving.empty()) continue;
     for (size_t g = 0; g < leaving.size(); ++g) {
       for (const SlotAt& at : slots.held[g]) {
-        const auto serves = at.node->slots.find(at.slot);
-        const bool still = serves != at.node->slots.end() && serves->second == job.record.job().uid();
-        leaving[g] += still && (all || job.giving.count(NameOf(at)) > 0);
+        leaving[g] += Serves(*at.node, at.slot, job) && (all || job.giving.count(NameOf(at)) > 0);
       }
     }
   }

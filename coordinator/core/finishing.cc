@@ -23,7 +23,7 @@ constexpr double kAlertSeconds = 24 * 3600;
 
 v1::JobRecord::Finishing* FinishingOf(Job& job) { return job.record.mutable_finishing(); }
 
-// As a steady time.
+// The steady time at that Unix time.
 double AtUnix(const Turn& turn, double unix_time) { return turn.now + unix_time - UnixNow(turn); }
 
 std::vector<std::string> Stopped(const std::vector<MemberView>& views) {
@@ -90,7 +90,7 @@ void LetGo(Turn& turn, Job& job, const std::string& trainer) {
                     : absl::StrCat("node ", NodeOf(trainer), " is not needed any more: others have the final state"));
 }
 
-// Of those that have it, as few as have all of it together: at best on nodes that stay.
+// Chooses as few as have all of the state together, at best on nodes that stay.
 std::vector<Candidate> ChooseHolders(const State& state, const Job& job, std::vector<Candidate> pool, int step) {
   std::erase_if(pool, [](const Candidate& candidate) { return !candidate.live; });
   const auto merit = [&](const Candidate& candidate) {

@@ -82,7 +82,7 @@ bool Settle(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 // All that have the state must leave: for one generation those that hand it on and those that take it over may be more
 // than the job's most.
 struct HandingOn {
-  int keep = 0;  // Of those that leave. 0: there cannot be as many ranks as both need.
+  int keep = 0;  // So many of those that leave stay for it. 0: there cannot be as many ranks as both need.
   int members = 0;
 };
 HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int joiners) {

@@ -22,9 +22,6 @@ void TryForm(Turn& turn, Job& job);
 // when it is not, FAILED when they differ. False: not all have, or it was FINISHING before.
 bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views);
 
-// Above every one that anybody knows of.
-int NextGeneration(const Job& job);
-
 // Ends the job.
 void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, const std::string& reason);
 

@@ -10,7 +10,8 @@
 
 namespace rekindle::core {
 
-// Those that leave already, then those that may be taken anyway, then those that nobody works on; else the last.
+// Chooses those that leave already, then those that may be taken anyway, then those that nobody works on, then the
+// last.
 std::vector<SlotAt> ToGive(const Job& job, const std::vector<SlotAt>& held,
                            const std::map<std::string, std::string>& before, int count);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr size_t kMaxValue = 100;  // Bytes of a fingerprint or digest that are kept and shown.
 constexpr double kLookAgainSeconds = 30;
-constexpr size_t kMaxNodesNamed = 10;  // Of a group, in a sentence.
+constexpr size_t kMaxNodesNamed = 10;  // A sentence names at most so many nodes of a group.
 
 using Groups = std::map<std::string, std::vector<std::string>>;  // Value -> slots.
 
@@ -25,12 +25,10 @@ bool IsExact(const Job& job) { return SpecOf(job).training().reduce() == "exact"
 bool StillCounts(const State& state, const Job& job, const std::string& slot) {
   const auto node = state.nodes.find(NodeOf(AnyTrainerOf(slot)));
   if (node == state.nodes.end() || node->second.lost || node->second.record.draining()) return false;
-  if (job.giving.count(slot) > 0) return false;
-  const auto serves = node->second.slots.find(SlotOf(AnyTrainerOf(slot)));
-  return serves != node->second.slots.end() && serves->second == job.record.job().uid();
+  return job.giving.count(slot) == 0 && Serves(node->second, SlotOf(AnyTrainerOf(slot)), job);
 }
 
-// With one value only where it does not matter.
+// Groups slots by their value; where it does not matter there are none.
 Groups GroupBy(const Job& job, bool by_data) {
   Groups groups;
   if (!by_data && !IsExact(job)) return groups;

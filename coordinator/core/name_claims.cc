@@ -10,7 +10,7 @@
 namespace rekindle::core {
 namespace {
 
-constexpr size_t kMaxClaims = 8;  // Of one name.
+constexpr size_t kMaxClaims = 8;  // So many machines of one name are told apart.
 constexpr double kForgetSeconds = 60;
 constexpr double kSpeaksAgainSeconds = 3;  // Who awaits a decision calls many times a second.
 constexpr size_t kLongestKey = 600;

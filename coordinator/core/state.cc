@@ -55,8 +55,13 @@ int MinWorkers(const Job& job) {
 int MaxWorkers(const Job& job) {
   if (IsFinishing(job)) return job.record.finishing().holders();
   if (IsSmokeTest(job)) return 1;
-  const int max = SpecOf(job).workers().max();
-  return std::max(MinWorkers(job), max > 0 ? std::min(max, MostRanks(job)) : MostRanks(job));
+  const int max = SpecOf(job).workers().max(), most = MostRanks(job);
+  return std::max(MinWorkers(job), max > 0 ? std::min(max, most) : most);
+}
+
+bool Serves(const NodeState& node, int slot, const Job& job) {
+  const auto at = node.slots.find(slot);
+  return at != node.slots.end() && at->second == job.record.job().uid();
 }
 
 bool IsOver(const Job& job) {

@@ -217,6 +217,9 @@ struct NodeState {
   double idle_since = kNever;  // Of a node that was ordered: since when it serves nobody.
 };
 
+// Does that slot of the node serve the job?
+bool Serves(const NodeState& node, int slot, const Job& job);
+
 // What events since the last Cluster::Settle concerned.
 struct Unsettled {
   bool all = false;

@@ -10,6 +10,8 @@
 #include <iostream>
 #include <string>
 
+#include "absl/strings/str_join.h"
+
 namespace rekindle::core::simulation {
 namespace {
 
@@ -18,12 +20,6 @@ constexpr int kWorlds = 10;
 #else
 constexpr int kWorlds = 100;
 #endif
-
-std::string Tail(const Market& market) {
-  std::string text;
-  for (const std::string& line : market.journal()) text += line + "\n";
-  return text;
-}
 
 TEST(Market, NobodyBelowRunsWhileAMinimumAboveWaits) {
   const char* one = std::getenv("REKINDLE_SIM_SEED");
@@ -35,8 +31,9 @@ TEST(Market, NobodyBelowRunsWhileAMinimumAboveWaits) {
     Market market(seed);
     const std::string violation = market.Play();
     preemptions += market.preemptions();
-    if (many == 1) std::cout << Tail(market);
-    ASSERT_EQ(violation, "") << "play it again with REKINDLE_SIM_SEED=" << seed << "\n" << Tail(market);
+    if (many == 1) std::cout << absl::StrJoin(market.journal(), "\n") << "\n";
+    ASSERT_EQ(violation, "") << "play it again with REKINDLE_SIM_SEED=" << seed << "\n"
+                             << absl::StrJoin(market.journal(), "\n");
   }
   std::cout << many << " worlds, " << preemptions << " preemptions\n";
   EXPECT_GT(preemptions, many >= kWorlds ? 0 : -1);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "coordinator/core/simulation/schedules.h"
 #include "coordinator/core/simulation/tally.h"
 #include "coordinator/core/simulation/world.h"
@@ -30,12 +31,6 @@ uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
   return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
 }
 
-std::string Tail(const World& world) {
-  std::string text;
-  for (const std::string& line : world.journal()) text += line + "\n";
-  return text;
-}
-
 TEST(Simulation, HoldsUnderEverySchedule) {
   const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
   const uint64_t first = FromEnvironment("REKINDLE_SIM_SEED", FromEnvironment("REKINDLE_SIM_FIRST_SEED", 1));
@@ -49,9 +44,9 @@ TEST(Simulation, HoldsUnderEverySchedule) {
     const std::string violation = world.Play();
     steps += world.steps_of_coordinator();
     tally.Add(world.tally());
-    if (one) std::cout << Tail(world);
+    if (one) std::cout << absl::StrJoin(world.journal(), "\n") << "\n";
     if (violation.empty()) continue;
-    if (++failed == 1) first_failure = Tail(world);
+    if (++failed == 1) first_failure = absl::StrJoin(world.journal(), "\n");
     if (failed <= kMostSeedsNamed) absl::StrAppend(&seeds, "REKINDLE_SIM_SEED=", seed, ": ", violation, "\n");
   }
   std::cout << count << " schedules from seed " << first << " on, " << steps << " events at the coordinator\n"
