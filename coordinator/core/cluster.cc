@@ -158,6 +158,27 @@ struct Route {
   }
 };
 
+// Has it trainers of any node? Whether that one lives may hang on what the job has just learned.
+bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
+
+// Looks at the jobs that the event concerns, and remembers what is left for Settle.
+void Spread(Turn& turn, const Event& event, const Concern& concern) {
+  State& state = turn.state;
+  Unsettled& unsettled = state.unsettled;
+  unsettled.watch = unsettled.watch || concern.nodes;
+  if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
+  if (concern.all) {
+    unsettled.all = true;
+    for (auto& [uid, job] : state.jobs) Advance(turn, job);
+  }
+  for (Job* job : concern.jobs) {
+    Advance(turn, *job);
+    CheckPlanned(state, *job);
+    unsettled.jobs.insert(job->record.job().uid());
+    unsettled.watch = unsettled.watch || (job->must_save && HasTrainers(*job));
+  }
+}
+
 void Collect(Turn& turn, Job& job) {
   if (job.status_changed || job.must_save) turn.effects.changed_jobs.push_back(job.record.job().uid());
   const bool due = job.status_changed && turn.now >= job.saved_at + kSaveProgressSeconds;
@@ -175,9 +196,6 @@ void Collect(Turn& turn, NodeState& node) {
   if (node.must_save) turn.effects.save_nodes.push_back(node.record);
   node.must_save = false;
 }
-
-// Of any node: whether that one lives may hang on what the job has just learned.
-bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
 
 // What to save and to tell: of everything, or of those that events concerned.
 void CollectAll(Turn& turn) {
@@ -229,28 +247,20 @@ Effects Cluster::Step(const Event& event, double now) {
 
 void Cluster::Take(const Event& event, double now, Effects* effects) {
   State& state = *impl_;
-  Effects own;
+  if (!IsVerb(event)) {
+    Turn turn{state, *effects, now};
+    return Spread(turn, event, std::visit(Route{turn}, event));
+  }
+  Effects own;  // Nothing of a refused call is told but its status.
   Turn turn{state, own, now};
   Before before(state, event);
-  Concern concern = std::visit(Route{turn}, event);
+  const Concern concern = std::visit(Route{turn}, event);
   if (!own.status.ok()) {
     before.PutBack(state);
     effects->status = own.status;
     return;
   }
-  Unsettled& unsettled = state.unsettled;
-  unsettled.watch = unsettled.watch || concern.nodes;
-  if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
-  if (concern.all) {
-    unsettled.all = true;
-    for (auto& [uid, job] : state.jobs) Advance(turn, job);
-  }
-  for (Job* job : concern.jobs) {
-    Advance(turn, *job);
-    CheckPlanned(state, *job);
-    unsettled.jobs.insert(job->record.job().uid());
-    unsettled.watch = unsettled.watch || (job->must_save && HasTrainers(*job));
-  }
+  Spread(turn, event, concern);
   std::move(own.events.begin(), own.events.end(), std::back_inserter(effects->events));
 }
 

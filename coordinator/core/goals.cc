@@ -26,6 +26,7 @@ scheduler::Recovery RecoveryOf(const State& state, const Job& job) {
 }
 
 int IndexOf(const std::vector<std::string>& pools, const std::string& pool) {
+  if (pool.empty()) return scheduler::kNone;  // Most units have never left a pool, nor leave one now.
   const auto at = std::find(pools.begin(), pools.end(), pool);
   return at == pools.end() ? scheduler::kNone : static_cast<int>(at - pools.begin());
 }

@@ -13,6 +13,7 @@
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/heartbeat.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
 #include "coordinator/core/out_of_memory.h"
@@ -196,12 +197,7 @@ ByNode TrainersSpeakBy(const State& state) {
 // Says the report nothing but that the node lives, and whether it may be taken?
 bool IsHeartbeat(const NodeState& node, const v1::NodeReport& report) {
   if (!node.reported || node.lost || node.record.draining() || !node.error.empty() || Unanswered(node)) return false;
-  v1::NodeReport before = node.report;
-  before.set_known_revision(report.known_revision());
-  before.set_wait_ms(report.wait_ms());
-  before.set_hint(report.hint());
-  *before.mutable_logs() = report.logs();
-  return before.SerializeAsString() == report.SerializeAsString();
+  return SaysTheSame(node.report, report);
 }
 
 std::string FindRefusal(const v1::NodeReport& report) {
@@ -238,9 +234,11 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     RefuseClaims(turn, node);
     node.report.set_known_revision(report.known_revision());
     node.report.set_wait_ms(report.wait_ms());
-    TakeHint(turn, node, report);
-    node.report.set_hint(report.hint());
-    CheckPlanned(turn.state, node);
+    if (report.hint() != node.report.hint()) {
+      TakeHint(turn, node, report);
+      node.report.set_hint(report.hint());
+      CheckPlanned(turn.state, node);
+    }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
     return false;

@@ -6,7 +6,7 @@
 namespace rekindle::core {
 namespace {
 
-// Names the job or the node that the event is a user's verb for; empty: it is none, or makes something new.
+// Names the job or the node that the event is a user's verb for; empty: it makes something new.
 struct Named {
   std::string job;
   std::string node;
@@ -22,9 +22,14 @@ Named NamedIn(const Event& event) {
 
 }  // namespace
 
+bool IsVerb(const Event& event) {
+  return std::holds_alternative<SubmitJob>(event) || std::holds_alternative<CancelJob>(event) ||
+         std::holds_alternative<PauseJob>(event) || std::holds_alternative<ResumeJob>(event) ||
+         std::holds_alternative<DrainNode>(event);
+}
+
 Before::Before(const State& state, const Event& event) : plan_due_(state.plan_due) {
   const Named named = NamedIn(event);
-  if (named.job.empty() && named.node.empty()) return;  // Most events are reports, and there may be many nodes.
   if (const auto job = state.jobs.find(named.job); job != state.jobs.end()) job_ = job->second;
   if (const auto node = state.nodes.find(named.node); node != state.nodes.end()) node_ = node->second;
 }

@@ -9,7 +9,10 @@
 
 namespace rekindle::core {
 
-// What a user's verb may change, as it was before. Nothing is kept of events that cannot be refused.
+// Is it a user's verb, which may be refused?
+bool IsVerb(const Event& event);
+
+// What a user's verb may change, as it was before.
 class Before {
  public:
   Before(const State& state, const Event& event);

@@ -197,24 +197,25 @@ struct NameClaim {
   std::string error;      // What is wrong with its report.
 };
 
+// What every planning cycle reads of each node stands together: 10,000 of them are more than the caches hold.
 struct NodeState {
-  v1::NodeRecord record;
-  v1::NodeReport report;
   bool reported = false;
+  bool lost = false;
+  bool overdue = false;  // Draining, and the deadline has passed.
+  bool must_save = false;
+  int probe = 0;
   double heard = -kNever;
   double known_since = 0;
   double drain_deadline = kNever;
-  bool overdue = false;  // Draining, and the deadline has passed.
-  bool lost = false;
-  int probe = 0;
-  double asked_at = -kNever;          // When it was first probed and has not answered since; before `heard`: it has.
-  std::map<int, std::string> slots;   // Slot -> job uid it serves.
-  std::set<std::string> past_agents;  // Bounded. Of the node's own folder: their reports are stale.
-  std::vector<NameClaim> claims;      // Bounded.
+  double asked_at = -kNever;         // When it was first probed and has not answered since; before `heard`: it has.
+  double idle_since = kNever;        // Of a node that was ordered: since when it serves nobody.
+  std::vector<NameClaim> claims;     // Bounded.
+  std::map<int, std::string> slots;  // Slot -> job uid it serves.
   std::string error;
-  bool must_save = false;
+  v1::NodeRecord record;
+  v1::NodeReport report;
   NodeFacts planned_as;
-  double idle_since = kNever;  // Of a node that was ordered: since when it serves nobody.
+  std::set<std::string> past_agents;  // Bounded. Of the node's own folder: their reports are stale.
 };
 
 // Does that slot of the node serve the job?

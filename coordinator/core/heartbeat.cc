@@ -1,0 +1,29 @@
+#include "coordinator/core/heartbeat.h"
+
+#include <algorithm>
+
+namespace rekindle::core {
+namespace {
+
+template <typename Message>
+bool SameBytes(const Message& a, const Message& b) {
+  return a.SerializeAsString() == b.SerializeAsString();
+}
+
+}  // namespace
+
+// Field by field, as it takes half of the time of comparing both as bytes. The test goes through all fields there are.
+bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
+  return a.node() == b.node() && a.incarnation() == b.incarnation() &&
+         a.agent_incarnation() == b.agent_incarnation() && a.protocol_version() == b.protocol_version() &&
+         a.version() == b.version() && a.slots() == b.slots() && a.draining() == b.draining() &&
+         a.drain_within_seconds() == b.drain_within_seconds() && a.drain_reason() == b.drain_reason() &&
+         a.checkpoint_incarnation() == b.checkpoint_incarnation() &&
+         a.checkpoint_address() == b.checkpoint_address() && a.zone() == b.zone() && a.pool() == b.pool() &&
+         a.home() == b.home() && a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
+         (!a.has_device() || SameBytes(a.device(), b.device())) &&
+         std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),
+                    SameBytes<v1::TrainerProcess>);
+}
+
+}  // namespace rekindle::core
