@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import socket
@@ -76,6 +77,23 @@ def kill(pids, sig=signal.SIGKILL):
     for pid in pids:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, sig)
+
+
+def end_all(pids, seconds):
+    """Kills the processes, until they have closed all files. Their arguments are gone long before that."""
+    with contextlib.ExitStack() as stack:
+        watched = []
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                watched.append(os.pidfd_open(pid))
+                stack.callback(os.close, watched[-1])
+        kill(pids)
+        end = time.monotonic() + seconds
+        while watched:
+            ended, _, _ = select.select(watched, [], [], max(0, end - time.monotonic()))
+            if not ended:
+                raise TimeoutError(f"waited {seconds} s for {len(watched)} killed processes to end")
+            watched = [fd for fd in watched if fd not in ended]
 
 
 class Node:
@@ -150,17 +168,13 @@ class Node:
         return pids
 
     def kill_checkpoint(self):
-        """Until it is gone: one that writes to a busy disk takes a while to die."""
-        kill(self.pids("checkpoint"))
-        wait_until(lambda: not self.pids("checkpoint"), 30, "a checkpoint service to end")
+        """Until it is gone: it keeps its lock while gigabytes of its memory are given back."""
+        end_all(self.pids("checkpoint"), 60)
 
     def kill(self, wipe=True):
         """As a machine that vanishes: everything at once, its disk and its shared memory with it."""
-        while pids := self.all_pids():
-            kill(pids)
-            for child in self.children:
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    child.wait(timeout=2)
+        while pids := {*self.all_pids(), *(child.pid for child in self.children if child.poll() is None)}:
+            end_all(pids, 60)
         self.children.clear()
         shutil.rmtree(self.shared_memory(), ignore_errors=True)
         if wipe:
