@@ -12,7 +12,8 @@ bool SameBytes(const Message& a, const Message& b) {
 
 }  // namespace
 
-// Field by field, as it takes half of the time of comparing both as bytes. The test goes through all fields there are.
+// It goes field by field, as comparing both as bytes took a quarter of a heartbeat's time in the core. The test goes
+// through all fields there are.
 bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
   return a.node() == b.node() && a.incarnation() == b.incarnation() && a.agent_incarnation() == b.agent_incarnation() &&
          a.protocol_version() == b.protocol_version() && a.version() == b.version() && a.slots() == b.slots() &&

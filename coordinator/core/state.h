@@ -201,21 +201,21 @@ struct NameClaim {
 struct NodeState {
   bool reported = false;
   bool lost = false;
-  bool overdue = false;  // Draining, and the deadline has passed.
+  bool overdue = false;  // It drains, and its deadline has passed.
   bool must_save = false;
   int probe = 0;
   double heard = -kNever;
   double known_since = 0;
   double drain_deadline = kNever;
-  double asked_at = -kNever;         // When it was first probed and has not answered since; before `heard`: it has.
-  double idle_since = kNever;        // Of a node that was ordered: since when it serves nobody.
-  std::vector<NameClaim> claims;     // Bounded.
+  double asked_at = -kNever;         // It was first probed then without an answer since; before `heard`: it answered.
+  double idle_since = kNever;        // A node that was ordered serves nobody since then.
+  std::vector<NameClaim> claims;     // There are few, see name_claims.cc.
   std::map<int, std::string> slots;  // Slot -> job uid it serves.
   std::string error;
   v1::NodeRecord record;
   v1::NodeReport report;
   NodeFacts planned_as;
-  std::set<std::string> past_agents;  // Bounded. Of the node's own folder: their reports are stale.
+  std::set<std::string> past_agents;  // Reports of these earlier agents of its folder are stale.
 };
 
 // Does that slot of the node serve the job?
