@@ -218,6 +218,9 @@ std::string FindRefusal(const v1::NodeReport& report) {
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
     return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
   }
+  if (!std::isfinite(report.drain_within_seconds()) || report.drain_within_seconds() < 0) {
+    return "malformed report: the limit of a drain is a number of seconds, 0 for none";
+  }
   return "";
 }
 

@@ -206,10 +206,6 @@ bool HasEnded(v1::TrainerPhase phase) {
   return phase == v1::TRAINER_INTERRUPTED || phase == v1::TRAINER_QUIESCED || phase == v1::TRAINER_FINISHED;
 }
 
-}  // namespace
-
-namespace {
-
 // What a member has added to the sums cannot be taken out again.
 void CheckMember(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string difference = DescribeDifference(job, report);

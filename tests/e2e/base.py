@@ -2,12 +2,13 @@
 import json
 import os
 import pathlib
+import shutil
 import sys
 import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import Cluster, wait_until  # noqa: E402,F401
+from cluster import Cluster, kill, processes, wait_until  # noqa: E402,F401
 from faults import Injector, steps_done  # noqa: E402,F401
 
 
@@ -43,15 +44,18 @@ class ClusterTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="rekindle-e2e-")
         self.text = text_file(self.folder)
+        self.addCleanup(self.remove_folder)   # Cleanups run in reverse order: after each cluster was stopped.
 
-    def tearDown(self):
+    def remove_folder(self):
+        left = [(pid, argv) for pid, argv in processes() if any(self.folder in word for word in argv)]
+        kill(pid for pid, _ in left)
         outcome = getattr(self._outcome, "result", None)
         failed = outcome and any(t is self for t, _ in [*outcome.failures, *outcome.errors])
-        if failed or os.environ.get("REKINDLE_KEEP"):
+        if left or failed or os.environ.get("REKINDLE_KEEP"):
             print(f"{self.id()}: logs and timelines are in {self.folder}", file=sys.stderr)
         else:
-            import shutil
             shutil.rmtree(self.folder, ignore_errors=True)
+        self.assertEqual(left, [], "these still ran when the test had ended")
 
     def cluster(self, nodes=("n1", "n2", "n3"), name="cluster", **options):
         cluster = Cluster(pathlib.Path(self.folder) / name, nodes=nodes, **options)

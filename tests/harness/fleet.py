@@ -1,11 +1,10 @@
 """A cluster whose nodes the coordinator orders itself, from local pools with a spot market of their own."""
 import json
-import os
 import pathlib
 import threading
 import time
 
-from cluster import Cluster, kill, processes
+from cluster import Cluster
 
 
 def local_pool(name, price, nodes, capacity="spot", most=4, boot_seconds=0.0, **rest):
@@ -28,21 +27,6 @@ class FleetCluster(Cluster):
 
     def market(self, pool, nodes, notice=0.0):
         self.cli("market", pool, str(nodes), "--notice", f"{notice}s")
-
-    def machines(self):
-        """{node: folder} of those that run now."""
-        mine = str(self.dir / "coordinator" / "nodes")
-        found = {}
-        for folder in pathlib.Path(mine).glob("*"):
-            for _, argv in processes(str(folder)):
-                if os.path.basename(argv[0]) == "rekindle-worker" and "init" in argv:
-                    found[folder.name] = folder
-        return found
-
-    def stop(self):
-        super().stop()
-        for folder in (self.dir / "coordinator" / "nodes").glob("*"):   # Machines outlive their coordinator.
-            kill([pid for pid, _ in processes(str(folder))])
 
 
 class Meter:
