@@ -312,6 +312,29 @@ class Round {
 
 }  // namespace
 
+// Whatever history says: Round moves a unit that is somewhere only where that Pays, or where a deadline or budget
+// asks for it.
+bool StaysAsItIs(const JobView& job, const std::vector<UnitView>& units, const std::vector<PoolView>& pools,
+                 const Policy& policy) {
+  constexpr double kLevelled = 1 + 1e-9;  // A plan compares rounded prices of equal work.
+  if (job.deadline != kNever || job.budget_left != kNever || policy.objective != Objective::kCheapest) return false;
+  std::vector<int> room;
+  for (const PoolView& pool : pools) room.push_back(pool.available / job.unit_nodes);
+  double dearest = -kNever;
+  const auto price_of_work = [&](int p) { return pools[p].price / pools[p].speed; };
+  for (const UnitView& unit : units) {
+    if (unit.pool == kNone) return false;
+    --room[unit.pool];
+    if (unit.leaving != kNone) --room[unit.leaving];
+    dearest = std::max(dearest, price_of_work(unit.pool));
+  }
+  if (!AreLevel(pools)) dearest *= kLevelled;
+  for (int p = 0; p < static_cast<int>(pools.size()); ++p) {
+    if (room[p] > 0 && price_of_work(p) < dearest) return false;
+  }
+  return true;
+}
+
 std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                   double now) {
   return PlanOnLevel(job, pools, policy.capacity, now, [&](const JobView& level, const std::vector<PoolView>& on) {

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <random>
+#include <string>
+
 #include "coordinator/scheduler/level.h"
 #include "coordinator/scheduler/offers.h"
 
@@ -189,6 +193,65 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
   const auto actions = At(1.5);
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].pool, 2);
+}
+
+TEST_F(PlanTest, AJobThatStaysAsItIsNeedsNoPlan) {
+  job_.deadline = kNever;
+  Take(1);
+  EXPECT_TRUE(StaysAsItIs(job_, job_.units, pools_, policy_));
+  pools_[0].price = 0.9;
+  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "a is cheaper";
+  pools_[0].available = 0;
+  EXPECT_TRUE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "and has no room";
+  job_.budget_left = 1;
+  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "the budget may not last";
+  job_.budget_left = kNever;
+  Take(kNone);
+  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "it runs nowhere";
+}
+
+// Whatever the fleet and what was seen of it: where it says so, a plan changes nothing and nobody waits.
+TEST(StaysAsItIs, AgreesWithThePlanner) {
+  const char* given = std::getenv("REKINDLE_SEED");
+  const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
+  SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
+  int stays = 0, moves = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    const bool level = pick(2) == 0;
+    std::vector<PoolView> pools(1 + pick(4));
+    for (PoolView& pool : pools) {
+      pool.name = "p";
+      pool.capacity = pick(3) == 0 ? Capacity::kOnDemand : Capacity::kSpot;
+      pool.price = (1 + pick(4)) * 0.5;
+      pool.speed = level ? 1 : 1 + 0.25 * pick(4);
+    }
+    JobView job;
+    job.unit_nodes = 1 + pick(2);
+    job.total_hours = job.hours_left = 1 + pick(100);
+    if (pick(4) > 0) job.recovery = Recovery(0.25 * pick(3));
+    job.units.resize(1 + pick(4));
+    for (UnitView& unit : job.units) {
+      unit = {.pool = pick(static_cast<int>(pools.size())), .starting_hours = 0.1 * pick(2)};
+      pools[unit.pool].available += job.unit_nodes;
+      if (pick(5) > 0) continue;
+      unit.leaving = pick(static_cast<int>(pools.size()));
+      pools[unit.leaving].available += job.unit_nodes;
+    }
+    for (PoolView& pool : pools) pool.available += pick(2) * job.unit_nodes;
+    const Policy policy{.capacity = static_cast<Allowed>(pick(3)), .period = 0.1};
+    const int units = static_cast<int>(job.units.size());
+    for (int look = 0; look <= pick(4); ++look) job.history.Observe(SpotSlots(pools, job.unit_nodes), units, look);
+    Planner planner;
+    const bool changes = !planner.Plan(job, pools, policy, 4).empty() || !planner.waits().empty();
+    moves += changes;
+    if (!StaysAsItIs(job, job.units, pools, policy)) continue;
+    ++stays;
+    ASSERT_FALSE(changes) << "round " << round;
+  }
+  EXPECT_GT(stays, 1000);
+  EXPECT_GT(moves, 100);
 }
 
 TEST(Level, HoursAndPricesAreOfTheSameWork) {
