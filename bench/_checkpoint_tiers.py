@@ -4,6 +4,7 @@ A context of 16 bytes and two sequences a step: what is measured is the way of 1
 node with one trainer; two for peers' memory, where node a's service has lost all it held, and its trainer takes
 everything from node b's.
 """
+import itertools
 import re
 import sys
 import time
@@ -18,11 +19,11 @@ from step import write_data  # noqa: E402
 
 JOB = "tiers"
 EVERY = {"every_steps": 24}      # In between, the copies for a peer are made.
-SMALL_EVERY = {"every_seconds": 1}
-LATER, SMALL_LATER = 2, 50       # Steps until its copies are on their way.
+SMALL_EVERY = {"every_steps": 60}
+LATER, SMALL_LATER = 2, 20       # Steps until its copies are on their way.
 PATIENCE = 180
 MODEL = {"kind": "gpt", "layers": 12, "heads": 8, "width": 928, "context": 16}
-SMALL = {"kind": "gpt", "layers": 1, "heads": 1, "width": 128, "context": 16}    # Of --smoke.
+SMALL = {"kind": "gpt", "layers": 1, "heads": 1, "width": 128, "context": 64}    # Of --smoke.
 STAGES = {"ready": "ready", "restored": "restored", "step": "next_step"}
 
 
@@ -72,7 +73,8 @@ def resume(args, cluster, source, lose):
 
     def last(event, after):
         """When the last node was there."""
-        seen = {m["trainer"]: m["t"] for m in reversed(cluster.marks()) if m["event"] == event and m["t"] > after}
+        marks = itertools.takewhile(lambda m: m["t"] > after, reversed(cluster.marks()))
+        seen = {m["trainer"]: m["t"] for m in marks if m["event"] == event}
         return max(seen.values()) if len(seen) == len(cluster.nodes) else None
     restored = wait_until(lambda: last("restored", dead), PATIENCE, "a restore", poll=0.01)
     step = wait_until(lambda: last("step", restored), PATIENCE, "the next step", poll=0.01)
@@ -98,7 +100,8 @@ def lose_trainers(cluster, services=""):
 
 def run(args, folder, data, nodes, rows, store="", env=None):
     """`rows`: of each name, from where node a's trainer takes the state once these nodes' services died too."""
-    with Cluster(folder, nodes=nodes, env=env, checkpoint_flags=["--metrics", "127.0.0.1:0"]) as cluster:
+    with Cluster(folder, nodes=nodes, env=env, checkpoint_flags=["--metrics", "127.0.0.1:0"],
+                 nice=19 if args.smoke else 0) as cluster:
         cluster.start()
         spec = job(args, data, len(nodes))
         spec["spec"]["checkpoint"]["store"] = store
@@ -107,7 +110,7 @@ def run(args, folder, data, nodes, rows, store="", env=None):
             yield name, resume(args, cluster, source, lambda: lose_trainers(cluster, services))
 
 
-def tiers(report, args, folder):
+def tiers(report, args, folder, started):
     data = folder / "data.txt"
     write_data(data)
     rows = {}
@@ -120,7 +123,7 @@ def tiers(report, args, folder):
 
     def bucket():
         try:
-            with servers.S3(folder / "server") as server:
+            with started.running_in(folder / "server", servers.S3) as server:
                 collect("bucket", "a", [("s3", "store", "a")], server.uri("tiers"), server.env)
         except servers.Missing as why:
             report.leave_out(metrics("s3"), str(why))

@@ -13,6 +13,7 @@ import time
 
 from _bench_json import HIGHER, LOWER, REPO, Report, peers_folder
 from _checkpoint_node import MemoryWatch, Service, Trainer, evict, fill_page_cache, settle
+from _checkpoint_server import Servers
 from _checkpoint_tiers import TIERS, tiers
 from _options import Options, run_all
 
@@ -123,7 +124,7 @@ def run_peer(args, folder):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def local(report, args, folder):
+def local(report, args, folder, _):
     with Service(folder) as service, Trainer(args.params_mib << 18) as trainer:
         here = Local(folder, args, service, trainer)
         first = (args.rounds + 1) // 2
@@ -176,7 +177,7 @@ def memory(report, here):
     report.add("memory_beyond_two_shards", max(0, watch.peak - 2 * here.bytes) / 1e6, "MB", target=64)
 
 
-def s3(report, args, folder):
+def s3(report, args, folder, started):
     boto3 = args.peers and importlib.util.find_spec("boto3") and __import__("boto3")
     if args.peers and not boto3:
         print("boto3 is not there: left out", file=sys.stderr)
@@ -184,7 +185,7 @@ def s3(report, args, folder):
         here = folder / name
         here.mkdir(parents=True)
         try:
-            with kind(here / "server") as server, Service(here, server.env) as service, \
+            with started.running_in(here / "server", kind) as server, Service(here, server.env) as service, \
                     Trainer(args.params_mib << 18) as trainer:
                 s3_rounds(report, args, name, here, server, service, trainer, boto3)
         except servers.Missing as why:
@@ -231,7 +232,7 @@ def s3_rounds(report, args, name, folder, server, service, trainer, boto3):
                limit=size * os.cpu_count() / busy if busy else None)
 
 
-def planes(report, args, folder):
+def planes(report, args, folder, _):
     """Of scripts/bench planes: the exact precision's."""
     out = folder / "planes.json"
     size = ["--smoke"] if args.smoke else ["--rounds", "5"]
@@ -242,9 +243,9 @@ def planes(report, args, folder):
         report.add(f"planes_{name}", metrics[name]["value"], metrics[name]["unit"], target=metrics[name]["target"])
 
 
-def in_folder(measure, report, args, folder):
+def in_folder(measure, report, args, folder, started):
     folder.mkdir()
-    measure(report, args, folder)
+    measure(report, args, folder, started)
 
 
 def main():
@@ -261,10 +262,11 @@ def main():
     args = p.parse()
     report = Report("checkpoint", METRICS, args)
     report.expect({name: better for part in args.only for name, better in PARTS[part].items()})
-    with tempfile.TemporaryDirectory(prefix="rekindle-bench-", dir=args.dir) as name:
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-", dir=args.dir) as name, \
+            Servers(args, pathlib.Path(name) / "servers") as started:
         folder = pathlib.Path(name)
         measures = {local: ("save", "restore", "memory"), s3: ("s3",), planes: ("planes",), tiers: ("tiers",)}
-        run_all(args, (functools.partial(in_folder, measure, report, args, folder / parts[0])
+        run_all(args, (functools.partial(in_folder, measure, report, args, folder / parts[0], started)
                        for measure, parts in measures.items() if set(parts) & set(args.only)))
     return report.finish()
 

@@ -1,12 +1,13 @@
 """Throughput of two ranks, one with a third of a core, beside the sum of what each does in a job of its own; how soon ranges adapt."""
 import contextlib
+import functools
 import pathlib
 import statistics
 import sys
 import tempfile
 
 from _bench_json import HIGHER, LOWER, REPO, Report
-from _options import Options
+from _options import Options, run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
@@ -115,23 +116,21 @@ def together(args, data):
 
 def main():
     p = Options("hetero", __doc__)
-    p.size("steps", 50, smoke=30)
+    p.size("steps", 50, smoke=20)
     p.size("measured", 12, smoke=2, text="steps of the slowed rank on its own")
-    p.size("unslowed", 10, smoke=5, text="steps before the slow rank is slowed")
+    p.size("unslowed", 10, smoke=3, text="steps before the slow rank is slowed")
     p.size("rounds", 3, smoke=1, turn=1, text="interleaved repetitions of ranks apart and together")
     args = p.parse()
     report = Report("hetero", METRICS, args)
-    rows, fast, slow, digests = [], [], [], set()
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        digests.add(undisturbed(args, data))
-        for _ in range(args.rounds):
-            for rates, got in zip((fast, slow), apart(args, data)):
-                rates.append(got)
-            rows.append(together(args, data))
-            digests.add(rows[-1]["digest"])
-            print(f"apart {fast[-1]:.0f} and {slow[-1]:.0f} tokens/s, together", rows[-1], file=sys.stderr)
+        one_round = [functools.partial(measure, args, data) for measure in (apart, together)]
+        digest, *measured = run_all(args, [functools.partial(undisturbed, args, data), *one_round * args.rounds])
+    (fast, slow), rows = zip(*measured[::2]), measured[1::2]
+    digests = {digest, *(row["digest"] for row in rows)}
+    for row in zip(fast, slow, rows):
+        print("apart {:.0f} and {:.0f} tokens/s, together {}".format(*row), file=sys.stderr)
     middle = lambda key: statistics.median(r[key] for r in rows)
     total = statistics.median(a + b for a, b in zip(fast, slow))
     report.result["slowed_by"] = rows[0]["how"]

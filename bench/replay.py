@@ -9,7 +9,7 @@ import time
 
 import _traces
 from _bench_json import HIGHER, LOWER, NEITHER, REPO, Report
-from _options import Options
+from _options import Options, run_all
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster, completions, wait_until  # noqa: E402
@@ -112,10 +112,10 @@ def play(args, data, first, changes):
 
 def main():
     p = Options("replay", __doc__)
-    p.size("steps", 1500, smoke=60)
+    p.size("steps", 1500, smoke=36)
     p.size("width", 128, smoke=16, text="of the model")
-    p.size("speed", 20, smoke=2400, text="of the trace's clock")
-    p.size("least-gap", 15.0, smoke=1.0, text="seconds between changes, on average, as played")
+    p.size("speed", 20, smoke=4800, text="of the trace's clock")
+    p.size("least-gap", 15.0, smoke=0.5, text="seconds between changes, on average, as played")
     args = p.parse()
     report = Report("replay", METRICS, args)
     traces = _traces.folder(args)
@@ -125,8 +125,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        status, marks, (begin, end), paid, silent = play(args, data, first, changes)
-        expected = undisturbed(args, data)
+        (status, marks, (begin, end), paid, silent), expected = run_all(
+            args, (lambda: play(args, data, first, changes), lambda: undisturbed(args, data)))
     lost = sum(f["steps_redone"] for f in status["faults"] if f["kind"] != "all_killed")
     report.result["changes"] = len(changes)
     report.add("digest_equal", float(status["state_digest"] == expected), "yes or no", target=1)

@@ -1,9 +1,9 @@
 #include "coordinator/core/draining.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/text.h"
 
@@ -13,7 +13,7 @@ namespace {
 // Only a shorter limit than before counts. Agents repeat theirs with each report: that is no news.
 void SetLimit(Turn& turn, NodeState& node, double within_seconds) {
   constexpr double kNewsSeconds = 1;
-  if (within_seconds <= 0 || !std::isfinite(within_seconds)) return;
+  if (within_seconds <= 0) return;
   const double before = node.drain_deadline;
   node.drain_deadline = std::min(before, turn.now + within_seconds);
   if (node.drain_deadline > before - kNewsSeconds) return;
@@ -78,7 +78,7 @@ void Drain(Turn& turn, const std::string& name, double within_seconds, const std
     turn.effects.status = absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
     return;
   }
-  if (!(within_seconds >= 0 && std::isfinite(within_seconds))) {
+  if (!IsAmount(within_seconds)) {
     turn.effects.status = absl::InvalidArgumentError("within_seconds must be 0 (no limit) or more");
     return;
   }

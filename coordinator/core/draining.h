@@ -9,13 +9,13 @@
 
 namespace rekindle::core {
 
-// For any reason; a shorter time than before counts. 0: no limit.
+// For any reason; a shorter time than before counts. 0: no limit. REQUIRES: within_seconds IsAmount.
 void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std::string& reason);
 
 // A user asks. within_seconds 0: no limit.
 void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
 
-// What a report says of leaving, now or perhaps.
+// What a report says of leaving, now or perhaps. REQUIRES: it is not refused (nodes.cc).
 void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report);
 void TakeHint(Turn& turn, NodeState& node, const v1::NodeReport& report);
 

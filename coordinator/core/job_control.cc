@@ -1,9 +1,9 @@
 #include "coordinator/core/job_control.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/amounts.h"
 #include "coordinator/core/budget.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/durable.h"
@@ -215,7 +215,7 @@ void Pause(Turn& turn, const std::string& uid) {
 void Resume(Turn& turn, const ResumeJob& verb) {
   Job* job = FindOrRefuse(turn, verb.uid);
   if (job == nullptr) return;
-  if (!(verb.budget >= 0 && std::isfinite(verb.budget))) {
+  if (!IsAmount(verb.budget)) {
     turn.effects.status = absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is");
     return;
   }

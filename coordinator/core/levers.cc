@@ -1,10 +1,10 @@
 #include "coordinator/core/levers.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/amounts.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -21,9 +21,8 @@ bool IsName(const std::string& name) {
 }
 
 bool IsMeant(const v1::LeverStatus& lever) {
-  const auto finite = [](double value) { return std::isfinite(value) && value >= 0; };
-  return IsName(lever.lever()) && lever.step() >= 0 && !lever.text().empty() && finite(lever.steps_saved()) &&
-         finite(lever.seconds_saved()) && finite(lever.bytes_saved());
+  return IsName(lever.lever()) && lever.step() >= 0 && !lever.text().empty() && IsAmount(lever.steps_saved()) &&
+         IsAmount(lever.seconds_saved()) && IsAmount(lever.bytes_saved());
 }
 
 // What the members say again, or one says later than the others, is none.

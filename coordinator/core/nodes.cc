@@ -1,13 +1,13 @@
 #include "coordinator/core/nodes.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/directives.h"
@@ -218,7 +218,7 @@ std::string FindRefusal(const v1::NodeReport& report) {
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
     return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
   }
-  if (!std::isfinite(report.drain_within_seconds()) || report.drain_within_seconds() < 0) {
+  if (!IsAmount(report.drain_within_seconds())) {
     return "malformed report: the limit of a drain is a number of seconds, 0 for none";
   }
   return "";

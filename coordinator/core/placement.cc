@@ -65,9 +65,13 @@ bool LivesAt(const Job& job, const std::string& slot) {
 std::vector<NodeSlot> LivingSlots(const Job& job) {
   std::vector<NodeSlot> slots;
   slots.reserve(job.record.membership().members_size());
+  // To look up each member costs more than to see that nobody has died.
+  const bool all_live = !job.record.released() && std::all_of(job.trainers.begin(), job.trainers.end(),
+                                                              [](const auto& t) { return t.second.death.empty(); });
   for (const v1::Member& member : job.record.membership().members()) {
     const std::string& id = member.trainer();
-    if (Lives(job, member)) slots.emplace_back(std::string_view(id).substr(0, NodeOf(id).size()), SlotOf(id));
+    if (all_live || Lives(job, member))
+      slots.emplace_back(std::string_view(id).substr(0, NodeOf(id).size()), SlotOf(id));
   }
   std::sort(slots.begin(), slots.end());
   return slots;

@@ -40,7 +40,7 @@ class Viewing {
       view_.jobs.push_back({&job, {}, {}});
     }
     AddOrderedPools();
-    for (auto& [name, node] : state_.nodes) AddNode(node);
+    for (auto& [name, node] : state_.nodes) AddNode(name, node);
     for (size_t g = 0; g < view_.ordered.size(); ++g) LimitOrders(static_cast<int>(g));
     for (JobSlots& job : view_.jobs) AddDemand(job);
     LimitClaims(view_);
@@ -90,7 +90,7 @@ class Viewing {
   }
 
   // A node that was not heard of since the coordinator started keeps what it has, and gets nothing new.
-  void AddNode(NodeState& node) {
+  void AddNode(std::string_view name, NodeState& node) {
     if (node.lost || !node.error.empty()) return;
     const int g = GroupOf(node);
     const bool ordered = static_cast<size_t>(g) < view_.ordered.size();
@@ -107,16 +107,16 @@ class Viewing {
       if (job == index_.end()) continue;
       JobSlots& slots = view_.jobs[job->second];
       if (leaves) {
-        slots.aside.push_back({&node, slot});
+        slots.aside.push_back({&node, slot, name});
         continue;
       }
       if (slots.held.size() < view_.groups.size()) slots.held.resize(view_.groups.size());
-      slots.held[g].push_back({&node, slot});
+      slots.held[g].push_back({&node, slot, name});
       ++supply.slots;
     }
     for (int slot = 0; !leaves && node.reported && slot < node.report.slots(); ++slot) {
       if (node.slots.count(slot)) continue;
-      view_.groups[g].free.push_back({&node, slot});
+      view_.groups[g].free.push_back({&node, slot, name});
       ++supply.slots;
     }
   }
@@ -218,7 +218,7 @@ class Viewing {
       PoolCount& count = counts[view_.groups[g].pool];
       for (const SlotAt& at : slots.held[g]) {
         if (!slots.job->giving.empty() && slots.job->giving.count(NameOf(at))) continue;
-        const NodeSlot place(at.node->record.name(), at.slot);
+        const NodeSlot place(at.name, at.slot);
         const bool lives = std::binary_search(living.begin(), living.end(), place);
         ++count.held;
         count.arrived += lives || CouldJoin(turn_, *slots.job, NameOf(at));
@@ -253,7 +253,9 @@ class Viewing {
 
 }  // namespace
 
-std::string NameOf(const SlotAt& at) { return absl::StrCat(at.node->record.name(), "/", at.slot); }
+std::string NameOf(const SlotAt& at) {
+  return absl::StrCat(absl::string_view(at.name.data(), at.name.size()), "/", at.slot);
+}
 
 bool HasArrived(const Turn& turn, const Job& job, const SlotAt& at) {
   const std::string name = NameOf(at);

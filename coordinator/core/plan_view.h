@@ -4,6 +4,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace rekindle::core {
 struct SlotAt {
   NodeState* node = nullptr;
   int slot = 0;
+  std::string_view name;  // Of the node: its record's is elsewhere in memory, which for thousands takes milliseconds.
 };
 
 // Nodes of one pool.

@@ -1,7 +1,9 @@
 #include "coordinator/core/planning.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
+#include <string_view>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/claims.h"
@@ -49,13 +51,12 @@ JobFacts FactsOf(const State& state, const Job& job) {
 }
 
 NodeFacts FactsOf(const NodeState& node) {
-  NodeFacts facts;
-  facts.usable = node.reported && !node.lost && !node.record.draining() && node.error.empty();
-  facts.hinted = !node.record.hint().empty();
-  facts.slots = node.reported ? node.report.slots() : 0;
-  facts.pool = node.record.pool();
-  facts.device = node.report.device().kind();
-  return facts;
+  const std::hash<std::string_view> hash;
+  return {.usable = node.reported && !node.lost && !node.record.draining() && node.error.empty(),
+          .hinted = !node.record.hint().empty(),
+          .slots = node.reported ? node.report.slots() : 0,
+          .pool = hash(node.record.pool()),
+          .device = hash(node.report.device().kind())};
 }
 
 std::string Describe(const Job& job) {

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/durable.h"
@@ -38,8 +39,6 @@ void Refuse(Turn& turn, Job& job, const v1::TrainerReport& report, const std::st
   }
 }
 
-bool Finite(double value) { return std::isfinite(value) && value >= 0; }
-
 // Empty, or why a report cannot be meant.
 std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   constexpr size_t kMaxName = 300, kMaxText = 64 << 10;
@@ -55,9 +54,9 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
     return "too many accusations or losses, or too long an error";
   }
-  if (!Finite(report.micro_batch_seconds()) || !Finite(report.step_seconds()) || !Finite(report.step_seconds_p99()) ||
-      !Finite(report.tokens_per_second()) || !Finite(report.learning_rate()) ||
-      !Finite(report.checkpoint_interval_seconds())) {
+  if (!IsAmount(report.micro_batch_seconds()) || !IsAmount(report.step_seconds()) ||
+      !IsAmount(report.step_seconds_p99()) || !IsAmount(report.tokens_per_second()) ||
+      !IsAmount(report.learning_rate()) || !IsAmount(report.checkpoint_interval_seconds())) {
     return "a time or rate is negative or not finite";
   }
   constexpr double kShortest = 1e-7, kLongest = 1e6;  // Of a micro-batch.
@@ -68,7 +67,7 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.step() < 0 || report.attempt() < 0 || report.generation() < 0 || report.completed_step() < 0) {
     return "step, attempt or generation is negative";
   }
-  if (report.micro_batch() < kSearching || !Finite(report.micro_batch_search_seconds())) {
+  if (report.micro_batch() < kSearching || !IsAmount(report.micro_batch_search_seconds())) {
     return "its micro-batch size or the seconds of its search are negative";
   }
   return "";

@@ -105,8 +105,8 @@ struct NodeFacts {
   bool usable = false;
   bool hinted = false;
   int slots = 0;
-  std::string pool;
-  std::string device;
+  size_t pool = 0;  // Hashes: the names themselves, of thousands of nodes, would be copied in each cycle.
+  size_t device = 0;
   bool operator==(const NodeFacts&) const = default;
 };
 

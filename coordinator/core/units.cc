@@ -44,6 +44,49 @@ void MoveAsOne(Job& job) {
   }
 }
 
+// Those that work come first.
+bool ComesBefore(const Unit& a, const Unit& b) {
+  return std::tuple(a.working, a.arrived, a.placed) > std::tuple(b.working, b.arrived, b.placed);
+}
+
+bool IsOf(const Unit& unit, const scheduler::UnitView& view, const std::vector<std::string>& pools) {
+  return unit.pool == pools[view.pool] &&
+         (view.leaving == scheduler::kNone ? unit.leaving.empty() : unit.leaving == pools[view.leaving]);
+}
+
+// Are the units those of the plan, in its order? So they are in most cycles, and copies of all cost more than a look.
+bool AreTaken(const Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools, int unit_nodes) {
+  auto unit = job.units.begin();
+  for (const scheduler::UnitView& view : plan.units) {
+    for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node, ++unit) {
+      if (unit == job.units.end() || !IsOf(*unit, view, pools)) return false;
+    }
+  }
+  return unit == job.units.end() && std::is_sorted(job.units.begin(), job.units.end(), ComesBefore);
+}
+
+void OrderUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
+                int unit_nodes) {
+  const std::vector<Unit> before = std::exchange(job.units, {});
+  job.units.reserve(before.size());
+  std::vector<const Unit*> left;  // Pointers are cheaper to move.
+  for (const Unit& unit : before) left.push_back(&unit);
+  std::stable_sort(left.begin(), left.end(), [](const Unit* a, const Unit* b) { return ComesBefore(*a, *b); });
+  for (const scheduler::UnitView& view : plan.units) {
+    for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node) {
+      const auto same =
+          std::find_if(left.begin(), left.end(), [&](const Unit* unit) { return IsOf(*unit, view, pools); });
+      if (same == left.end()) {
+        const std::string leaving = view.leaving == scheduler::kNone ? "" : pools[view.leaving];
+        job.units.push_back({.pool = pools[view.pool], .since = turn.now, .leaving = leaving});
+        continue;
+      }
+      job.units.push_back(**same);
+      left.erase(same);
+    }
+  }
+}
+
 }  // namespace
 
 bool IsStepping(const Job& job) { return job.active && job.completed_at >= job.formed_at; }
@@ -102,27 +145,7 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
 
 void TakeUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std::vector<std::string>& pools,
                int unit_nodes) {
-  const std::vector<Unit> before = std::exchange(job.units, {});
-  job.units.reserve(before.size());
-  std::vector<const Unit*> left;  // Pointers are cheaper to move.
-  for (const Unit& unit : before) left.push_back(&unit);
-  std::stable_sort(left.begin(), left.end(), [](const Unit* a, const Unit* b) {
-    return std::tuple(a->working, a->arrived, a->placed) > std::tuple(b->working, b->arrived, b->placed);
-  });
-  for (const scheduler::UnitView& view : plan.units) {
-    for (int node = 0; view.pool != scheduler::kNone && node < unit_nodes; ++node) {
-      const std::string leaving = view.leaving == scheduler::kNone ? "" : pools[view.leaving];
-      const auto same = std::find_if(left.begin(), left.end(), [&](const Unit* unit) {
-        return unit->pool == pools[view.pool] && unit->leaving == leaving;
-      });
-      if (same == left.end()) {
-        job.units.push_back({.pool = pools[view.pool], .since = turn.now, .leaving = leaving});
-        continue;
-      }
-      job.units.push_back(**same);
-      left.erase(same);
-    }
-  }
+  if (!AreTaken(job, plan, pools, unit_nodes)) OrderUnits(turn, job, plan, pools, unit_nodes);
   auto* saved = job.record.mutable_units();
   const auto same = [](const v1::JobRecord::PlannedUnit& a, const Unit& b) {
     return a.pool() == b.pool && a.placed() == b.placed && a.leaving() == b.leaving;

@@ -104,9 +104,17 @@ class Ordering {
     }
     const int most = view.unit_nodes > 1 ? 1 : std::max(1, job.demand.max);
     view.history.Observe(SpotSlots(fleet_.orders, view.unit_nodes), most, job.hours);
-    const bool stays = StaysAsItIs(view, plan.units, fleet_.orders, job.policy);
-    if (!stays) Ask(job, plan);
-    memory.waits = plan.waits = stays ? "" : memory.planner.waits();
+    // The nodes that are there whatever is ordered do their part.
+    double others = 0;
+    for (const Slots& s : plan.allotment.slots) others += s.pool < Pools() ? 0 : s.count * SpeedIn(job.demand, s.pool);
+    const double helped = view.deadline == kNever ? 0 : others * std::max(0.0, view.deadline - job.hours);
+    const double nodes = view.unit_nodes * static_cast<double>(plan.units.size());
+    JobView asked = view;
+    asked.units = plan.units;
+    asked.total_hours = std::max(0.0, view.total_hours * job.demand.max - helped) / nodes;
+    asked.hours_left = std::max(0.0, view.hours_left * job.demand.max - helped) / nodes;
+    plan.actions = memory.planner.Plan(asked, fleet_.orders, job.policy, job.hours);
+    memory.waits = plan.waits = memory.planner.waits();
     for (const Action& action : plan.actions) {
       UnitView& unit = plan.units[action.unit];
       const bool works_on = action.pool != kNone && unit.pool != kNone && unit.starting_hours <= 0;
@@ -118,20 +126,6 @@ class Ordering {
     memory.speeds = job.demand.speeds;
     memory.units = plan.units;
     memory.hours = job.hours;
-  }
-
-  void Ask(const CycleJob& job, JobPlan& plan) {
-    const JobView& view = *job.view;
-    // The nodes that are there whatever is ordered do their part.
-    double others = 0;
-    for (const Slots& s : plan.allotment.slots) others += s.pool < Pools() ? 0 : s.count * SpeedIn(job.demand, s.pool);
-    const double helped = view.deadline == kNever ? 0 : others * std::max(0.0, view.deadline - job.hours);
-    const double nodes = view.unit_nodes * static_cast<double>(plan.units.size());
-    JobView asked = view;
-    asked.units = plan.units;
-    asked.total_hours = std::max(0.0, view.total_hours * job.demand.max - helped) / nodes;
-    asked.hours_left = std::max(0.0, view.hours_left * job.demand.max - helped) / nodes;
-    plan.actions = job.memory->planner.Plan(asked, fleet_.orders, job.policy, job.hours);
   }
 
   // Null: of a job that does not look at them.

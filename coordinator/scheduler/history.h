@@ -34,7 +34,7 @@ class SpotHistory {
   // REQUIRES: as many pools each time, `now` does not go back.
   void Observe(const std::vector<int>& slots, int units, double now);
 
-  // Of slot `slot`.
+  // Of slot `slot`, here and below. REQUIRES: it is below the most `units` that were ever observed.
   Hazards Learned(int slot) const;
   // How long slot `slot` of the pool has been as it is.
   double Hours(int pool, int slot) const { return since_now_ - pools_[pool].since[slot]; }

@@ -25,7 +25,7 @@ bool operator==(const OutlookQuestion& a, const OutlookQuestion& b) {
          a.hazards.back == b.hazards.back && a.hazards.elsewhere == b.hazards.elsewhere;
 }
 
-Outlook::Outlook(const OutlookQuestion& question)
+OutlookTable::OutlookTable(const OutlookQuestion& question)
     : q_(question),
       work_step_(q_.work / kWorkCells),
       slack_step_(std::max(q_.slack, 1e-3) / kSlackCells),
@@ -42,7 +42,7 @@ Outlook::Outlook(const OutlookQuestion& question)
 }
 
 // Each value needs those of less work, or of the same work and less slack.
-void Outlook::FillRow(int i) {
+void OutlookTable::FillRow(int i) {
   for (int j = 0; j <= kSlackCells; ++j) {
     const bool may_start_spot = j * slack_step_ >= ChangeUses() + q_.start;  // One start is kept in reserve.
     for (const Age age : {kOld, kYoung}) {
@@ -60,7 +60,7 @@ void Outlook::FillRow(int i) {
   }
 }
 
-float Outlook::RunSpot(int i, int j, Age age) const {
+float OutlookTable::RunSpot(int i, int j, Age age) const {
   const double slack = j * slack_step_;
   if (slack < q_.start) {  // Whoever is here is late already.
     return static_cast<float>(q_.on_demand_price * (i * work_step_ + q_.start + kLate * (q_.start - slack)));
@@ -75,21 +75,21 @@ float Outlook::RunSpot(int i, int j, Age age) const {
   return static_cast<float>(q_.spot_price * work_step_ + (1 - lose_[age]) * kept + lose_[age] * lost);
 }
 
-float Outlook::RunOnDemand(int i, int j, Age age) const {
+float OutlookTable::RunOnDemand(int i, int j, Age age) const {
   double away = value_[kOnDemand][age][i - 1][j];
   if (age == kYoung) away = (1 - grow_old_) * away + grow_old_ * value_[kOnDemand][kOld][i - 1][j];
   return static_cast<float>(q_.on_demand_price * work_step_ + (1 - back_[age]) * away +
                             back_[age] * value_[kOffered][kYoung][i - 1][j]);
 }
 
-float Outlook::RunOffered(int i, int j, Age age) const {
+float OutlookTable::RunOffered(int i, int j, Age age) const {
   double there = value_[kOffered][age][i - 1][j];
   if (age == kYoung) there = (1 - grow_old_) * there + grow_old_ * value_[kOffered][kOld][i - 1][j];
   return static_cast<float>(q_.on_demand_price * work_step_ + (1 - lose_[age]) * there +
                             lose_[age] * value_[kOnDemand][kYoung][i - 1][j]);
 }
 
-float Outlook::Wait(int i, int j, Age age) const {
+float OutlookTable::Wait(int i, int j, Age age) const {
   const double left = (j - 1) * slack_step_;
   if (j == 0 || left < q_.start) return kForbidden;
   const double later = j - 1 - start_cells_;
@@ -104,7 +104,7 @@ float Outlook::Wait(int i, int j, Age age) const {
   return static_cast<float>((1 - back_waiting_[age]) * away + back_waiting_[age] * back);
 }
 
-float Outlook::At(Mode mode, Age age, int i, double j) const {
+float OutlookTable::At(Mode mode, Age age, int i, double j) const {
   const Row& row = value_[mode][age][i];
   const double clamped = std::clamp<double>(j, 0, kSlackCells);
   const int low = std::min(static_cast<int>(clamped), kSlackCells - 1);
@@ -112,7 +112,7 @@ float Outlook::At(Mode mode, Age age, int i, double j) const {
   return row[low] * (1 - part) + row[low + 1] * part;
 }
 
-float Outlook::Value(Mode mode, Age age, double work, double slack) const {
+float OutlookTable::Value(Mode mode, Age age, double work, double slack) const {
   if (work <= 0) return 0;
   const double i = std::min<double>(work / work_step_, kWorkCells);
   const int low = std::min(static_cast<int>(i), kWorkCells - 1);
@@ -121,7 +121,7 @@ float Outlook::Value(Mode mode, Age age, double work, double slack) const {
   return At(mode, age, low, j) * (1 - part) + At(mode, age, low + 1, j) * part;
 }
 
-bool Outlook::OnDemandBeatsWaiting(double work, double slack, Age away, bool running) const {
+bool OutlookTable::OnDemandBeatsWaiting(double work, double slack, Age away, bool running) const {
   const double wait = Value(kWait, away, work, slack);
   if (!running) return q_.start * q_.on_demand_price + Value(kOnDemand, away, work, slack - q_.start) < wait;
   const double step = std::min(work, work_step_);
@@ -133,7 +133,7 @@ bool Outlook::OnDemandBeatsWaiting(double work, double slack, Age away, bool run
   return run <= wait;
 }
 
-bool Outlook::SpotBeatsOnDemand(double work, double slack, Age there) const {
+bool OutlookTable::SpotBeatsOnDemand(double work, double slack, Age there) const {
   const double spot = q_.start * q_.spot_price + Value(kSpot, there, work, slack - ChangeUses());
   const double step = std::min(work, work_step_);
   const double then = work - step;
@@ -144,7 +144,27 @@ bool Outlook::SpotBeatsOnDemand(double work, double slack, Age there) const {
   return spot < stay;
 }
 
-const Outlook& OutlookCache::For(OutlookQuestion question) {
+// All work costs at least the lower price, with a start before it; and at most the price on demand where it runs there.
+// So says any table, but for its rounding; for less than a cell of work, or more than all of it, a table guesses.
+bool Outlook::MoveCannotPay(double work) const {
+  const double lowest = std::min(q_.spot_price, q_.on_demand_price);
+  return work >= q_.work / kWorkCells && work <= q_.work && (q_.start + work) * lowest >= work * q_.on_demand_price;
+}
+
+bool Outlook::OnDemandBeatsWaiting(double work, double slack, Age away, bool running) {
+  return (running && MoveCannotPay(work)) || Table().OnDemandBeatsWaiting(work, slack, away, running);
+}
+
+bool Outlook::SpotBeatsOnDemand(double work, double slack, Age there) {
+  return !MoveCannotPay(work) && Table().SpotBeatsOnDemand(work, slack, there);
+}
+
+const OutlookTable& Outlook::Table() {
+  if (!table_) table_.emplace(q_);
+  return *table_;
+}
+
+Outlook& OutlookCache::For(OutlookQuestion question) {
   question.on_demand_price = Round(question.on_demand_price / question.spot_price);
   question.spot_price = 1;
   for (double& hazard : question.hazards.lost) hazard = Round(hazard);

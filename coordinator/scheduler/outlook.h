@@ -11,7 +11,7 @@
 
 #include <array>
 #include <list>
-#include <memory>
+#include <optional>
 #include <vector>
 
 #include "coordinator/scheduler/history.h"
@@ -31,9 +31,10 @@ struct OutlookQuestion {
   friend bool operator==(const OutlookQuestion& a, const OutlookQuestion& b);
 };
 
-class Outlook {
+// The whole program, worked out. Immutable.
+class OutlookTable {
  public:
-  explicit Outlook(const OutlookQuestion& question);
+  explicit OutlookTable(const OutlookQuestion& question);
 
   // Whether, with no spot capacity, running on demand (`running`: it runs there already) beats waiting for it.
   bool OnDemandBeatsWaiting(double work, double slack, Age away, bool running) const;
@@ -66,10 +67,27 @@ class Outlook {
   std::array<std::array<std::vector<Row>, 2>, kModes> value_;
 };
 
+// The same answers. A table takes a millisecond, so it is worked out only where prices alone do not decide.
+// Thread-compatible.
+class Outlook {
+ public:
+  explicit Outlook(const OutlookQuestion& question) : q_(question) {}
+
+  bool OnDemandBeatsWaiting(double work, double slack, Age away, bool running);
+  bool SpotBeatsOnDemand(double work, double slack, Age there);
+
+ private:
+  bool MoveCannotPay(double work) const;
+  const OutlookTable& Table();
+
+  const OutlookQuestion q_;
+  std::optional<OutlookTable> table_;
+};
+
 // Outlooks asked for before: similar questions share one. The answer depends on the question alone. Thread-compatible.
 class OutlookCache {
  public:
-  const Outlook& For(OutlookQuestion question);
+  Outlook& For(OutlookQuestion question);
 
  private:
   struct Entry {

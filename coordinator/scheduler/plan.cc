@@ -132,7 +132,7 @@ class Round {
   }
   // For a unit that uses, or waits for, this slot of all pools together. It takes spot for as fast as the yardstick:
   // where it is not, this weighs starts and losses by that factor too high or low. No deadline rests on it.
-  const Outlook& Ahead(int slot) {
+  Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
                        .start = start_,
@@ -311,29 +311,6 @@ class Round {
 };
 
 }  // namespace
-
-// Whatever history says: Round moves a unit that is somewhere only where that Pays, or where a deadline or budget
-// asks for it.
-bool StaysAsItIs(const JobView& job, const std::vector<UnitView>& units, const std::vector<PoolView>& pools,
-                 const Policy& policy) {
-  constexpr double kLevelled = 1 + 1e-9;  // A plan compares rounded prices of equal work.
-  if (job.deadline != kNever || job.budget_left != kNever || policy.objective != Objective::kCheapest) return false;
-  std::vector<int> room;
-  for (const PoolView& pool : pools) room.push_back(pool.available / job.unit_nodes);
-  double dearest = -kNever;
-  const auto price_of_work = [&](int p) { return pools[p].price / pools[p].speed; };
-  for (const UnitView& unit : units) {
-    if (unit.pool == kNone) return false;
-    --room[unit.pool];
-    if (unit.leaving != kNone) --room[unit.leaving];
-    dearest = std::max(dearest, price_of_work(unit.pool));
-  }
-  if (!AreLevel(pools)) dearest *= kLevelled;
-  for (int p = 0; p < static_cast<int>(pools.size()); ++p) {
-    if (room[p] > 0 && price_of_work(p) < dearest) return false;
-  }
-  return true;
-}
 
 std::vector<Action> Planner::Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                   double now) {

@@ -21,12 +21,6 @@ class Strategy {
                                    double now) = 0;
 };
 
-// Whether a planner would leave the units of the job where they are, found out for much less than a plan costs: each is
-// somewhere, and no pool with room does its work for less. False: a plan has to say, as it has of every job with a
-// deadline, a budget or another objective than kCheapest.
-bool StaysAsItIs(const JobView& job, const std::vector<UnitView>& units, const std::vector<PoolView>& pools,
-                 const Policy& policy);
-
 // Runs on spot capacity while it can still change to on-demand capacity in time, waits where that is expected to cost
 // less, keeps the deadline with a margin and the budget by stopping. A pure function of its arguments: the tables it
 // keeps change no answer.

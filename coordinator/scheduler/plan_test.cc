@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstdint>
 #include <cstdlib>
 #include <random>
 #include <string>
@@ -195,65 +197,6 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
   EXPECT_EQ(actions[0].pool, 2);
 }
 
-TEST_F(PlanTest, AJobThatStaysAsItIsNeedsNoPlan) {
-  job_.deadline = kNever;
-  Take(1);
-  EXPECT_TRUE(StaysAsItIs(job_, job_.units, pools_, policy_));
-  pools_[0].price = 0.9;
-  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "a is cheaper";
-  pools_[0].available = 0;
-  EXPECT_TRUE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "and has no room";
-  job_.budget_left = 1;
-  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "the budget may not last";
-  job_.budget_left = kNever;
-  Take(kNone);
-  EXPECT_FALSE(StaysAsItIs(job_, job_.units, pools_, policy_)) << "it runs nowhere";
-}
-
-// Whatever the fleet and what was seen of it: where it says so, a plan changes nothing and nobody waits.
-TEST(StaysAsItIs, AgreesWithThePlanner) {
-  const char* given = std::getenv("REKINDLE_SEED");
-  const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
-  SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
-  std::mt19937_64 random(seed);
-  const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<uint64_t>(n)); };
-  int stays = 0, moves = 0;
-  for (int round = 0; round < 20'000; ++round) {
-    const bool level = pick(2) == 0;
-    std::vector<PoolView> pools(1 + pick(4));
-    for (PoolView& pool : pools) {
-      pool.name = "p";
-      pool.capacity = pick(3) == 0 ? Capacity::kOnDemand : Capacity::kSpot;
-      pool.price = (1 + pick(4)) * 0.5;
-      pool.speed = level ? 1 : 1 + 0.25 * pick(4);
-    }
-    JobView job;
-    job.unit_nodes = 1 + pick(2);
-    job.total_hours = job.hours_left = 1 + pick(100);
-    if (pick(4) > 0) job.recovery = Recovery(0.25 * pick(3));
-    job.units.resize(1 + pick(4));
-    for (UnitView& unit : job.units) {
-      unit = {.pool = pick(static_cast<int>(pools.size())), .starting_hours = 0.1 * pick(2)};
-      pools[unit.pool].available += job.unit_nodes;
-      if (pick(5) > 0) continue;
-      unit.leaving = pick(static_cast<int>(pools.size()));
-      pools[unit.leaving].available += job.unit_nodes;
-    }
-    for (PoolView& pool : pools) pool.available += pick(2) * job.unit_nodes;
-    const Policy policy{.capacity = static_cast<Allowed>(pick(3)), .period = 0.1};
-    const int units = static_cast<int>(job.units.size());
-    for (int look = 0; look <= pick(4); ++look) job.history.Observe(SpotSlots(pools, job.unit_nodes), units, look);
-    Planner planner;
-    const bool changes = !planner.Plan(job, pools, policy, 4).empty() || !planner.waits().empty();
-    moves += changes;
-    if (!StaysAsItIs(job, job.units, pools, policy)) continue;
-    ++stays;
-    ASSERT_FALSE(changes) << "round " << round;
-  }
-  EXPECT_GT(stays, 1000);
-  EXPECT_GT(moves, 100);
-}
-
 TEST(Level, HoursAndPricesAreOfTheSameWork) {
   JobView job;
   job.units.resize(1);
@@ -316,10 +259,41 @@ TEST(SpotHistory, LearnsByAge) {
   EXPECT_EQ(history.AnyAge(0), kOld);
 }
 
+// Where prices alone decide, its table would have said the same.
+TEST(Outlook, AnswersAsItsTable) {
+  const char* given = std::getenv("REKINDLE_SEED");
+  const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
+  SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
+  std::mt19937_64 random(seed);
+  const auto upto = [&](double most) { return std::uniform_real_distribution<double>(0, most)(random); };
+  constexpr double kRounding = 1e-3;  // Of a table: floats, added up over its cells.
+  for (int round = 0; round < 300; ++round) {
+    OutlookQuestion question{.work = upto(200), .slack = upto(100), .start = upto(2), .spot_price = 1};
+    question.on_demand_price = 0.9 + upto(round % 2 == 0 ? 0.2 : 3);
+    question.overlap = round % 3 == 0;
+    for (double& hazard : question.hazards.lost) hazard = upto(2);
+    for (double& hazard : question.hazards.back) hazard = upto(2);
+    question.hazards.elsewhere = upto(1);
+    const OutlookTable table(question);
+    Outlook outlook(question);
+    for (int i = 0; i < 50; ++i) {
+      const double work = question.work * (i == 0 ? 1 : upto(1)), slack = upto(question.slack);
+      const Age age = i % 2 == 0 ? kYoung : kOld;
+      const bool running = i % 3 > 0;
+      const double saved = work * (question.on_demand_price - 1) - question.start;
+      if (std::abs(saved) < kRounding * work) continue;
+      ASSERT_EQ(outlook.SpotBeatsOnDemand(work, slack, age), table.SpotBeatsOnDemand(work, slack, age)) << round;
+      ASSERT_EQ(outlook.OnDemandBeatsWaiting(work, slack, age, running),
+                table.OnDemandBeatsWaiting(work, slack, age, running))
+          << round;
+    }
+  }
+}
+
 TEST(Outlook, WaitsWhileThereIsSlackAndCapacityComesBack) {
   OutlookQuestion question{.work = 48, .slack = 20, .start = 0.1, .spot_price = 1, .on_demand_price = 3};
   question.hazards = {.lost = {0.2, 0.1}, .back = {1, 0.5}, .elsewhere = 0.5};
-  const Outlook outlook(question);
+  Outlook outlook(question);
   EXPECT_FALSE(outlook.OnDemandBeatsWaiting(48, 20, kYoung, false));
   EXPECT_TRUE(outlook.OnDemandBeatsWaiting(48, 0.1, kYoung, true));
   EXPECT_TRUE(outlook.SpotBeatsOnDemand(48, 10, kOld));

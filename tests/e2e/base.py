@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import Cluster, kill, processes, wait_until  # noqa: E402,F401
+from cluster import Cluster, end_all, kill, processes, processes_naming, wait_until  # noqa: E402,F401
 from faults import Injector, steps_done  # noqa: E402,F401
 
 
@@ -47,8 +47,8 @@ class ClusterTest(unittest.TestCase):
         self.addCleanup(self.remove_folder)   # Cleanups run in reverse order: after each cluster was stopped.
 
     def remove_folder(self):
-        left = [(pid, argv) for pid, argv in processes() if any(self.folder in word for word in argv)]
-        kill(pid for pid, _ in left)
+        left = processes_naming(self.folder)
+        end_all([pid for pid, _ in left], 60)
         outcome = getattr(self._outcome, "result", None)
         failed = outcome and any(t is self for t, _ in [*outcome.failures, *outcome.errors])
         if left or failed or os.environ.get("REKINDLE_KEEP"):

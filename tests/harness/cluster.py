@@ -59,6 +59,11 @@ def processes(needle=None):
     return found
 
 
+def processes_naming(path):
+    """(pid, argv) of those with `path`, or anything in that folder, within an argument."""
+    return [(pid, argv) for pid, argv in processes() if any(path in word for word in argv)]
+
+
 def free_port():
     """Nobody else takes it before a program of ours does, as far as one can know."""
     with socket.socket() as s:
@@ -187,7 +192,7 @@ class Cluster:
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
                  checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None,
-                 worker_flags=None, worker_env=None):
+                 worker_flags=None, worker_env=None, nice=0):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -200,6 +205,7 @@ class Cluster:
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.worker_flags, self.worker_env = worker_flags or {}, worker_env or {}
         self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
+        self.nice = nice    # Of all its programs: beside what else this machine is to do at the same time.
         self.port = 0
         self.endpoint = ""
         self.lines, self.read_to = [], {}   # Of the timelines.
@@ -207,9 +213,11 @@ class Cluster:
         self.nodes = {name: Node(self, name) for name in nodes}
 
     def spawn(self, command, log, enter=(), env=None):
+        nice = ["nice", "-n", str(self.nice)] if self.nice else []
         with open(self.logs / f"{log}.log", "ab") as out:
-            return subprocess.Popen([*enter, program(command[0]), *command[1:]], env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL,
-                                    stdout=out, stderr=out, start_new_session=True)
+            return subprocess.Popen([*nice, *enter, program(command[0]), *command[1:]],
+                                    env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                    start_new_session=True)
 
     def start_coordinator(self):
         data = self.dir / "coordinator"
@@ -267,7 +275,7 @@ class Cluster:
     def machines(self):
         """Names of the local machines that run, whether their folders are still there or not."""
         begin = f"{self.machine_folder('')}/"
-        return {word[len(begin):] for _, argv in processes() for word in argv
+        return {word[len(begin):] for _, argv in processes_naming(begin) for word in argv
                 if word.startswith(begin) and "/" not in word[len(begin):]}
 
     def kill_machine(self, name):

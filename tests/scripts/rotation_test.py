@@ -40,6 +40,12 @@ class Rotation(unittest.TestCase):
             self.assertEqual(left_out(1, folder), ["b"])
             self.assertEqual(left_out(16, folder), left_out(0, folder))
 
+    def test_each_sanitizer_is_left_out_by_one_seed_of_two(self):
+        def without(seed):
+            return subprocess.run(["bash", "-c", '. "$0"; left_out_sanitizer "$1"', f"{ROOT}/scripts/lib/rotation.sh", seed],
+                                  check=True, capture_output=True, text=True).stdout.strip()
+        self.assertEqual([without(seed) for seed in ("0", "1", "16777214", "")], ["thread", "address", "thread", ""])
+
     def test_of_this_build(self):
         build = os.environ.get("REKINDLE_BUILD", "")
         if not (pathlib.Path(build) / "CTestTestfile.cmake").exists():
