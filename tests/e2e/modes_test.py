@@ -46,7 +46,9 @@ class ModesTest(ClusterTest):
         def share_of_n1():
             return next((m["micro_batch_end"] - m["micro_batch_begin"]
                          for m in cluster.status("job")["members"] if m["node"] == "n1"), None)
-        with throttled(cluster.nodes["n1"], 0.2):
+        # A tenth of a core is far less than the others get even where three trainers share one core: no machine is so busy
+        # that noise hides the difference.
+        with throttled(cluster.nodes["n1"], 0.1):
             inject.await_members(3)
             wait_until(lambda: share_of_n1() in (1, 2), 60, "n1 to get less than a third", poll=0.1)
             self.assert_every_fault_is_survived(cluster, inject, spec)

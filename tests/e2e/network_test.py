@@ -108,7 +108,7 @@ class NetworkTest(ClusterTest):
         inject.await_steps(10)
         spaces.partition("n1", "n2", "-D")
         inject.await_members(3)
-        status = self.await_end(cluster, "net", seconds=400)
+        status = self.await_end(cluster, "net")
         self.assertLess(status["generation"], before + 12, "re-formed again and again")
         self.assertEqual(status["steps_redone"], 0)
         self.assert_undisturbed(status, spec)
