@@ -1,4 +1,4 @@
-// nodes, drain.
+// nodes, nodes gone, drain.
 #include <iostream>
 #include <memory>
 
@@ -20,8 +20,25 @@ std::string Pool(const v1::Node& node) {
   return Printable(node.pool()) + (node.capacity() == "unpriced" ? " (unpriced)" : "");
 }
 
+void AddGone(CLI::App& nodes, Context& context) {
+  auto node = std::make_shared<std::string>();
+  CLI::App* verb = nodes.add_subcommand(
+      "gone", "Say that a node's machine does not run any more, so that its jobs need not wait for it");
+  verb->add_option("NODE", *node, "Name of the node")->required();
+  context.OnRun(verb, [node, &context]() -> absl::Status {
+    v1::NodeGoneRequest request;
+    request.set_node(*node);
+    request.set_request_id(NewRequestId());
+    v1::NodeGoneReply reply;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::NodeGone, request, &reply);
+    if (status.ok()) std::cout << "node " << *node << " is taken for gone\n";
+    return status;
+  });
+}
+
 void AddNodes(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
+  AddGone(*verb, context);
   context.OnRun(verb, [&context]() -> absl::Status {
     v1::ListNodesReply all;
     v1::ListNodesRequest request;

@@ -22,6 +22,7 @@ class MachineClock : public Clock {
 }  // namespace
 
 double SteadySeconds() { return Read(CLOCK_MONOTONIC); }
+double BootSeconds() { return Read(CLOCK_BOOTTIME); }
 double WallSeconds() { return Read(CLOCK_REALTIME); }
 
 Clock* RealClock() {

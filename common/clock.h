@@ -6,6 +6,8 @@ namespace rekindle::common {
 
 // CLOCK_MONOTONIC: the same for all processes of one machine, never goes back.
 double SteadySeconds();
+// CLOCK_BOOTTIME: the same, and goes on while the machine sleeps.
+double BootSeconds();
 // Unix time.
 double WallSeconds();
 

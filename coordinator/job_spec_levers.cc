@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/cluster.h"
 #include "coordinator/spec_checker.h"
 #include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/levers/schedule.h"
@@ -170,7 +172,19 @@ void FillLevers(v1::JobSpec& spec) {
   FillSchedule(spec);
 }
 
+void CheckRecovery(Checker& check, const v1::JobSpec& spec) {
+  const std::string& lease = spec.recovery().lease();
+  if (lease.empty() || lease == core::kNoLease) return;
+  constexpr double kLongest = 30 * 24 * 3600;
+  double seconds = 0;
+  if (!absl::SimpleAtod(lease, &seconds)) {
+    return check.Refuse("spec.recovery.lease", absl::StrCat("'", lease, "' is no number of seconds; or use none"));
+  }
+  check.Range("spec.recovery.lease", seconds, core::kShortestLease, kLongest);
+}
+
 void CheckLevers(Checker& check, const v1::JobSpec& spec) {
+  CheckRecovery(check, spec);
   CheckOptimizer(check, spec);
   CheckSchedule(check, spec);
   CheckEarlyStop(check, spec);

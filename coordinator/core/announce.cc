@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "common/hash.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/out_of_memory.h"
@@ -134,6 +136,12 @@ void RememberNodes(const State& state, Job& job) {
   }
 }
 
+// Another coordinator, on an old copy of the records, may give the same number to other members.
+void Sign(v1::Membership& membership) {
+  membership.clear_digest();
+  membership.set_digest(common::Xxh3_128Hex(membership.SerializeAsString()));
+}
+
 // What lies beyond the step it goes back to will be measured again.
 void CutCurve(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step) {
   while (!curve->empty() && curve->Get(curve->size() - 1).step() > step) curve->RemoveLast();
@@ -187,11 +195,14 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   next.set_micro_batch(SpecOf(job).training().micro_batch());
   next.set_final_store(job.record.final_store());
   *job.record.mutable_membership() = next;
+  SetLease(turn.state, job, job.record.mutable_membership());
   job.record.clear_deaths();
   job.active = true;
   job.yielding = false;
   job.formed_at = turn.now;
   job.formed_step = next.step();
+  job.told_silent = false;
+  job.ask_lease_at = -kNever;
   job.since_step = {};
   job.ready_since = kNever;
   status->set_generation(next.generation());
@@ -209,6 +220,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   }
   job.record.mutable_membership()->set_interruptions(status->interruptions());
   job.record.mutable_membership()->set_node_hours(status->node_hours());
+  Sign(*job.record.mutable_membership());
   RememberNodes(turn.state, job);
   ForgetDead(job);
   job.must_save = true;

@@ -28,6 +28,7 @@ Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
   candidate.node = report.node();
   candidate.address = report.address();
   candidate.host = report.host();
+  candidate.process = report.process();
   candidate.previous_rank = previous_rank;
   candidate.step = report.step();
   candidate.attempt = report.attempt();

@@ -7,6 +7,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
@@ -55,6 +56,12 @@ struct Route {
   Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid, e.discard), Of(e.uid); }
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
+  Concern operator()(const NodeGone& e) const { return TakeGone(turn, e.node), All(); }
+  Concern operator()(const LeaseChecked& e) const {
+    Concern concern = Of(e.uid);
+    for (Job* job : concern.jobs) TakeLease(turn, *job, e);
+    return concern;
+  }
   Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
   // That a node lives concerns only jobs on it that do not train: whoever forms a membership waits for that.
   Concern operator()(const NodeReported& e) const {
@@ -70,7 +77,10 @@ struct Route {
     }
     return concern;
   }
-  Concern operator()(const PoolReported& e) const { return TakePoolReport(turn, e), Concern{}; }
+  Concern operator()(const PoolReported& e) const {
+    TakePoolReport(turn, e);
+    return e.ended.empty() ? Concern{} : All();
+  }
   Concern operator()(const Tick&) const {
     Concern concern;
     turn.state.jobs_wake_at = kNever;
@@ -276,6 +286,7 @@ void Cluster::Settle(double now, Effects* effects) {
   if (due || of.all) {
     for (auto& [uid, job] : state.jobs) CheckPlanned(state, job);
   }
+  if (due || of.all) RefreshSought(state, now);
   const bool planned = Plan(turn);
   if (due || planned) ShareNodes(turn);
   const bool all = due || planned || of.all;

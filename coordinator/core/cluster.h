@@ -45,6 +45,10 @@ struct DrainNode {
   double within_seconds = 0;
   std::string reason;
 };
+// The operator knows that its machine does not run any more.
+struct NodeGone {
+  std::string node;
+};
 struct TrainerReported {
   v1::TrainerReport report;
 };
@@ -70,9 +74,23 @@ struct PricesSet {
 struct CarbonSet {
   CarbonBook carbon;
 };
+// The answer to Effects::leases.
+struct LeaseChecked {
+  std::string uid;
+  int generation = 0;
+  double seconds_left = 0;  // 0: it has ended, and no member of that generation gets an answer any more.
+};
 struct Tick {};  // Time has come to Effects::wake_at.
-using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, TrainerReported, NodeReported,
-                           PoolReported, Restored, ClockSet, PricesSet, PriceHeard, CarbonSet, Tick>;
+using Event =
+    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, NodeGone, TrainerReported, NodeReported,
+                 PoolReported, Restored, ClockSet, PricesSet, PriceHeard, CarbonSet, LeaseChecked, Tick>;
+
+// Nobody of that generation was heard of for so long. Has any of them got an answer since?
+struct LeaseQuestion {
+  std::string uid;
+  int generation = 0;
+  double seconds = 0;
+};
 
 struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...
@@ -81,10 +99,14 @@ struct Effects {
   std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
   std::vector<std::string> changed_jobs;  // Uids whose status changed (wakes watchers); nothing to persist.
   std::vector<PoolOrder> orders;          // Those that changed; all again after a restart. Not before save_jobs.
+  std::vector<LeaseQuestion> leases;      // Each is to be answered with LeaseChecked, once this step is durable.
   bool all_touched = false;               // Any directive may have changed; else those of the sender ...
   std::set<std::string> touched_jobs;     // ... and of the trainers of these, and of the nodes they have slots on.
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
 };
+
+inline constexpr char kNoLease[] = "none";    // spec.recovery.lease: silence never ends a generation.
+inline constexpr double kShortestLease = 60;  // Seconds, of a job's spec.
 
 struct Tunables {
   double closed_grace_seconds = 0.1;    // Silent after a socket of theirs closed.
@@ -104,7 +126,11 @@ struct Tunables {
   double pool_start_seconds = 900;      // A pool whose nodes take longer gives nothing: it is avoided.
   double pool_avoid_seconds = 60;       // Doubles each time, at most an hour.
   double planning_seconds = 60;         // Goals in time are looked at so often.
-  int max_start_failures = 5;           // A job fails when its trainers die so often in a row without a step.
+  // Membership.lease_*. What a job's spec says goes first.
+  double lease_seconds = 600;
+  double lease_save_seconds = 60;
+  double lease_step_seconds = 60;
+  int max_start_failures = 5;  // A job fails when its trainers die so often in a row without a step.
 };
 
 class Cluster {  // The whole volatile and persistent state. Copyable, so that a simulation can snapshot it.

@@ -1,5 +1,7 @@
 #include "coordinator/core/deaths.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/forming.h"
@@ -18,24 +20,28 @@ void RememberDeath(Job& job, const std::string& id) {
   death->set_trainer(id);
   death->set_kind(trainer.death_kind);
   death->set_reason(trainer.death);
+  death->set_certain(trainer.certain);
   job.must_save = true;
 }
 
-}  // namespace
-
-void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
-  Trainer& trainer = job.trainers[id];
-  if (!trainer.death.empty()) return;
-  trainer.death_kind = "drained";
-  trainer.death = reason;
-  RememberDeath(job, id);
+void MakeCertain(Job& job, Trainer& trainer) {
+  trainer.certain = true;
+  for (v1::JobRecord::Death& death : *job.record.mutable_deaths()) {
+    if (death.trainer() == trainer.report.trainer()) death.set_certain(true);
+  }
+  job.must_save = true;
 }
 
-void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
+void Record(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death,
+            bool certain) {
   if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
   Trainer& trainer = job.trainers[id];
-  if (!trainer.death.empty()) return;
+  if (!trainer.death.empty()) {
+    if (certain && !trainer.certain) MakeCertain(job, trainer);
+    return;
+  }
   trainer.report.set_trainer(id);
+  trainer.certain = certain;
   trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
   const auto node = turn.state.nodes.find(NodeOf(id));
   const bool overdue = node != turn.state.nodes.end() && node->second.overdue;
@@ -56,6 +62,36 @@ void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string&
   if (failures < turn.state.tunables.max_start_failures) return;
   EndJob(turn, job, v1::FAILED, "failed",
          absl::StrCat("trainers on ", ShortName(id), " died ", failures, " times in a row without a step: ", death));
+}
+
+}  // namespace
+
+void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
+  Trainer& trainer = job.trainers[id];
+  if (!trainer.death.empty()) return;
+  trainer.death_kind = "drained";
+  trainer.death = reason;
+  trainer.certain = true;
+  RememberDeath(job, id);
+}
+
+void RecordDeath(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
+  Record(turn, job, id, kind, death, /*certain=*/true);
+}
+
+void GiveUp(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death) {
+  Record(turn, job, id, kind, death, /*certain=*/false);
+}
+
+void TakeBack(Job& job, const std::string& id) {
+  Trainer& trainer = job.trainers[id];
+  trainer.death.clear();
+  trainer.death_kind.clear();
+  auto* deaths = job.record.mutable_deaths();
+  deaths->erase(
+      std::remove_if(deaths->begin(), deaths->end(), [&](const auto& death) { return death.trainer() == id; }),
+      deaths->end());
+  job.must_save = true;
 }
 
 void ForgetDead(Job& job) {

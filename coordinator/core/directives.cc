@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
 #include "coordinator/core/text.h"
@@ -101,7 +102,7 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
     return Told(v1::TrainerDirective::EXIT,
                 absl::StrCat("job ", job.record.job().name(), " is over: ", job.record.job().status().reason()));
   }
-  if (trainer != nullptr && !trainer->death.empty()) return Told(v1::TrainerDirective::EXIT, trainer->death);
+  if (trainer != nullptr && IsGone(job, *trainer)) return Told(v1::TrainerDirective::EXIT, trainer->death);
   if (trainer != nullptr) {
     const std::string stale = StaleMicroBatch(job, trainer->report);
     if (!stale.empty()) return Told(v1::TrainerDirective::EXIT, stale);
@@ -157,6 +158,11 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
   }
   for (const v1::TrainerProcess& process : node.report.trainers()) {
     if (!process.running()) directive.add_acknowledged_exits(process.trainer());
+  }
+  for (const v1::SoughtTrainer& sought : state.sought) {
+    const v1::Machine& machine = sought.process().machine();
+    const v1::Machine& here = node.report.machine();
+    if (machine.boot() == here.boot() && machine.processes() == here.processes()) *directive.add_look_for() = sought;
   }
   directive.set_drained(node.record.draining() && directive.trainers_size() == 0 && NothingLeft(node));
   return directive;

@@ -82,6 +82,7 @@ v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin
     member->set_node(pool[i].node);
     member->set_address(pool[i].address);
     member->set_host(pool[i].host);
+    *member->mutable_process() = pool[i].process;
     member->set_begin(ranges[i].first);
     member->set_end(ranges[i].second);
     member->set_needs_state(!at_origin);

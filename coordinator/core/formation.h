@@ -16,6 +16,7 @@ struct Candidate {
   std::string node;
   std::string address;
   std::string host;
+  v1::ProcessName process;
   int previous_rank = -1;  // In the membership before; -1: joins.
   bool live = false;       // Holds whole state at (step, attempt) that may be used.
   int step = 0;

@@ -20,7 +20,11 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
          a.draining() == b.draining() && a.drain_within_seconds() == b.drain_within_seconds() &&
          a.drain_reason() == b.drain_reason() && a.checkpoint_incarnation() == b.checkpoint_incarnation() &&
          a.checkpoint_address() == b.checkpoint_address() && a.zone() == b.zone() && a.pool() == b.pool() &&
-         a.home() == b.home() && a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
+         a.home() == b.home() && a.has_machine() == b.has_machine() &&
+         (!a.has_machine() || SameBytes(a.machine(), b.machine())) &&
+         std::equal(a.absent_trainers().begin(), a.absent_trainers().end(), b.absent_trainers().begin(),
+                    b.absent_trainers().end()) &&
+         a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
          (!a.has_device() || SameBytes(a.device(), b.device())) &&
          std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),
                     SameBytes<v1::TrainerProcess>);

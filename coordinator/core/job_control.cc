@@ -8,6 +8,7 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/finishing.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/goals.h"
@@ -56,7 +57,7 @@ std::string FindSilentPeer(Turn& turn, Job& job, const std::vector<MemberView>& 
 }
 
 // The first evidence that the running generation cannot go on; empty: there is none.
-std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& views, bool& unheard) {
+std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   const v1::Membership& membership = job.record.membership();
   double all_gone_at = 0;
   if (const std::string silent = FindSilentPeer(turn, job, views); !silent.empty()) return silent;
@@ -73,28 +74,15 @@ std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& vie
                           ", above the newest in the store");
     }
   }
-  // Heartbeats alone evict nobody; when nobody at all is heard, there is nobody who could make progress.
-  unheard = turn.now >= all_gone_at;
-  if (unheard) return "no member was heard of any more";
-  turn.Wake(job, all_gone_at);
-  return "";
-}
-
-// Members that could not reach the coordinator, but each other, have gone on: nothing has to change.
-void TryReadopt(Turn& turn, Job& job) {
-  const v1::Membership& membership = job.record.membership();
-  if (!job.forming.unheard || MustStop(job) || membership.members_size() == 0) return;
-  for (const v1::Member& member : membership.members()) {
-    const Trainer* trainer = FindTrainer(job, member.trainer());
-    if (trainer == nullptr || !trainer->death.empty() || trainer->heard <= job.forming.since) return;
-    const v1::TrainerPhase phase = trainer->report.phase();
-    if (phase != v1::TRAINER_RUNNING && phase != v1::TRAINER_FINISHED) return;
-    if (trainer->report.generation() != membership.generation()) return;
+  if (turn.now < all_gone_at) {
+    ForgetSilence(turn, job);
+    turn.Wake(job, all_gone_at);
+  } else if (HasEnded(job)) {
+    return "no member was heard of any more";
+  } else {
+    AwaitMembers(turn, job, views);
   }
-  job.active = true;
-  const std::string reason = absl::StrCat("all members are heard of again in generation ", membership.generation());
-  SetState(job, IsFinishing(job) ? v1::FINISHING : v1::RUNNING, reason);
-  turn.Emit(&job, "readopted", reason);
+  return "";
 }
 
 // A coordinator that died in the middle of a change finds members that have stopped as told.
@@ -111,9 +99,9 @@ void ResumeYield(Turn& turn, Job& job) {
 }
 
 void Watch(Turn& turn, Job& job) {
-  bool unheard = false;
   const std::vector<MemberView> views = SurveyMembers(turn.state, job);
-  const std::string failure = FindFailure(turn, job, views, unheard);
+  (void)NoteEnd(turn, job, views);
+  const std::string failure = FindFailure(turn, job, views);
   if (failure.empty()) {
     if (TryFinish(turn, job, views)) return;
     ResumeYield(turn, job);
@@ -123,7 +111,6 @@ void Watch(Turn& turn, Job& job) {
     return;
   }
   OpenForming(turn, job, failure, /*failure=*/true);
-  job.forming.unheard = unheard;
 }
 
 // Members of a new generation may all be gone before one of them says a word in it.
@@ -270,13 +257,17 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
     trainer.report.set_trainer(death.trainer());
     trainer.death = death.reason();
     trainer.death_kind = death.kind();
+    trainer.certain = death.certain();
   }
   job.forming.since = turn.now;
   job.forming.reason = "the coordinator was restarted";
   job.formed_at = turn.now;
   job.formed_step = record.membership().step();
   const v1::JobState state = record.job().status().state();
-  if ((state != v1::RUNNING && state != v1::FINISHING) || record.membership().members_size() == 0) return;
+  if ((state != v1::RUNNING && state != v1::FINISHING) || record.membership().members_size() == 0) {
+    job.record.set_ended_generation(record.membership().generation());  // It waits: that was so, and says it since 0.2.
+    return;
+  }
   job.active = true;
   job.completed_at = turn.now;
   v1::Fault fault;
@@ -294,7 +285,6 @@ void Advance(Turn& turn, Job& job) {
   if (IsOver(job)) return;
   KeepBudget(turn, job);
   KeepHalt(turn, job);
-  if (!job.active) TryReadopt(turn, job);
   if (job.active) Watch(turn, job);
   if (job.active || IsOver(job)) return;
   TryForm(turn, job);

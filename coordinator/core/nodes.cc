@@ -13,6 +13,7 @@
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/heartbeat.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
@@ -52,7 +53,7 @@ void TellMembers(Turn& turn, const std::string& node, const std::string& kind, c
   if (!told) turn.Emit(nullptr, kind, reason, node);
 }
 
-void KillTrainersOf(Turn& turn, const std::string& node, const std::string& death) {
+void GiveUpTrainersOf(Turn& turn, const std::string& node, const v1::Machine& machine, const std::string& death) {
   for (auto& [uid, job] : turn.state.jobs) {
     if (IsOver(job)) continue;
     std::set<std::string> ids;
@@ -62,7 +63,11 @@ void KillTrainersOf(Turn& turn, const std::string& node, const std::string& deat
     for (const v1::Member& member : job.record.membership().members()) {
       if (member.node() == node) ids.insert(member.trainer());
     }
-    for (const std::string& id : ids) RecordDeath(turn, job, id, "node_killed", death);
+    for (const std::string& id : ids) {
+      const v1::Member* member = FindMember(job, id);
+      const bool booted = member != nullptr && WasBootedAgain(member->process().machine(), machine);
+      (booted ? RecordDeath : GiveUp)(turn, job, id, "node_killed", death);
+    }
   }
 }
 
@@ -93,7 +98,8 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
   const std::string& name = report.node();
   if (IsElsewhere(node.record, report)) {
     Remember(node.past_agents, node.record.agent_incarnation());
-    KillTrainersOf(turn, name, absl::StrCat("died with its node: ", name, " came back as a new one"));
+    GiveUpTrainersOf(turn, name, report.machine(),
+                     absl::StrCat("died with its node: ", name, " came back as a new one"));
     turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
     v1::NodeRecord fresh;
     fresh.set_name(name);
@@ -133,6 +139,13 @@ void TakePool(Turn& turn, NodeState& node, const v1::NodeReport& report) {
             report.node());
 }
 
+bool IsCertain(const Job& job, const v1::TrainerProcess& process, const v1::NodeReport& report) {
+  const v1::Member* member = FindMember(job, process.trainer());
+  if (process.exit_seen() || member == nullptr) return true;
+  const v1::Machine& machine = member->process().machine();
+  return IsSameMachine(machine, report.machine()) || WasBootedAgain(machine, report.machine());
+}
+
 void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   for (const v1::TrainerProcess& process : report.trainers()) {
     const auto it = turn.state.jobs.find(process.job_uid());
@@ -146,7 +159,7 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
       CountAbsence(turn, it->second, process.trainer());
       continue;
     }
-    RecordDeath(
+    (IsCertain(it->second, process, report) ? RecordDeath : GiveUp)(
         turn, it->second, process.trainer(), "trainer_killed",
         absl::StrCat(DescribeExit(process.exit_code(), process.exit_reason()), " (agent of ", report.node(), ")"));
     if (process.out_of_memory()) HalveMicroBatch(turn, it->second, process.trainer(), "the kernel killed it");
@@ -218,6 +231,12 @@ std::string FindRefusal(const v1::NodeReport& report) {
       report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
     return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
   }
+  const v1::Machine& machine = report.machine();
+  if (report.absent_trainers_size() > 4 * kMaxSlots || machine.boot().size() > kMaxAddress ||
+      machine.processes().size() > kMaxAddress || machine.hardware().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: the machine's names have at most ", kMaxAddress, " characters, and at most ",
+                        4 * kMaxSlots, " trainers are absent");
+  }
   if (!IsAmount(report.drain_within_seconds())) {
     return "malformed report: the limit of a drain is a number of seconds, 0 for none";
   }
@@ -264,6 +283,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     node.report = report;
     node.report.clear_logs();
     TakeProcesses(turn, node, report);
+    TakeAbsent(turn, report);
     RefuseClaims(turn, node);
   }
   CheckPlanned(turn.state, node);

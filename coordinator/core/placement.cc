@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
@@ -85,7 +86,10 @@ void FreeSlots(State& state) {
   for (auto& [name, node] : state.nodes) {
     std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
       const auto it = serving.find(slot.second);
-      if (it == serving.end() || reported.lost) return true;
+      if (it == serving.end()) return true;
+      if (reported.lost) {  // Its members may step for as long as nobody knows that they do not.
+        return HasEnded(*it->second) || !LivesAt(*it->second, absl::StrCat(node_name, "/", slot.first));
+      }
       if (reported.reported && slot.first >= reported.report.slots()) return true;
       const Job& job = *it->second;
       if (job.giving.empty()) return false;

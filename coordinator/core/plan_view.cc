@@ -89,9 +89,10 @@ class Viewing {
     return g;
   }
 
-  // A node that was not heard of since the coordinator started keeps what it has, and gets nothing new.
+  // A node that was not heard of since the coordinator started keeps what it has, and gets nothing new; so does a lost
+  // one that may still step (see FreeSlots).
   void AddNode(std::string_view name, NodeState& node) {
-    if (node.lost || !node.error.empty()) return;
+    if (!node.error.empty() || (node.lost && node.slots.empty())) return;
     const int g = GroupOf(node);
     const bool ordered = static_cast<size_t>(g) < view_.ordered.size();
     const bool leaves = node.record.draining() || (ordered && !node.record.hint().empty());
@@ -114,7 +115,7 @@ class Viewing {
       slots.held[g].push_back({&node, slot, name});
       ++supply.slots;
     }
-    for (int slot = 0; !leaves && node.reported && slot < node.report.slots(); ++slot) {
+    for (int slot = 0; !leaves && node.reported && !node.lost && slot < node.report.slots(); ++slot) {
       if (node.slots.count(slot)) continue;
       view_.groups[g].free.push_back({&node, slot, name});
       ++supply.slots;

@@ -12,6 +12,8 @@ struct PoolOrder {
   std::string pool;
   int nodes = 0;                     // Desired capacity.
   std::vector<std::string> release;  // Nodes, by name, that are to go first where fewer are wanted. They are drained.
+  // Nodes of which nothing is heard, and on which a job depends: have their machines ended?
+  std::vector<std::string> look_for;
   std::string reason;
   bool operator==(const PoolOrder&) const = default;
 };
@@ -28,6 +30,9 @@ struct PoolReported {
   std::string pool;
   int running = 0;                 // Machines that exist or are being made.
   std::vector<std::string> nodes;  // The names as which they register, where the provider knows them.
+  // Of those looked for: whose machines have ended, so that nothing runs on them any more. Being out of the pool alone
+  // is not that.
+  std::vector<std::string> ended;
   PoolTrouble trouble = PoolTrouble::kNone;
   std::string error;       // Why the newest order is not fulfilled yet; bounded, without secrets.
   double retry_after = 0;  // Seconds until it will be tried again.

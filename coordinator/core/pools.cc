@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "coordinator/core/draining.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -68,6 +70,10 @@ class Ordering {
     }
     order_.pool = name_;
     order_.nodes = wanted;
+    for (const std::string& node : turn_.state.doubted) {
+      const auto found = turn_.state.nodes.find(node);
+      if (found != turn_.state.nodes.end() && found->second.record.pool() == name_) order_.look_for.push_back(node);
+    }
     Tell(new_nodes, why);
     Watch();
     return wake_at_;
@@ -98,7 +104,8 @@ class Ordering {
   void Tell(int new_nodes, const std::string& why) {
     const bool first = !pool_.is_told;
     if (first && order_.nodes == 0 && !turn_.state.restarted) return;
-    if (!first && order_.nodes == pool_.told.nodes && order_.release == pool_.told.release) return;
+    const auto content = [](const PoolOrder& order) { return std::tie(order.nodes, order.release, order.look_for); };
+    if (!first && content(order_) == content(pool_.told)) return;
     order_.reason = Reason(new_nodes, why);
     turn_.effects.orders.push_back(order_);
     if (order_.nodes != pool_.told.nodes && !(first && turn_.state.restarted)) {
@@ -155,6 +162,7 @@ class Ordering {
 void TakePoolReport(Turn& turn, const PoolReported& report) {
   const auto it = turn.state.pools.find(report.pool);
   if (it == turn.state.pools.end()) return;  // No pool of the fleet file.
+  TakeEnded(turn, report);
   PoolState& pool = it->second;
   if (report.running != pool.reported.running || report.trouble != pool.reported.trouble) turn.state.plan_due = true;
   pool.reported = report;

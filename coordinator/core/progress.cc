@@ -12,6 +12,7 @@
 #include "coordinator/core/durable.h"
 #include "coordinator/core/elasticity.h"
 #include "coordinator/core/faults.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/levers.h"
@@ -45,6 +46,11 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.trainer().empty() || report.trainer().size() > kMaxName || report.node().empty() ||
       report.node().size() > kMaxName || report.address().size() > kMaxName || report.host().size() > kMaxName) {
     return "trainer, node, address or host is missing or longer than 300 bytes";
+  }
+  const v1::Machine& machine = report.process().machine();
+  if (machine.boot().size() > kMaxName || machine.processes().size() > kMaxName ||
+      machine.hardware().size() > kMaxName) {
+    return "boot, processes or hardware of its machine are longer than 300 bytes";
   }
   if (report.held_blocks_size() > 2 * static_cast<int>(kMaxTrainers) || report.held_blocks_size() % 2 != 0 ||
       report.total_blocks() < 0) {
@@ -242,6 +248,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const v1::TrainerReport before = trainer.report;
   trainer.report = report;
   trainer.reported = true;
+  if (!trainer.death.empty() && !IsGone(job, trainer)) TakeBack(job, report.trainer());
   if (!trainer.death.empty() || IsOver(job)) return true;
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;

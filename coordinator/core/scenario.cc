@@ -49,6 +49,10 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Restart(options);
   else if (command == "drain")
     Feed(DrainNode{name, ToDouble(Get(options, "within", "0")), Get(options, "reason", "")});
+  else if (command == "gone")
+    Feed(NodeGone{name});
+  else if (command == "answered")  // Its members are told that their generation stands, beside their reports.
+    answered_[uid_] = now_;
   else if (command == "pause")
     Feed(PauseJob{uid_});
   else if (command == "resume")
@@ -85,6 +89,7 @@ std::vector<std::string> Scenario::Names(const std::string& word) const {
 }
 
 void Scenario::Feed(const Event& event) {
+  std::vector<LeaseQuestion> questions;
   const Effects effects = cluster_->Step(event, now_);
   wake_at_ = effects.wake_at;
   if (!effects.status.ok()) Say(absl::StrCat("refused: ", std::string(effects.status.message())));
@@ -96,8 +101,13 @@ void Scenario::Feed(const Event& event) {
     }
     before = job;
   }
+  for (const LeaseQuestion& question : effects.leases) questions.push_back(question);
   for (const PoolOrder& order : effects.orders) Say(DescribeOrder(order));
   for (const v1::Event& e : effects.events) Say(absl::StrCat(Prefix(e.job()), e.kind(), ": ", e.text()));
+  for (const LeaseQuestion& question : questions) {
+    const double left = answered_[question.uid] + question.seconds - now_;
+    Feed(LeaseChecked{question.uid, question.generation, std::max(0.0, left)});
+  }
 }
 
 std::string Scenario::Prefix(const std::string& job) const {
@@ -157,6 +167,11 @@ void Scenario::Node(const Words& words, const Options& options) {
   if (options.count("agent")) report.set_agent_incarnation(options.at("agent"));
   if (report.incarnation().empty()) report.set_incarnation("i" + machine);
   if (report.agent_incarnation().empty()) report.set_agent_incarnation("a" + machine);
+  if (!report.has_machine()) {  // Nodes may share one.
+    report.mutable_machine()->set_hardware(Get(options, "on", key));
+    report.mutable_machine()->set_processes(Get(options, "on", key));
+    report.mutable_machine()->set_boot("b");
+  }
   report.set_protocol_version(ToInt(Get(options, "version", std::to_string(common::kProtocolVersion))));
   report.set_slots(ToInt(Get(options, "slots", std::to_string(std::max(1, report.slots())))));
   report.set_wait_ms(1000);
@@ -181,11 +196,13 @@ void Scenario::Node(const Words& words, const Options& options) {
     process->set_job_uid(trainer.job_uid());
     process->set_slot(SlotOf(trainer.trainer()));
     process->set_exit_code(ToInt(words[4]));
+    process->set_exit_seen(options.count("unseen") == 0);
     process->set_out_of_memory(options.count("out_of_memory") > 0);
     trainers_.erase(words[3]);
-  } else if (what == "replaced" || what == "restarted") {
-    if (what == "replaced") report.set_incarnation(report.incarnation() + "+");
-    if (what == "replaced") report.set_home(report.home() + "+");
+  } else if (what == "replaced" || what == "wiped" || what == "restarted") {
+    if (what != "restarted") report.set_incarnation(report.incarnation() + "+");
+    if (what != "restarted") report.set_home(report.home() + "+");
+    if (what == "replaced") report.mutable_machine()->set_boot(report.machine().boot() + "+");
     report.set_agent_incarnation(report.agent_incarnation() + "+");
     report.clear_draining();
     report.clear_trainers();
@@ -213,9 +230,15 @@ void Scenario::Node(const Words& words, const Options& options) {
     process->set_running(true);
   }
   if (options.count("checkpoint")) report.set_checkpoint_incarnation(options.at("checkpoint"));
+  report.clear_absent_trainers();
+  const v1::NodeDirective told = cluster_->DirectiveForAgent(name, report.agent_incarnation());
+  for (const v1::SoughtTrainer& sought : told.look_for()) {
+    const auto at = trainers_.find(ShortName(sought.trainer()));
+    if (at == trainers_.end() || at->second.trainer() != sought.trainer()) report.add_absent_trainers(sought.trainer());
+  }
   Feed(NodeReported{report, options.count("alone") > 0});
   // The machine before it is gone: it speaks until it has its name.
-  while (what == "replaced" && !cluster_->RivalOf(name, report.agent_incarnation()).empty()) {
+  while ((what == "replaced" || what == "wiped") && !cluster_->RivalOf(name, report.agent_incarnation()).empty()) {
     Tick(kCallSeconds);
     Feed(NodeReported{report, true});
   }
@@ -226,6 +249,11 @@ void Scenario::Trainer(const std::string& name, const Words& words, const Option
   if (command == "trainer") {  // A new process.
     const int incarnation = ToInt(Get(options, "incarnation", "1"));
     trainers_[name] = NewTrainer(name, incarnation, JobAt(name), kSecret);
+    const auto node = nodes_.find(trainers_[name].node());
+    if (node != nodes_.end()) {
+      trainers_[name].mutable_process()->set_pid(1);
+      *trainers_[name].mutable_process()->mutable_machine() = node->second.machine();
+    }
   } else if (!trainers_.count(name)) {
     return Say(absl::StrCat("error: no trainer ", name));
   } else if (command == "follow") {

@@ -53,6 +53,7 @@ class Scenario {
   std::map<std::string, v1::TrainerReport> trainers_;  // "n1/0" -> what it last said, without sequence.
   std::map<std::string, v1::NodeReport> nodes_;
   std::map<std::string, std::string> shown_;  // Trainer or node -> directive as last written down.
+  std::map<std::string, double> answered_;    // When members of a job were last told, by the command of that name.
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
   std::vector<std::string> said_;

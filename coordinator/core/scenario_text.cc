@@ -110,6 +110,9 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
     }
   }
   std::string line = words.empty() ? "nothing to run" : absl::StrCat("run ", JoinWords(words));
+  for (const v1::SoughtTrainer& sought : directive.look_for()) {
+    absl::StrAppend(&line, ", look for ", sought.trainer());
+  }
   if (directive.drained()) absl::StrAppend(&line, ", drained");
   if (!directive.error().empty()) absl::StrAppend(&line, " error: ", directive.error());
   return line;
@@ -123,12 +126,14 @@ PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& option
   if (trouble == "failed") report.trouble = PoolTrouble::kFailed;
   report.error = Get(options, "error", "");
   report.retry_after = ToDouble(Get(options, "retry_after", "0"));
+  report.ended = absl::StrSplit(Get(options, "ended", ""), ',', absl::SkipEmpty());
   return report;
 }
 
 std::string DescribeOrder(const PoolOrder& order) {
   return absl::StrCat("order ", order.pool, ": ", order.nodes, order.nodes == 1 ? " node" : " nodes",
-                      order.release.empty() ? "" : absl::StrCat(", without ", JoinWords(order.release)));
+                      order.release.empty() ? "" : absl::StrCat(", without ", JoinWords(order.release)),
+                      order.look_for.empty() ? "" : absl::StrCat(", look for ", JoinWords(order.look_for)));
 }
 
 PriceBook ToPrices(const ScenarioOptions& options) {

@@ -29,6 +29,7 @@ struct Trainer {
   double heard = -kNever;    // When any report arrived.
   std::string death;         // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
   std::string death_kind;    // The fault kind of that.
+  bool certain = false;      // That it is dead; see fence.h.
   double stopped_at = 0;     // When it first said so in the generation it last reported.
   bool left_out = false;     // Did not stop in time during the running regroup.
 };
@@ -38,7 +39,6 @@ struct Forming {
   double since = 0;
   std::string reason;          // Shown to the trainers that wait; does not change while forming.
   bool failure = false;        // Opened by evidence of a failure rather than at an agreed boundary or a cold start.
-  bool unheard = false;        // Opened because no member was heard of, without other evidence.
   bool pairs_counted = false;  // The accusations of this failure are in Suspicions already.
   std::string removed;         // The trainer that is taken out because two ranks cannot work together.
   std::string removed_reason;
@@ -143,6 +143,9 @@ struct Job {
   double save_again_at = -kNever;   // Not before that they stop for another.
   double save_told_at = -kNever;
   double ready_since = kNever;  // First READY trainer of a cold start.
+
+  bool told_silent = false;       // Nobody of its newest generation is heard of.
+  double ask_lease_at = -kNever;  // Not before that whether their lease has ended.
 
   double formed_at = -kNever;
   int formed_step = 0;
@@ -253,8 +256,10 @@ struct State {
   bool any_lost = false;
   Unsettled unsettled;
   Surroundings surroundings;
-  double jobs_wake_at = kNever;     // Not later than the first wake_at of all jobs.
-  double watch_nodes_at = -kNever;  // When a node may count as lost, or its drain as overdue.
+  std::vector<v1::SoughtTrainer> sought;  // There are few, and most of the time none.
+  std::set<std::string> doubted;          // Nodes of which providers are to say whether their machines have ended.
+  double jobs_wake_at = kNever;           // Not later than the first wake_at of all jobs.
+  double watch_nodes_at = -kNever;        // When a node may count as lost, or its drain as overdue.
   bool plan_due = true;
   double plan_at = kNever;  // The next planning cycle, if nothing happens before.
   double planned_at = -kNever;

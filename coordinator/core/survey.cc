@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/directives.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -73,7 +74,11 @@ void JudgeSilence(const State& state, const Job& job, MemberView& view) {
   view.give_up_at = since + deadline;
   view.kind = "trainer_frozen";
   view.cause = absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
-  if (!heard && word.waited) {
+  if (GoneAt(state, view.trainer) <= since) {  // It had its time before the others stopped.
+    view.give_up_at = since;
+    view.kind = "node_killed";
+    view.cause = absl::StrCat("trainer ", name, " was not heard of any more");
+  } else if (!heard && word.waited) {
     const double last = view.trainer != nullptr ? view.trainer->heard : -kNever;
     view.give_up_at = std::max(since + tunables.closed_grace_seconds, last + tunables.minimum_deadline_seconds / 2);
     view.cause = absl::StrCat("trainer ", name, " made no progress within the deadline (", word.by,
@@ -141,7 +146,7 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
     view.member = &member;
     view.trainer = FindTrainer(job, member.trainer());
     view.gone_at = job.active ? GoneAt(state, view.trainer) : GivenUpAt(state, job, view.trainer);
-    if (view.trainer != nullptr && !view.trainer->death.empty()) {
+    if (view.trainer != nullptr && IsGone(job, *view.trainer)) {
       view.standing = Standing::kDead;
       view.kind = view.trainer->death_kind;
       view.cause = view.trainer->death;

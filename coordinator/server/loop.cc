@@ -223,6 +223,7 @@ absl::Status Loop::Take(const core::Event& event) {
   core::Effects effects;
   cluster_.Take(event, core_now(), &effects);
   journal_.Add(effects, now() + unix_offset_);
+  unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   return effects.status;
 }
 
@@ -252,6 +253,7 @@ void Loop::Answer(Mutation& mutation, absl::StatusOr<std::string> reply) {
 void Loop::Absorb(const core::Effects& effects) {
   journal_.Add(effects, now() + unix_offset_);
   wake_at_ = effects.wake_at;
+  unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
   unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
   unpublished_.touched_jobs.insert(effects.touched_jobs.begin(), effects.touched_jobs.end());
@@ -278,13 +280,43 @@ void Loop::CommitAndPublish() {
   if (!unpublished_.orders.empty()) options_.on_orders(unpublished_.orders);
   for (auto& [done, reply] : unpublished_.answers) done(std::move(reply));
   CheckPolls();
+  const std::vector<core::LeaseQuestion> leases = std::move(unpublished_.leases);
   unpublished_ = {};
+  AnswerLeases(leases);
+}
+
+void Loop::AnswerLeases(const std::vector<core::LeaseQuestion>& questions) {
+  if (questions.empty()) return;
+  for (const core::LeaseQuestion& question : questions) {
+    const double left = leases_.End(question.uid, question.generation, question.seconds);
+    (void)Take(core::LeaseChecked{question.uid, question.generation, left});
+    unpublished_.touched_jobs.insert(question.uid);
+  }
+  Settle();
+  CommitAndPublish();  // Each is asked again only later, so that this ends.
+}
+
+void Loop::SetLease(const v1::JobRecord& record) {
+  const v1::JobState state = record.job().status().state();
+  const bool stands =
+      (state == v1::RUNNING || state == v1::FINISHING) && record.ended_generation() < record.membership().generation();
+  if (!stands) return leases_.Forget(record.job().uid());
+  leases_.Set(record.job().uid(), record.membership().generation(), record.membership().digest(), record.secret());
+}
+
+v1::TrainerDirective Loop::DirectiveFor(const TrainerKey& key, int32_t known) {
+  v1::TrainerDirective directive = cluster_.DirectiveForTrainer(key.first, key.second, known);
+  const bool stands =
+      directive.action() == v1::TrainerDirective::RUN || directive.action() == v1::TrainerDirective::YIELD;
+  if (stands) leases_.Answered(key.first, directive.membership().generation());
+  return directive;
 }
 
 void Loop::PublishJobs(const std::vector<v1::Event>& events) {
   for (const std::string& uid : unpublished_.changed_jobs) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) continue;
+    SetLease(*record);
     const JobBoard::JobPointer before = jobs_.Find(uid);
     job_metrics_.Update(before.get(), record->job(), events);
     jobs_.Set(record->job());
@@ -304,9 +336,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
 }
 
 void Loop::CheckPolls() {
-  const auto for_trainer = [this](const TrainerKey& key, int32_t known) {
-    return cluster_.DirectiveForTrainer(key.first, key.second, known);
-  };
+  const auto for_trainer = [this](const TrainerKey& key, int32_t known) { return DirectiveFor(key, known); };
   const auto for_node = [this](const NodeKey& key, int32_t known) {
     return cluster_.DirectiveForAgent(key.first, key.second, known);
   };
@@ -331,7 +361,7 @@ void Loop::Expire() {
   const absl::Status unpublished = failing() ? absl::UnavailableError(failure_.message()) : absl::OkStatus();
   trainer_polls_.Expire(now(), [&](const TrainerKey& key, int32_t known) -> absl::StatusOr<v1::TrainerDirective> {
     if (!unpublished.ok()) return unpublished;
-    return cluster_.DirectiveForTrainer(key.first, key.second, known);
+    return DirectiveFor(key, known);
   });
   node_polls_.Expire(now(), [&](const NodeKey& key, int32_t known) -> absl::StatusOr<v1::NodeDirective> {
     if (!unpublished.ok()) return unpublished;

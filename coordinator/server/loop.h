@@ -22,6 +22,7 @@
 #include "coordinator/server/job_board.h"
 #include "coordinator/server/job_metrics.h"
 #include "coordinator/server/journal.h"
+#include "coordinator/server/lease_book.h"
 #include "coordinator/server/log_book.h"
 #include "coordinator/server/poll_table.h"
 #include "coordinator/state_store.h"
@@ -83,6 +84,8 @@ class Loop {
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
   absl::Status Post(std::function<void()> task);
 
+  LeaseBook& leases() { return leases_; }
+
   // The rest on the loop's thread only.
   bool stopping() const { return stopping_; }
   double now() const;
@@ -118,6 +121,7 @@ class Loop {
     std::vector<Mutation> unanswered;  // Taken in, and to be answered with what was decided.
     std::set<std::string> requests;    // Ids of these.
     std::vector<core::PoolOrder> orders;
+    std::vector<core::LeaseQuestion> leases;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
 
@@ -140,6 +144,10 @@ class Loop {
   void CommitFailed(const absl::Status& status);
   void PublishJobs(const std::vector<v1::Event>& events);
   void CheckPolls();
+  v1::TrainerDirective DirectiveFor(const TrainerKey& key, int32_t known);
+  // What members may be told of the job's newest generation.
+  void SetLease(const v1::JobRecord& record);
+  void AnswerLeases(const std::vector<core::LeaseQuestion>& questions);
   // While the store fails: keeps reports until their deadline, refuses changes, runs reads.
   void Hold(std::vector<Item> items);
   void ExpireHeld();
@@ -159,6 +167,8 @@ class Loop {
   std::vector<Item> queue_;  // Under mutex_, as is the next.
   bool stop_ = false;        // Nothing is queued any more.
   std::thread thread_;
+
+  LeaseBook leases_;
 
   // The loop's thread only.
   core::Cluster cluster_;

@@ -128,6 +128,21 @@ class ServerFixture : public testing::Test {
         [&](v1::TrainerDirective* reply) { return trainers_->Sync(&context, report, reply); });
   }
 
+  // Is that membership the newest one, as the coordinator knows?
+  absl::StatusOr<bool> Renew(const v1::TrainerReport& report, const v1::Membership& membership) {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::RenewLeaseRequest request;
+    request.set_job_uid(report.job_uid());
+    request.set_job_secret(report.job_secret());
+    request.set_generation(membership.generation());
+    request.set_digest(membership.digest());
+    v1::RenewLeaseReply reply;
+    const grpc::Status status = trainers_->RenewLease(&context, request, &reply);
+    if (!status.ok()) return common::StatusFromGrpc(status);
+    return reply.stands();
+  }
+
   // One node and its trainer, RUNNING in the first generation of a new job. Fills `report` with what it said last.
   v1::TrainerDirective RunOne(const std::string& job, v1::TrainerReport* report) {
     const auto submitted = Submit(JobNamed(job));

@@ -44,7 +44,20 @@ prometheus::Counter& CallCounter(common::Metrics* metrics, const std::string& me
 }
 
 TrainersService::TrainersService(Loop* loop, common::Metrics* metrics)
-    : loop_(loop), calls_(CallCounter(metrics, "Trainers.Sync")) {}
+    : loop_(loop),
+      calls_(CallCounter(metrics, "Trainers.Sync")),
+      renewals_(CallCounter(metrics, "Trainers.RenewLease")) {}
+
+grpc::ServerUnaryReactor* TrainersService::RenewLease(grpc::CallbackServerContext* context,
+                                                      const v1::RenewLeaseRequest* request,
+                                                      v1::RenewLeaseReply* reply) {
+  renewals_.Increment();
+  reply->set_stands(
+      loop_->leases().Answer(request->job_uid(), request->generation(), request->digest(), request->job_secret()));
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
 
 grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* context, const v1::TrainerReport* report,
                                                 v1::TrainerDirective* directive) {

@@ -14,10 +14,13 @@ class TrainersService final : public v1::Trainers::CallbackService {
   TrainersService(Loop* loop, common::Metrics* metrics);
   grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::TrainerReport* report,
                                  v1::TrainerDirective* directive) override;
+  grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const v1::RenewLeaseRequest* request,
+                                       v1::RenewLeaseReply* reply) override;
 
  private:
   Loop* const loop_;
   prometheus::Counter& calls_;
+  prometheus::Counter& renewals_;
 };
 
 class NodesService final : public v1::Nodes::CallbackService {

@@ -15,6 +15,8 @@
 namespace rekindle::coordinator {
 namespace {
 
+MATCHER_P(IsOkAndHolds, value, "") { return arg.ok() && *arg == value; }
+
 using testing::HasSubstr;
 using testing::Not;
 
@@ -249,6 +251,59 @@ TEST_F(FailingStoreTest, NothingIsPublishedUntilItIsDurable) {
   ASSERT_TRUE(answer.ok()) << answer.status();
   EXPECT_EQ(Get("job")->status().state(), v1::CANCELLED);
   EXPECT_TRUE(Submit(JobNamed("other")).ok());
+}
+
+TEST_F(SyncTest, OnlyTheNewestMembershipStands) {
+  Start();
+  v1::TrainerReport report;
+  v1::Membership membership = RunOne("job", &report).membership();
+  EXPECT_THAT(Renew(report, membership), IsOkAndHolds(true));
+  v1::Membership other = membership;
+  other.set_digest("that of another coordinator");
+  EXPECT_THAT(Renew(report, other), IsOkAndHolds(false));
+  v1::TrainerReport stranger = report;
+  stranger.set_job_secret("a guess");
+  EXPECT_THAT(Renew(stranger, membership), IsOkAndHolds(false));
+  Restart();
+  while (!*Renew(report, membership)) {  // As soon as its records are read, before anybody has reported.
+  }
+  report.set_phase(v1::TRAINER_INTERRUPTED);
+  ASSERT_TRUE(Sync(report).ok());
+  EXPECT_THAT(Renew(report, membership), IsOkAndHolds(false));
+}
+
+// The node that goes on gets the job only when nobody of the one before is answered any more.
+TEST_F(SyncTest, AfterTheEndOfALeaseItsMembersAreNotAnswered) {
+  options_.tunables.node_lost_seconds = 0.2;
+  options_.tunables.lease_seconds = 0.5;
+  options_.tunables.lease_save_seconds = options_.tunables.lease_step_seconds = 0.25;
+  Start();
+  ASSERT_TRUE(Sync(AgentReport("node-b")).ok());
+  v1::TrainerReport report;
+  const v1::Membership membership = RunOne("job", &report).membership();
+  EXPECT_EQ(membership.lease_seconds(), 0.5);
+  ASSERT_TRUE(Sync(report).ok());
+  const double begun = common::BootSeconds();
+  double answered = begun;
+  while (answered < begun + 2) {  // For longer than the lease: it is renewed.
+    ASSERT_THAT(Renew(report, membership), IsOkAndHolds(true));
+    answered = common::BootSeconds();
+  }
+  EXPECT_EQ(Get("job")->status().generation(), 1);
+  EXPECT_EQ(Get("job")->status().state(), v1::RUNNING);
+  while (Get("job")->status().state() == v1::RUNNING) {
+  }
+  EXPECT_GE(common::BootSeconds(), answered + 1);
+  EXPECT_THAT(Renew(report, membership), IsOkAndHolds(false));
+}
+
+TEST_F(FailingStoreTest, LeasesAreRenewedAllTheSame) {
+  Start();
+  v1::TrainerReport report;
+  const v1::Membership membership = RunOne("job", &report).membership();
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+  EXPECT_EQ(Submit(JobNamed("other")).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(Renew(report, membership), IsOkAndHolds(true));
 }
 
 TEST_F(FailingStoreTest, NobodyIsFoundSilentWhoCouldNotBeHeard) {

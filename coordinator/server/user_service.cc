@@ -284,6 +284,18 @@ grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::Dra
   return reactor;
 }
 
+grpc::ServerUnaryReactor* UserService::NodeGone(Context* context, const v1::NodeGoneRequest* request,
+                                                v1::NodeGoneReply* reply) {
+  Count("NodeGone");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status valid = CheckRequestId(request->request_id()); !valid.ok()) return Refuse(reactor, valid);
+  loop_->Apply({request->request_id(), CallOf("NodeGone", *request),
+                [node = request->node()] { return core::Event(core::NodeGone{node}); },
+                []() -> absl::StatusOr<std::string> { return v1::NodeGoneReply().SerializeAsString(); },
+                ParseInto(reactor, reply)});
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* UserService::SetMarket(Context* context, const v1::SetMarketRequest* request,
                                                  v1::SetMarketReply*) {
   Count("SetMarket");

@@ -36,6 +36,8 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,
                                       v1::ListNodesReply* reply) override;
   grpc::ServerUnaryReactor* DrainNode(Context* context, const v1::DrainNodeRequest* request, v1::Node* reply) override;
+  grpc::ServerUnaryReactor* NodeGone(Context* context, const v1::NodeGoneRequest* request,
+                                     v1::NodeGoneReply* reply) override;
   grpc::ServerUnaryReactor* SetMarket(Context* context, const v1::SetMarketRequest* request,
                                       v1::SetMarketReply* reply) override;
   grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;

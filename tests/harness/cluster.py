@@ -32,6 +32,9 @@ def program(name):
     return str(path)
 
 
+ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")   # The states of a job that is over.
+
+
 def wait_until(found, seconds, what, poll=0.005):
     """The first true value of found(), or an error that names what was waited for."""
     end = time.monotonic() + seconds
@@ -116,7 +119,8 @@ class Node:
     def start_worker(self):
         flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
         self.worker = self.cluster.spawn(
-            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", self.cluster.endpoint,
+            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator",
+             self.cluster.endpoint_for.get(self.name, self.cluster.endpoint),
              "--node", self.name, *flags, *self.cluster.worker_flags.get(self.name, [])],
             f"{self.name}-worker", self.enter(), self.cluster.worker_env.get(self.name))
         self.children.append(self.worker)
@@ -179,6 +183,7 @@ class Node:
     def kill(self, wipe=True):
         """As a machine that vanishes: everything at once, its disk and its shared memory with it."""
         while pids := {*self.all_pids(), *(child.pid for child in self.children if child.poll() is None)}:
+            kill(pids, signal.SIGSTOP)    # So that none of them sees another one end.
             end_all(pids, 60)
         self.children.clear()
         shutil.rmtree(self.shared_memory(), ignore_errors=True)
@@ -208,6 +213,7 @@ class Cluster:
         self.nice = nice    # Of all its programs: beside what else this machine is to do at the same time.
         self.port = 0
         self.endpoint = ""
+        self.endpoint_for = {}   # By node, where it is not that of the coordinator itself.
         self.lines, self.read_to = [], {}   # Of the timelines.
         self.coordinator = None
         self.nodes = {name: Node(self, name) for name in nodes}
@@ -313,6 +319,20 @@ class Cluster:
     def status(self, job):
         return self.cli("get", job)["status"]
 
+    def await_end(self, job, seconds=300):
+        """The status of a job that is over. Gives up where it completes no step for so many seconds: how fast it
+        computes is up to the machine."""
+        furthest = -1
+
+        def moved():
+            status = self.status(job)
+            return status if status["state"] in ENDED or status["step"] > furthest else None
+        while True:
+            status = wait_until(moved, seconds, f"job {job} to end, or to go beyond step {furthest}", poll=0.5)
+            if status["state"] in ENDED:
+                return status
+            furthest = status["step"]
+
     def submit(self, spec, folder=None):
         """`spec`: the job as a dict (JSON is YAML)."""
         path = pathlib.Path(folder or self.dir) / f"{spec['name']}.yaml"
@@ -335,6 +355,26 @@ class Cluster:
             self.lines += map(json.loads, text[:whole].splitlines())
         self.lines.sort(key=lambda m: m["t"])
         return list(self.lines)
+
+
+def stray_steps(marks):
+    """Steps that a rank of an older generation of a job applied after the first of a newer one, but for the one that it
+    was in then: sentences, none where all is well."""
+    newest, strays, in_flight = {}, [], set()   # newest: by job, the highest generation that has stepped, and since when.
+    for mark in marks:
+        if mark["event"] != "step":
+            continue
+        job, generation = mark["job"], mark["generation"]
+        highest, since = newest.get(job, (0, 0))
+        if generation > highest:
+            newest[job] = (generation, mark["t"])
+        elif generation < highest:
+            key = (mark["trainer"], generation)
+            if key in in_flight:
+                strays.append(f"{mark['trainer']} applied step {mark['step']} in generation {generation}, "
+                              f"{mark['t'] - since:.2f} s after the first step of generation {highest}")
+            in_flight.add(key)
+    return strays
 
 
 def completions(marks):

@@ -25,6 +25,7 @@
 #include "worker/agent/name_state.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/notices/watcher.h"
+#include "worker/agent/sought.h"
 #include "worker/agent/supervisor.h"
 #include "worker/models/pinned_environment.h"
 
@@ -34,6 +35,7 @@ namespace {
 constexpr double kLockWaitSeconds = 3;
 constexpr double kLogPeriodSeconds = 0.25;
 constexpr double kDrainReportStep = 0.5;  // The time left is told in such steps, so that a drain is not a flood.
+constexpr double kLookAgainSeconds = 1;   // For trainers of others that are to be looked for, and are still there.
 constexpr int kAgentIncarnationBytes = 8;
 constexpr int kMaxLocalMessageBytes = 1 << 20;
 
@@ -151,6 +153,7 @@ class Agent {
       }
       name_.Take(*delivery->directive);
       supervisor_.Apply(*delivery->directive);
+      look_for_ = delivery->directive->look_for();
       if (!name_.waits()) probe_->SetPeers(PeersIn(*delivery->directive));
       drained_ = delivery->directive->drained();
     }
@@ -200,6 +203,8 @@ class Agent {
     report.set_zone(options_.zone);
     report.set_pool(options_.pool);
     *report.mutable_device() = device_;
+    ToProto(machine_, report.mutable_machine());
+    for (std::string& absent : AbsentAmong(look_for_, machine_)) report.add_absent_trainers(std::move(absent));
     supervisor_.Report(&report);
     *report.mutable_logs() = logs_.logs();
     report.set_hint(drain_.hint());
@@ -235,10 +240,13 @@ class Agent {
   }
 
   void Wait(double wake_at) {
-    if (supervisor_.running() > 0 || logs_.logs_size() > 0) wake_at = std::min(wake_at, next_logs_);
+    // Lines on their way are answered first, and the coordinator may be away for long: their answer wakes this loop.
+    const bool collects = logs_.logs_size() == 0 && (supervisor_.running() > 0 || common::SteadySeconds() < next_logs_);
+    if (collects) wake_at = std::min(wake_at, next_logs_);
     if (!std::isinf(drain_.until())) {
       wake_at = std::min({wake_at, stopping_ ? wake_at : drain_.until(), common::SteadySeconds() + kDrainReportStep});
     }
+    if (!look_for_.empty()) wake_at = std::min(wake_at, common::SteadySeconds() + kLookAgainSeconds);
     std::vector<pollfd> fds = {{.fd = signals_.get(), .events = POLLIN}, {.fd = waker_.fd(), .events = POLLIN}};
     for (const int fd : supervisor_.WatchFds()) fds.push_back({.fd = fd, .events = POLLIN});
     const double seconds = wake_at - common::SteadySeconds();
@@ -256,6 +264,7 @@ class Agent {
   LocalService local_service_;
   const std::string incarnation_;
   const v1::Device device_ = DeviceOf(options_);
+  const common::Machine machine_ = common::ThisMachine();
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;
@@ -263,6 +272,7 @@ class Agent {
 
   DrainState drain_;
   NameState name_;
+  google::protobuf::RepeatedPtrField<v1::SoughtTrainer> look_for_;
   bool settled_ = false;
   bool stopping_ = false;
   bool drained_ = false;

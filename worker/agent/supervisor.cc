@@ -120,6 +120,7 @@ void Supervisor::NoteExit(int slot, common::ExitStatus status, double now) {
   last_trainer_[slot] = trainer.record.trainer;
   ended_logs_.push_back({job_uid, trainer.record.trainer, std::move(trainer.log)});
   if (ended_logs_.size() > kMaxEndedLogs) ended_logs_.pop_front();
+  trainer.record.exit_seen = true;
   AddEnded(std::move(trainer.record), status, reason);
   RemoveFile(folder_->RecordFile(slot));
   trainers_.erase(found);
@@ -223,6 +224,7 @@ void Supervisor::Report(v1::NodeReport* report) const {
     process.set_exit_code(record.exit_code);
     process.set_exit_reason(record.exit_reason);
     process.set_out_of_memory(record.out_of_memory);
+    process.set_exit_seen(record.exit_seen);
     *report->add_trainers() = std::move(process);
   }
 }

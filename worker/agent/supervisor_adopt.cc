@@ -64,7 +64,9 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
     const std::optional<common::ExitStatus> status =
         this_boot ? TakeExit(folder_->dir(), record.process) : std::nullopt;
     RemoveFile(folder_->RecordFile(record.slot));
-    AddEnded(record, status.value_or(common::ExitStatus{kUnknownExit}),
+    TrainerRecord ended = record;
+    ended.exit_seen = status.has_value();
+    AddEnded(std::move(ended), status.value_or(common::ExitStatus{kUnknownExit}),
              status ? status->ToString() : "ended while no agent watched; exit status unknown");
     return;
   }

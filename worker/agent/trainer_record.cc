@@ -20,7 +20,8 @@ std::string ToJson(const TrainerRecord& record) {
                                        {"log_offset", record.log_offset},
                                        {"exit_code", record.exit_code},
                                        {"exit_reason", record.exit_reason},
-                                       {"out_of_memory", record.out_of_memory}};
+                                       {"out_of_memory", record.out_of_memory},
+                                       {"exit_seen", record.exit_seen}};
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -41,6 +42,7 @@ absl::StatusOr<TrainerRecord> FromJson(const std::string& text) {
     json.at("exit_code").get_to(record.exit_code);
     json.at("exit_reason").get_to(record.exit_reason);
     record.out_of_memory = json.value("out_of_memory", false);
+    record.exit_seen = json.value("exit_seen", false);
   } catch (const nlohmann::json::exception& error) {
     return absl::DataLossError(absl::StrCat("not a trainer record: ", error.what()));
   }

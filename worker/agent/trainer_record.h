@@ -25,6 +25,7 @@ struct TrainerRecord {
   int exit_code = 0;
   std::string exit_reason;
   bool out_of_memory = false;  // The kernel killed it for want of memory.
+  bool exit_seen = false;  // By this agent or its init, when it ended. Else it was not there any more, in this boot.
 
   bool operator==(const TrainerRecord&) const = default;
 };

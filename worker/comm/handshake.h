@@ -1,6 +1,6 @@
 // How two ranks prove to each other that they hold the job's secret, for this generation and these ranks.
 //
-//   connector -> acceptor   Hello      version, role, generation, both ranks, nonce
+//   connector -> acceptor   Hello      version, role, generation, both ranks, membership, nonce
 //   acceptor  -> connector  Challenge  nonce, MAC over (acceptor's label, Hello, nonce)
 //   connector -> acceptor   Proof      MAC over (connector's label, Hello, nonce)
 //
@@ -27,16 +27,17 @@ using Mac = std::array<uint8_t, 32>;
 enum class ConnectionRole : uint32_t { kControl = 1, kData = 2 };
 
 struct Hello {
-  std::array<char, 8> magic = {'R', 'K', 'C', 'O', 'M', 'M', '0', '1'};  // The last two: the protocol's version.
+  std::array<char, 8> magic = {'R', 'K', 'C', 'O', 'M', 'M', '0', '2'};  // The last two: the protocol's version.
   ConnectionRole role = ConnectionRole::kControl;
   int32_t generation = 0;
   int32_t from = 0;
   int32_t to = 0;
   int32_t world_size = 0;
-  uint32_t attempt = 0;  // Ties a data connection to its control connection.
+  uint32_t attempt = 0;     // Ties a data connection to its control connection.
+  uint64_t membership = 0;  // Hash of HostOptions::membership.
   Nonce nonce = {};
 };
-static_assert(sizeof(Hello) == 64);
+static_assert(sizeof(Hello) == 72);
 
 struct Challenge {
   Nonce nonce = {};

@@ -45,6 +45,7 @@ struct Peer {
 struct HostOptions {
   int generation = 0;
   int rank = 0;
+  std::string membership;   // Ranks of one generation that were told of different ones do not connect.
   std::vector<Peer> peers;  // Indexed by rank; own entry included. Its size is the world size.
   Deadlines deadlines;
   bool allow_shared_memory = true;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/hash.h"
 #include "worker/comm/ring_link.h"
 #include "worker/comm/stream_link.h"
 
@@ -39,6 +40,7 @@ HostConnect::HostConnect(ListenerImpl& listener, HostOptions options, std::funct
     : listener_(listener),
       options_(std::move(options)),
       cancelled_(std::move(cancelled)),
+      membership_(common::Xxh3_64(options_.membership.data(), options_.membership.size())),
       deadline_(common::SteadySeconds() + options_.deadlines.connect_seconds),
       pairs_(options_.peers.size()) {
   for (int peer = 0; peer < static_cast<int>(pairs_.size()); ++peer) ranks_on_host_ += SameHost(peer);
@@ -122,6 +124,7 @@ absl::StatusOr<UniqueFd> HostConnect::Dial(int peer, const Hello& hello) {
 absl::Status HostConnect::Connect(int peer, Pair& pair, double* pause) {
   Hello hello{.generation = options_.generation, .from = options_.rank, .to = peer};
   hello.world_size = static_cast<int>(pairs_.size());
+  hello.membership = membership_;
   hello.nonce = RandomNonce();
   std::copy_n(hello.nonce.begin(), sizeof(hello.attempt), reinterpret_cast<uint8_t*>(&hello.attempt));
   absl::StatusOr<UniqueFd> control = Dial(peer, hello);
@@ -155,7 +158,7 @@ absl::Status HostConnect::Connect(int peer, Pair& pair, double* pause) {
 absl::Status HostConnect::Accept(int peer, Pair& pair) {
   const WaitLimit limit{deadline_, &cancel_};
   const int world = static_cast<int>(pairs_.size());
-  absl::StatusOr<Authenticated> control = listener_.TakeControl(options_.generation, peer, limit);
+  absl::StatusOr<Authenticated> control = listener_.TakeControl(options_.generation, membership_, peer, limit);
   if (!control.ok()) return control.status();
   if (control->hello.to != options_.rank || control->hello.world_size != world) {
     return absl::UnavailableError(

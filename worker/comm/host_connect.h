@@ -68,6 +68,7 @@ class HostConnect {
   ListenerImpl& listener_;
   HostOptions options_;
   const std::function<bool()> cancelled_;
+  const uint64_t membership_;
   const double deadline_;
   std::shared_ptr<SharedSegment> segment_;  // Null: no peer can use it.
   int ranks_on_host_ = 0;

@@ -78,10 +78,12 @@ absl::StatusOr<Authenticated> ListenerImpl::Take(const Match& match, const WaitL
   }
 }
 
-absl::StatusOr<Authenticated> ListenerImpl::TakeControl(int generation, int from, const WaitLimit& limit) {
+absl::StatusOr<Authenticated> ListenerImpl::TakeControl(int generation, uint64_t membership, int from,
+                                                        const WaitLimit& limit) {
   return Take(
       [&](const Authenticated& a) {
-        return a.hello.generation == generation && a.hello.from == from && a.hello.role == ConnectionRole::kControl;
+        return a.hello.generation == generation && a.hello.membership == membership && a.hello.from == from &&
+               a.hello.role == ConnectionRole::kControl;
       },
       limit);
 }

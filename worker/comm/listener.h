@@ -36,8 +36,9 @@ class ListenerImpl : public Listener {
   // From now on connections of lower generations are refused; those of `generation` may be taken until Unregister().
   void Register(int generation);
   void Unregister(int generation);
-  // The control connection that `from` has made last for `generation`. Waits until `limit`.
-  absl::StatusOr<Authenticated> TakeControl(int generation, int from, const WaitLimit& limit);
+  // The control connection that `from` has made last for `generation`. Waits until `limit`. One of another membership
+  // with that number is left to expire.
+  absl::StatusOr<Authenticated> TakeControl(int generation, uint64_t membership, int from, const WaitLimit& limit);
   // The data connection that belongs to `control`.
   absl::StatusOr<Authenticated> TakeData(const Hello& control, const WaitLimit& limit);
   // Takes look at their limits again.

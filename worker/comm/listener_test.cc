@@ -112,11 +112,12 @@ TEST_F(ListenerTest, AConnectionForALaterGenerationWaits) {
 }
 
 TEST_F(ListenerTest, OtherProtocolsAndImpossibleRanksAreDropped) {
-  std::vector<std::string> nonsense{std::string(64, 'x'),
-                                    "GET / HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\n" + std::string(64, '\n')};
+  std::vector<std::string> nonsense{
+      std::string(sizeof(Hello), 'x'),
+      "GET / HTTP/1.1\r\nHost: a.example\r\nAccept: */*\r\n" + std::string(sizeof(Hello), '\n')};
   for (int kind = 0; kind < 4; ++kind) {
     Hello hello = HelloOf(1);
-    if (kind == 0) hello.magic[7] = '2';
+    if (kind == 0) hello.magic[7] = '1';
     if (kind == 1) hello.world_size = 1 << 30;
     if (kind == 2) hello.from = -1;
     if (kind == 3) hello.to = 1;
@@ -166,6 +167,26 @@ TEST_F(ListenerTest, ARankThatIsTakenForAnotherIsNotConnected) {
   EXPECT_FALSE(ConnectHost(*hosts.listeners[0], options, nullptr, &accused).ok());
   ASSERT_EQ(accused.size(), 1u);
   EXPECT_EQ(accused[0].rank, 1);
+}
+
+TEST_F(ListenerTest, RanksOfTwoMembershipsWithOneNumberNeverMeet) {
+  // Ranks 0 and 1 of one membership, and another rank 1 that was told of another one: it dials all the time.
+  std::jthread other([&] {
+    HostRanks wrong(2);
+    wrong.peers[0] = hosts.peers[0];
+    HostOptions options = wrong.Options(1, 4, true);
+    options.membership = "another";
+    options.deadlines.connect_seconds = 1;
+    EXPECT_FALSE(ConnectHost(*wrong.listeners[1], options, nullptr, nullptr).ok());
+  });
+  while (stats().authenticated == 0) std::this_thread::yield();
+  auto ranks = hosts.Connect(4, true, [](HostOptions& options) { options.membership = "one"; });
+  ForEach(ranks, [](Communicator& comm) {
+    float one = 1, sum = 0;
+    EXPECT_TRUE(comm.AllReduce(&one, &sum, 1, DataType::kFloat32, ReduceOp::kSum).Wait().ok());
+    EXPECT_EQ(sum, 2);
+    comm.Close();
+  });
 }
 
 }  // namespace

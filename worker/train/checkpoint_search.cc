@@ -39,6 +39,7 @@ void CheckpointSearch::Find(const std::string& name, bool verify) {
   const auto found = store_.FindNamed(name, verify);
   const std::string missing = found.ok() ? found->missing : std::string(found.status().message());
   if (found.ok()) Tell(*found, verify);
+  if (found.ok() && !missing.empty()) TellLaterThan(name);
   if (!missing.empty()) log::Warning("checkpoint missing", {{"checkpoint", name}, {"reason", missing}});
   reporter_.Update(
       [&](Report& r) {
@@ -47,6 +48,11 @@ void CheckpointSearch::Find(const std::string& name, bool verify) {
         if (!missing.empty() && r.restorable.manifest == name) r.restorable = {};
       },
       true);
+}
+
+void CheckpointSearch::TellLaterThan(const std::string& name) {
+  const auto newest = store_.FindNewest(/*verify=*/false);
+  if (newest.ok() && newest->found && newest->manifest.step > NameFrom(name).step) Tell(*newest, /*verified=*/false);
 }
 
 void CheckpointSearch::Follow(const Directive& directive) {

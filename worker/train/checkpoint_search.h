@@ -28,6 +28,8 @@ class CheckpointSearch {
 
  private:
   void Tell(const checkpoint::Newest& found, bool verified);
+  // Members that nobody heard of may have saved later ones since, and collected that one.
+  void TellLaterThan(const std::string& name);
 
   checkpoint::CheckpointClient& store_;
   Reporter& reporter_;

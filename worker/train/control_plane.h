@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "worker/comm/communicator.h"
+#include "worker/train/lease.h"
 
 namespace rekindle::train {
 
@@ -46,12 +47,16 @@ struct Membership {
   int micro_batch = 0;               // Samples; 0: as before.
   bool finishing = false;            // All steps are made: the final state is saved, and no more.
   std::string final_store;           // Where to; empty: the job's store.
+  double lease_seconds = 0;          // See Lease. 0: the coordinator need not be heard of.
+  double lease_save_seconds = 0;     // What the save at its end may take.
+  double lease_step_seconds = 0;     // Older than this is no word of another rank that its lease holds.
+  std::string digest;                // Of all of it, made by the coordinator: tells two of one number apart.
 
   // The rank of `trainer`, or -1.
   int RankOf(const std::string& trainer) const;
 };
 
-enum class Phase { kStarting, kReady, kRunning, kInterrupted, kQuiesced, kFinished, kFailed };
+enum class Phase { kStarting, kReady, kRunning, kStanding, kInterrupted, kQuiesced, kFinished, kFailed };
 
 struct Accused {
   std::string trainer;
@@ -168,6 +173,8 @@ class ControlPlane {
   // Number that grows with each change of Latest(), and a wait for it to differ from `seen` (or `seconds` to pass).
   virtual int64_t Version() const = 0;
   virtual void WaitForChange(int64_t seen, double seconds) const = 0;
+  // The lease of the generation that Latest() names.
+  virtual const Lease& lease() const = 0;
 };
 
 }  // namespace rekindle::train

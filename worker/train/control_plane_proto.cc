@@ -15,6 +15,8 @@ v1::TrainerPhase ToProto(Phase phase) {
       return v1::TRAINER_READY;
     case Phase::kRunning:
       return v1::TRAINER_RUNNING;
+    case Phase::kStanding:
+      return v1::TRAINER_STANDING;
     case Phase::kInterrupted:
       return v1::TRAINER_INTERRUPTED;
     case Phase::kQuiesced:
@@ -73,6 +75,10 @@ Membership FromProto(const v1::Membership& message) {
   membership.micro_batch = message.micro_batch();
   membership.finishing = message.finishing();
   membership.final_store = message.final_store();
+  membership.digest = message.digest();
+  membership.lease_seconds = message.lease_seconds();
+  membership.lease_save_seconds = message.lease_save_seconds();
+  membership.lease_step_seconds = message.lease_step_seconds();
   switch (message.source().source_case()) {
     case v1::StateSource::kRank:
       membership.source = Membership::Source::kRank;

@@ -1,6 +1,7 @@
 #include "worker/train/coordinator_session.h"
 
 #include <grpcpp/grpcpp.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -12,6 +13,8 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/machine.h"
+#include "common/process.h"
 #include "common/rpc.h"
 #include "common/version.h"
 #include "rekindle/v1/trainer.grpc.pb.h"
@@ -25,21 +28,42 @@ constexpr double kCallSlackSeconds = 5;    // Beyond the wait: a coordinator tha
 constexpr double kProgressSeconds = 0.05;  // Reports without news for a decision go out at most so often.
 constexpr double kRetrySeconds = 0.05;     // After a failed call; doubles to the next.
 constexpr double kLongestRetrySeconds = 0.2;
+constexpr double kRenewalsInALease = 20;   // So often it is asked whether the generation stands, and at least each
+constexpr double kLongestRenewPause = 10;  // so many seconds.
+constexpr double kIdleRenewSeconds = 60;   // Without a generation nothing is asked.
 constexpr size_t kMaxLosses = 4096;
+
+v1::ProcessName ThisProcess() {
+  v1::ProcessName name;
+  const absl::StatusOr<common::ProcessIdentity> identity = common::Identify(getpid());
+  if (!identity.ok()) return name;
+  const common::Machine machine = common::ThisMachine();
+  name.set_pid(identity->pid);
+  name.set_started(identity->start_time_ticks);
+  name.mutable_machine()->set_boot(machine.boot);
+  name.mutable_machine()->set_processes(machine.processes);
+  name.mutable_machine()->set_hardware(machine.hardware);
+  return name;
+}
 
 class Session final : public ControlPlane {
  public:
   Session(std::shared_ptr<grpc::Channel> channel, TrainerIdentity identity)
-      : identity_(std::move(identity)), stub_(v1::Trainers::NewStub(channel)), thread_([this] { Loop(); }) {}
+      : identity_(std::move(identity)),
+        stub_(v1::Trainers::NewStub(channel)),
+        thread_([this] { Loop(); }),
+        renew_thread_([this] { RenewLoop(); }) {}
 
   ~Session() override {
     {
       std::lock_guard lock(mutex_);
       stopping_ = true;
       if (call_) call_->TryCancel();
+      if (renew_call_) renew_call_->TryCancel();
     }
     changed_.notify_all();
     thread_.join();
+    renew_thread_.join();
   }
 
   void Publish(const Report& report, bool urgent) override {
@@ -71,6 +95,8 @@ class Session final : public ControlPlane {
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return version_ != seen || stopping_; });
   }
 
+  const Lease& lease() const override { return lease_; }
+
  private:
   // Ends the call that waits at the coordinator when there is something to tell it. REQUIRES: mutex_ held.
   void InterruptWait() {
@@ -88,6 +114,7 @@ class Session final : public ControlPlane {
     message.set_job_secret(identity_.job_secret);
     message.set_address(identity_.address);
     message.set_host(identity_.host);
+    *message.mutable_process() = process_;
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
     message.set_known_revision(known_revision_);
@@ -106,6 +133,7 @@ class Session final : public ControlPlane {
     v1::TrainerReport message;
     size_t losses_sent = 0;
     bool away_noticed = false;
+    const double sent = lease_.Now();
     {
       std::lock_guard lock(mutex_);
       if (stopping_) return true;
@@ -127,7 +155,7 @@ class Session final : public ControlPlane {
     call_ = nullptr;
     if (status.ok()) {
       losses_.erase(losses_.begin(), losses_.begin() + static_cast<long>(std::min(losses_sent, losses_.size())));
-      Take(reply);
+      Take(reply, sent);
       return true;
     }
     if (status.error_code() == grpc::StatusCode::CANCELLED) return true;
@@ -137,12 +165,15 @@ class Session final : public ControlPlane {
   }
 
   // REQUIRES: mutex_ held.
-  void Take(const v1::TrainerDirective& reply) {
+  void Take(const v1::TrainerDirective& reply, double sent) {
     if (away_) log::Info("coordinator is back");
     away_ = false;
     if (reply.revision() == known_revision_) return;
     known_revision_ = reply.revision();
     directive_ = FromProto(reply);
+    const Membership& membership = directive_.membership;
+    const bool runs = directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
+    if (runs) lease_.Begin(membership.generation, membership.lease_seconds, sent);
     ++version_;
     changed_.notify_all();
   }
@@ -165,11 +196,47 @@ class Session final : public ControlPlane {
     }
   }
 
+  // Beside the reports: each of those is cancelled by the next, and a cancelled call is no answer.
+  void RenewLoop() {
+    std::unique_lock lock(mutex_);
+    while (!stopping_) {
+      const Membership& membership = directive_.membership;
+      const double pause = std::min(kLongestRenewPause, membership.lease_seconds / kRenewalsInALease);
+      const int64_t seen = version_;
+      const bool stands =
+          directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
+      const bool asks = stands && membership.lease_seconds > 0;
+      const auto told = [&] { return stopping_ || (!asks && version_ != seen); };
+      changed_.wait_for(lock, std::chrono::duration<double>(asks ? pause : kIdleRenewSeconds), told);
+      if (asks && !stopping_) AskOnce(lock, pause);
+    }
+  }
+
+  void AskOnce(std::unique_lock<std::mutex>& lock, double seconds) {
+    v1::RenewLeaseRequest request;
+    request.set_job_uid(identity_.job_uid);
+    request.set_job_secret(identity_.job_secret);
+    request.set_generation(directive_.membership.generation);
+    request.set_digest(directive_.membership.digest);
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() +
+                         std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds)));
+    renew_call_ = &context;
+    const double sent = lease_.Now();
+    lock.unlock();
+    v1::RenewLeaseReply reply;
+    const grpc::Status status = stub_->RenewLease(&context, request, &reply);
+    lock.lock();
+    renew_call_ = nullptr;
+    if (status.ok() && reply.stands()) lease_.Renew(request.generation(), sent);
+  }
+
   void Pause(std::unique_lock<std::mutex>& lock, double seconds) {
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return urgent_ || stopping_; });
   }
 
   const TrainerIdentity identity_;
+  const v1::ProcessName process_ = ThisProcess();
   const std::unique_ptr<v1::Trainers::Stub> stub_;
 
   mutable std::mutex mutex_;
@@ -187,7 +254,10 @@ class Session final : public ControlPlane {
   Directive directive_;
   int64_t version_ = 0;
   grpc::ClientContext* call_ = nullptr;
+  grpc::ClientContext* renew_call_ = nullptr;
+  Lease lease_;
   std::thread thread_;
+  std::thread renew_thread_;
 };
 
 }  // namespace

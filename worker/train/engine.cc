@@ -23,6 +23,7 @@ Engine::Engine(EngineOptions options, EngineParts parts)
     : options_(std::move(options)),
       parts_(std::move(parts)),
       reporter_(parts_.control),
+      watch_(parts_.control),
       placement_(MakePlacement(options_.spec, parts_.model.layout(), reporter_)),
       state_(placement_->Zero()),
       scaler_(options_.spec.compute, int64_t{options_.spec.micro_batch} * std::max(1, options_.spec.context)),
@@ -125,7 +126,7 @@ void Engine::RunGeneration(const Membership& membership) {
   });
   Generation generation{membership, rank, **communicator, StepRanges(RangesOf(membership))};
   stragglers_.Begin(rank);
-  const absl::Status status = StepsOf(generation);
+  const absl::Status status = WatchedStepsOf(generation);
   if (status.ok()) return;
   const bool communicator_failed = !(*communicator)->status().ok();
   (*communicator)->Abort(status);
@@ -136,6 +137,18 @@ void Engine::RunGeneration(const Membership& membership) {
   } else {
     Fail(status);
   }
+}
+
+absl::Status Engine::WatchedStepsOf(Generation& generation) {
+  // Reported before the communicator ends, so that nothing is applied that was exchanged meanwhile.
+  watch_.Enter(generation_, [&](const absl::Status& why) {
+    log::Warning("generation ends", {{"error", std::string(why.message())}});
+    reporter_.Interrupt(generation_, generation.membership, why, {});
+    generation.communicator.Abort(why);
+  });
+  const absl::Status status = StepsOf(generation);
+  watch_.Leave();
+  return status;
 }
 
 absl::Status Engine::StepsOf(Generation& generation) {
@@ -221,6 +234,7 @@ absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
     }
   }
   FollowSpeeds(generation, outcome);
+  if (status = AwaitLease(generation, outcome); !status.ok()) return status;
   const int64_t before = state_.scalars.step;
   if (status = ApplyOrRedo(generation, outcome); !status.ok()) return status;
   if (state_.scalars.step == before) return absl::OkStatus();
@@ -328,7 +342,7 @@ void Engine::Fail(const absl::Status& status) {
 
 bool Engine::Superseded(int generation) const {
   const Directive directive = parts_.control.Latest();
-  return stopping_ || directive.action == Directive::Action::kExit || directive.membership.generation > generation;
+  return stopping_ || directive.action == Directive::Action::kExit || !CheckGoesOn(directive, generation).ok();
 }
 
 double Engine::StepDeadline() const {

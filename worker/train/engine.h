@@ -26,6 +26,7 @@
 #include "worker/train/checkpointer.h"
 #include "worker/train/control_plane.h"
 #include "worker/train/flush_plan.h"
+#include "worker/train/generation_watch.h"
 #include "worker/train/loss_scale.h"
 #include "worker/train/model.h"
 #include "worker/train/placement.h"
@@ -110,6 +111,7 @@ class Engine {
   absl::Status Computed(const std::function<absl::Status()>& compute);
   void InterruptForMemory(const Membership& membership, const absl::Status& status);
   absl::Status StepsOf(Generation& generation);
+  absl::Status WatchedStepsOf(Generation& generation);
   absl::Status TakeState(Generation& generation);
   absl::Status StartAfresh();
   absl::Status RestoreCheckpoint(const Membership& membership);
@@ -121,6 +123,9 @@ class Engine {
   void TellStraggling(const Generation& generation, const Straggling& straggling);
   void JoinSchedule(const Generation& generation);
   absl::Status OneStep(Generation& generation, bool* yielded);
+  absl::Status AwaitLease(Generation& generation, const StepOutcome& outcome);
+  absl::Status CheckFresh(const Generation& generation, double sent) const;
+  absl::Status StandStill(Generation& generation);
   absl::Status ApplyOrRedo(Generation& generation, const StepOutcome& outcome);
   std::optional<StateScalars> ScaledAnew(const StepRecord& record) const;
   absl::Status Yield(Generation& generation, bool with_checkpoint);
@@ -164,6 +169,7 @@ class Engine {
   EngineOptions options_;
   EngineParts parts_;
   Reporter reporter_;
+  GenerationWatch watch_;
   const std::unique_ptr<Placement> placement_;
   TrainState state_;
   bool has_state_ = false;

@@ -34,6 +34,7 @@ StepExtras Engine::ExtrasFor(const Generation& generation) {
   }
   extras.most_shards = MostShards(generation.communicator.world_size());
   extras.range = generation.ranges.of(generation.rank);
+  extras.lease = &parts_.control.lease();
   extras.committed_step = committed_step_;
   if (checkpointer_) {
     const CheckpointName committed = checkpointer_->Status().committed;

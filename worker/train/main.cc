@@ -219,7 +219,7 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   }
   ResizableBatches batches(job, flags.dir, std::move(data->batches));
   MetricsBoard metrics;
-  Timeline timeline(TimelinePath(flags.trainer), flags.trainer);
+  Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
   timeline.Mark("start", 0, 0, 0);
   Engine engine(std::move(options), {.model = **model,
                                      .batches = batches,

@@ -65,6 +65,7 @@ class SoloControl final : public ControlPlane {
     directive_.action = Directive::Action::kRun;
     directive_.membership.generation = 1;
     directive_.membership.members = {std::move(member)};
+    lease_.Begin(1, 0, 0);
   }
   void Publish(const Report& report, bool) override {
     std::lock_guard lock(mutex_);
@@ -76,6 +77,7 @@ class SoloControl final : public ControlPlane {
     changed_.notify_all();
   }
   void AddLoss(const StepLoss&) override {}
+  const Lease& lease() const override { return lease_; }
   Directive Latest() const override {
     std::lock_guard lock(mutex_);
     return directive_;
@@ -94,6 +96,7 @@ class SoloControl final : public ControlPlane {
  private:
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
+  Lease lease_;
   Directive directive_;
   int64_t version_ = 0;
 };

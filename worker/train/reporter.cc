@@ -40,10 +40,18 @@ void Reporter::Computed(int count) {
   report_.computed = count;
 }
 
+void Reporter::Stand(bool stands) {
+  std::lock_guard lock(mutex_);
+  if (interrupted_) return;
+  report_.phase = stands ? Phase::kStanding : Phase::kRunning;
+  control_.Publish(report_, true);
+}
+
 void Reporter::Interrupt(int generation, const Membership& membership, const absl::Status& error,
                          const std::vector<comm::Accusation>& accusations) {
   std::lock_guard lock(mutex_);
-  if (report_.generation != generation || report_.phase != Phase::kRunning || interrupted_) return;
+  const bool enters = report_.phase == Phase::kRunning || report_.phase == Phase::kStanding;
+  if (report_.generation != generation || !enters || interrupted_) return;
   interrupted_ = true;
   report_.error = std::string(error.message());
   report_.accusations.clear();

@@ -30,6 +30,9 @@ class Reporter {
   void Assign(const std::set<int>& micro_batches);
   void Computed(int count);
 
+  // Stands still at a step boundary, or steps again.
+  void Stand(bool stands);
+
   // The communicator of `generation` ended with this error. Of a generation already left: ignored.
   void Interrupt(int generation, const Membership& membership, const absl::Status& error,
                  const std::vector<comm::Accusation>& accusations);

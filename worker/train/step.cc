@@ -180,10 +180,12 @@ absl::Status StepRunner::GatherSquares(const StateScalars& scalars) {
 
 absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
                                 StepOutcome* outcome) {
+  if (extras.lease != nullptr) outcome->sent = extras.lease->Now();
   StepMessage message{.step = scalars.step,
                       .attempt = scalars.attempt,
                       .yield = extras.yield,
                       .yield_with_checkpoint = extras.yield_with_checkpoint,
+                      .lease_holds = extras.lease == nullptr || extras.lease->Holds(communicator.generation()),
                       .record = accumulator_.record(),
                       .evaluation = std::move(outcome->evaluation),
                       .cost = cost_,
@@ -207,6 +209,7 @@ absl::Status StepRunner::Gather(const StateScalars& scalars, const StepExtras& e
     status.Update(CombineRecords(decoded->evaluation, &outcome->evaluation));
     if (!status.ok()) return status;
     outcome->yield = outcome->yield || decoded->yield;
+    outcome->lease_holds = outcome->lease_holds || decoded->lease_holds;
     outcome->yield_with_checkpoint = outcome->yield_with_checkpoint || decoded->yield_with_checkpoint;
     outcome->committed_step = std::max(outcome->committed_step, decoded->committed_step);
     outcome->messages.push_back(*std::move(decoded));

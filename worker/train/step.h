@@ -30,9 +30,11 @@ struct StepOutcome {
   StepRecord evaluation;  // Of the weights at `record.step`; no micro-batches: none was due.
   bool yield = false;     // Somebody was asked to: all stop at the next boundary.
   bool yield_with_checkpoint = false;
-  bool begin_checkpoint = false;      // Rank 0 decided that the state after this step is saved.
-  int64_t committed_step = -1;        // Newest durable checkpoint that any rank knows.
-  GradientView gradient;              // Reduced; valid until the next Run.
+  bool begin_checkpoint = false;  // Rank 0 decided that the state after this step is saved.
+  bool lease_holds = false;       // Some rank may step: then all may.
+  double sent = 0;              // When this rank said whether its own does, by the lease's clock. Not the same on all.
+  int64_t committed_step = -1;  // Newest durable checkpoint that any rank knows.
+  GradientView gradient;        // Reduced; valid until the next Run.
   GradientBuffer* reduced = nullptr;  // Its memory.
   std::vector<StepMessage> messages;  // By rank.
 };
@@ -45,8 +47,9 @@ struct StepExtras {
   int64_t committed_step = -1;
   int64_t checkpoint_step = 0;
   std::vector<checkpoint::ShardRef> shards;
-  int most_shards = 0;  // That any rank may have.
-  StepRange range;      // Of whole steps: a due evaluation is shared out alike.
+  int most_shards = 0;           // That any rank may have.
+  StepRange range;               // Of whole steps: a due evaluation is shared out alike.
+  const Lease* lease = nullptr;  // Asked as the message is sent. Null: it has no end.
 };
 
 // Thread-compatible.

@@ -13,6 +13,7 @@ constexpr size_t kHeaderBytes = 6 * sizeof(int64_t) + 4 * sizeof(double);
 constexpr int64_t kYield = 1;
 constexpr int64_t kYieldWithCheckpoint = 2;
 constexpr int64_t kBeginCheckpoint = 4;
+constexpr int64_t kLeaseHolds = 8;
 
 void Put(const StepCost& cost, RecordWriter* out) {
   out->Put<int64_t>(cost.micro_batches);
@@ -51,7 +52,7 @@ std::vector<uint8_t> Encode(const StepMessage& message, const StepMessageLayout&
   header.Put<int64_t>(message.step);
   header.Put<int64_t>(message.attempt);
   header.Put<int64_t>((message.yield ? kYield : 0) | (message.yield_with_checkpoint ? kYieldWithCheckpoint : 0) |
-                      (message.begin_checkpoint ? kBeginCheckpoint : 0));
+                      (message.begin_checkpoint ? kBeginCheckpoint : 0) | (message.lease_holds ? kLeaseHolds : 0));
   header.Put<int64_t>(message.committed_step);
   header.Put<int64_t>(message.checkpoint_step);
   Put(message.cost, &header);
@@ -82,6 +83,7 @@ absl::StatusOr<StepMessage> Decode(std::span<const uint8_t> bytes, const StepMes
   }
   message.yield = (flags & kYield) != 0;
   message.yield_with_checkpoint = (flags & kYieldWithCheckpoint) != 0;
+  message.lease_holds = (flags & kLeaseHolds) != 0;
   message.begin_checkpoint = (flags & kBeginCheckpoint) != 0;
   bytes = bytes.subspan(kHeaderBytes);
   const auto parameters = static_cast<size_t>(layout.parameters);

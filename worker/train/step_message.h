@@ -23,6 +23,7 @@ struct StepMessage {
   int64_t attempt = 0;
   bool yield = false;
   bool yield_with_checkpoint = false;
+  bool lease_holds = false;  // As it is sent: this rank may step.
   StepRecord record;
   StepRecord evaluation;  // Of this rank's share of the validation micro-batches; no maxima.
   StepCost cost;

@@ -9,7 +9,8 @@
 
 namespace rekindle::train {
 
-Timeline::Timeline(const std::string& path, std::string trainer) : trainer_(std::move(trainer)) {
+Timeline::Timeline(const std::string& path, std::string trainer, std::string job_uid)
+    : trainer_(std::move(trainer)), job_uid_(std::move(job_uid)) {
   if (!path.empty()) fd_ = open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
 }
 
@@ -22,6 +23,7 @@ void Timeline::Mark(const char* event, int generation, int64_t step, int world_s
   const nlohmann::json line = {{"t", common::SteadySeconds()},
                                {"event", event},
                                {"trainer", trainer_},
+                               {"job", job_uid_},
                                {"pid", getpid()},
                                {"step", step},
                                {"generation", generation},

@@ -12,7 +12,7 @@ namespace rekindle::train {
 class Timeline {
  public:
   // An empty path writes nothing.
-  Timeline(const std::string& path, std::string trainer);
+  Timeline(const std::string& path, std::string trainer, std::string job_uid = "");
   ~Timeline();
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
@@ -22,6 +22,7 @@ class Timeline {
  private:
   int fd_ = -1;
   const std::string trainer_;
+  const std::string job_uid_;
 };
 
 }  // namespace rekindle::train

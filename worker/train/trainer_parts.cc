@@ -57,6 +57,7 @@ Connect ConnectOver(comm::Listener& listener) {
     comm::HostOptions options;
     options.generation = membership.generation;
     options.rank = rank;
+    options.membership = membership.digest;
     for (const Member& member : membership.members) options.peers.push_back({member.address, member.host});
     options.deadlines = deadlines;
     options.on_error = std::move(on_error);

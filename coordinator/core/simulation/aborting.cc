@@ -13,7 +13,7 @@ void World::AccuseMissing(Process& process, const std::set<std::string>& there) 
 }
 
 void World::Abort(Process& process, v1::Accusation::Kind kind, const std::set<std::string>& accused) {
-  if (!process.alive || process.report.phase() != v1::TRAINER_RUNNING) return;
+  if (!In(process, process.report.generation())) return;
   v1::TrainerReport& report = process.report;
   report.set_phase(v1::TRAINER_INTERRUPTED);
   report.clear_accusations();

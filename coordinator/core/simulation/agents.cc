@@ -4,6 +4,18 @@
 #include "coordinator/core/simulation/world.h"
 
 namespace rekindle::core::simulation {
+namespace {
+
+// One that was killed comes back by another boot.
+v1::Machine MachineOf(const SimNode& node) {
+  v1::Machine machine;
+  machine.set_boot(absl::StrCat("boot ", node.incarnation));
+  machine.set_processes(node.name);
+  machine.set_hardware(node.name);
+  return machine;
+}
+
+}  // namespace
 
 void World::AgentLoop(const std::string& name, int incarnation) {
   SimNode& node = nodes_[name];
@@ -24,6 +36,10 @@ void World::AgentReport(SimNode& node) {
   report.set_wait_ms(500);
   report.set_draining(node.draining);
   report.set_drain_reason("SIGTERM");
+  *report.mutable_machine() = MachineOf(node);
+  for (const v1::SoughtTrainer& sought : node.directive.look_for()) {
+    if (!processes_[sought.trainer()].alive) report.add_absent_trainers(sought.trainer());
+  }
   if (!node.process.empty()) {
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(node.process);
@@ -35,6 +51,7 @@ void World::AgentReport(SimNode& node) {
     process->set_trainer(exit.trainer);
     process->set_job_uid(exit.job_uid);
     process->set_exit_code(exit.code);
+    process->set_exit_seen(true);
   }
   const int request = ++node.request, incarnation = node.agent_incarnation;
   const std::string name = node.name;
@@ -96,11 +113,14 @@ void World::StartTrainer(SimNode& node, SimJob& job) {
   process.report.set_probe_digest("probe");
   process.report.set_micro_batch_seconds(0);
   process.report.set_wait_ms(1000);
+  process.report.mutable_process()->set_pid(node.started);
+  *process.report.mutable_process()->mutable_machine() = MachineOf(node);
   node.process = process.id;
   const std::string id = process.id;
   processes_[id] = std::move(process);
   Note(absl::StrCat("starts ", id));
   AtProcess(id, chance_.Uniform(0.2, 0.8), [this](Process& p) { AwaitStore(p); });
+  AtProcess(id, 0, [this](Process& p) { HoldLoop(p.id); });
 }
 
 // `silent`: no socket is closed (the machine lost its power).

@@ -56,7 +56,6 @@ void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::
   }
   Note(absl::StrCat("generation ", membership.generation(), " step ", membership.step(), " source ",
                     membership.source().ShortDebugString(), ": ", membership.reason()));
-  MarkReplaced(job, before.membership(), membership);
   CheckNothingLost(job, membership);
 }
 
@@ -80,13 +79,9 @@ void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
   bool held = !holders.empty();
   if (job.options.sharded) held = AreThere(holders, job.completed) || AreThere(holders, job.completed + 1);
   if (held) {
-    bool known = true;
-    for (const std::string& id : holders) known = known && WentOnUnheard(processes_[id]);
-    const std::string what = absl::StrCat("generation ", membership.generation(), " goes back to step ",
-                                          membership.step(), " although ", absl::StrJoin(holders, " and "),
-                                          " live and hold step ", job.completed, " or more, which was completed");
-    if (!known) return Violate(what);
-    NoteKnown("a generation that went on unheard is left behind", what);
+    return Violate(absl::StrCat("generation ", membership.generation(), " goes back to step ", membership.step(),
+                                " although ", absl::StrJoin(holders, " and "), " live and hold step ", job.completed,
+                                " or more, which was completed"));
   }
   job.completed = membership.step();
 }
@@ -95,10 +90,7 @@ void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
 void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   const int generation = fabric.membership.generation();
   if (generation < job.highest_reducing) {
-    const std::string what =
-        absl::StrCat("generation ", generation, " steps although ", job.highest_reducing, " has stepped");
-    if (!job.replaced_unheard.count(generation)) return Violate(what);
-    NoteKnown("two generations step at once, none of the older one's nodes was heard", what);
+    return Violate(absl::StrCat("generation ", generation, " steps although ", job.highest_reducing, " has stepped"));
   }
   std::vector<std::set<int>> work;
   for (const auto& [id, contribution] : fabric.contributed) {
@@ -109,6 +101,15 @@ void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   }
   const std::string gap = step < job.options.steps ? FindGap(work, job.options.micro_batches) : "";
   if (!gap.empty()) Violate(absl::StrCat("step ", step, " of generation ", generation, ": ", gap));
+}
+
+// After a newer generation has stepped, a rank of an older one applies at most the step that it was in.
+void World::CheckApplied(const Process& process, int generation, int step) {
+  SimJob& job = *process.job;
+  if (generation >= job.highest_reducing) return;
+  if (job.late.insert(absl::StrCat(process.id, " ", generation)).second) return;
+  Violate(absl::StrCat(process.id, " applies step ", step, " of generation ", generation, " although ",
+                       job.highest_reducing, " has stepped, and it was not in that one then"));
 }
 
 }  // namespace rekindle::core::simulation

@@ -8,18 +8,15 @@ namespace rekindle::core::simulation {
 
 void World::CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
   const v1::Checkpointed& found = record.checkpoint();
-  const bool stray = WentOnUnheard(job, found.generation(), found.step());
-  if (!found.manifest().empty()) (stray ? job.stray : job.recorded).insert(found.manifest());
+  if (!found.manifest().empty()) job.recorded.insert(found.manifest());
   const v1::Membership& membership = record.membership();
   if (membership.generation() == before.membership().generation()) return;
   for (const SavedCheckpoint& saved : job.store) {
     const std::string manifest = ManifestOf(saved.generation, saved.step);
     if (saved.damage != Damage::kNone || membership.step() >= saved.step) continue;
-    const std::string below =
-        absl::StrCat("generation ", membership.generation(), " is formed at step ", membership.step(),
-                     " although checkpoint ", manifest, " of step ", saved.step, " was recorded as durable");
-    if (job.recorded.count(manifest)) return Violate(below);
-    if (job.stray.count(manifest)) NoteKnown("below a checkpoint of a generation that went on unheard", below);
+    if (!job.recorded.count(manifest)) continue;
+    Violate(absl::StrCat("generation ", membership.generation(), " is formed at step ", membership.step(),
+                         " although checkpoint ", manifest, " of step ", saved.step, " was recorded as durable"));
   }
 }
 

@@ -147,7 +147,11 @@ void World::Compute(Process& process) {
 void World::Contribute(Process& process) {
   const int generation = process.report.generation(), step = process.report.step();
   Fabric& fabric = process.job->fabrics[generation];
-  if (fabric.aborted.empty()) fabric.contributed[process.id] = {step, AssignedTo(process)};
+  if (fabric.aborted.empty()) {
+    fabric.contributed[process.id] = {step, AssignedTo(process)};
+    fabric.holds[process.id] = Holds(process, generation);
+    process.said = ClockOf(process);
+  }
   AtProcess(process.id, kProgressDeadline, [this, generation, step](Process& p) {
     Fabric& fabric = p.job->fabrics[generation];
     if (!In(p, generation) || fabric.reduced >= step) return;
@@ -174,14 +178,22 @@ void World::Contribute(Process& process) {
 
 void World::Reduce(SimJob& job, int generation, int step) {
   Fabric& fabric = job.fabrics[generation];
-  CheckReduction(job, fabric, step);
-  MaybeRecut(job, fabric, step);
   fabric.reduced = step;
-  job.highest_reducing = std::max(job.highest_reducing, generation);
   Ending ending = Ending::kNone;
   for (const v1::Member& member : fabric.membership.members()) {
     ending = std::max(ending, processes_[member.trainer()].ending_seen);
   }
+  const bool holds = std::any_of(fabric.holds.begin(), fabric.holds.end(), [](const auto& h) { return h.second; });
+  // With all steps made nothing is applied any more.
+  if (!holds && step < job.options.steps) return StandStill(job, generation, step, ending);
+  GoOn(job, generation, step, ending);
+}
+
+void World::GoOn(SimJob& job, int generation, int step, Ending ending) {
+  Fabric& fabric = job.fabrics[generation];
+  CheckReduction(job, fabric, step);
+  MaybeRecut(job, fabric, step);
+  job.highest_reducing = std::max(job.highest_reducing, generation);
   for (const v1::Member& member : fabric.membership.members()) {
     AtProcess(member.trainer(), chance_.Uniform(0, 0.02), [this, generation, step, ending](Process& p) {
       if (!In(p, generation)) return;
@@ -210,6 +222,10 @@ void World::Prepare(Process& process, int generation, int step, Ending ending) {
 void World::Apply(Process& process, int generation, int step, Ending ending) {
   Fabric& fabric = process.job->fabrics[generation];
   v1::TrainerReport& report = process.report;
+  if (step < process.job->options.steps && !IsFresh(process, generation)) {
+    return Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
+  }
+  CheckApplied(process, generation, step);
   report.set_completed_step(step);  // That it was reduced shows that all had applied the ones before.
   if (step >= process.job->options.steps) {
     return SaveAndStop(process, generation, v1::TRAINER_FINISHED);
@@ -218,7 +234,7 @@ void World::Apply(Process& process, int generation, int step, Ending ending) {
   report.set_prepared(false);
   fabric.applied[step + 1].insert(process.id);
   const bool whole = static_cast<int>(fabric.applied[step + 1].size()) == fabric.membership.members_size();
-  if (whole && !WentOnUnheard(*process.job, generation, step + 1)) {
+  if (whole) {
     process.job->completed = std::max(process.job->completed, step + 1);
   }
   if (ending != Ending::kNone && step + 1 < process.job->options.steps) {

@@ -66,6 +66,7 @@ void Market::Feed(const Event& event) {
   for (const PoolOrder& order : effects.orders) {
     Pool& pool = pools_[order.pool];
     pool.ordered = order.nodes;
+    pool.doubted = order.look_for;
     for (const std::string& name : order.release) machines_.erase(name);
   }
 }
@@ -153,6 +154,9 @@ void Market::Provide() {
     if (refuses != pool.refuses || before != there.size() || chance_.Happens(0.05)) {
       PoolReported report{.pool = name, .running = static_cast<int>(there.size()), .nodes = there};
       if (refuses) report.trouble = PoolTrouble::kNoCapacity;
+      for (const std::string& machine : pool.doubted) {
+        if (machines_.count(machine) == 0) report.ended.push_back(machine);
+      }
       Feed(report);
     }
     pool.refuses = refuses;

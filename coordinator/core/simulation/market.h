@@ -37,6 +37,7 @@ class Market {
     int max = 0;
     int market = 0;  // So many machines it has.
     int ordered = 0;
+    std::vector<std::string> doubted;
     int made = 0;
     bool refuses = false;
   };

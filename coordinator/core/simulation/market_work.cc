@@ -32,6 +32,7 @@ void Market::End(const std::string& trainer, int code) {
   exit->set_job_uid(last.job_uid());
   exit->set_slot(SlotOf(trainer));
   exit->set_exit_code(code);
+  exit->set_exit_seen(true);
 }
 
 void Market::Agents() {

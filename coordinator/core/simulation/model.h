@@ -18,6 +18,10 @@ namespace rekindle::core::simulation {
 // Of the coordinator; shorter than usual, as schedules are of a minute.
 inline constexpr double kPauseSeconds = 6;
 inline constexpr double kPoolStartSeconds = 6;
+inline constexpr double kLeaseSeconds = 6;
+inline constexpr double kLeaseSaveSeconds = 1;
+inline constexpr double kLeaseStepSeconds = 1;
+inline constexpr double kClocksDiffer = 0.009;  // At most, by that share.
 
 struct JobOptions {
   std::string name = "job";
@@ -66,6 +70,7 @@ struct Fabric {
   std::set<std::string> has_state;
   std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
   bool connected = false;
+  std::map<std::string, bool> holds;              // Whose lease held as it contributed.
   std::map<int, std::vector<int>> cuts;           // Step -> ends of the ranges that the ranks agreed on from it on.
   int reduced = -1;                               // The newest step whose all-reduce is done.
   std::map<int, std::set<std::string>> prepared;  // Sharded: steps -> who can apply its part by itself.
@@ -80,15 +85,14 @@ struct SimJob {
   bool paused = false;
   std::map<int, Fabric> fabrics;  // By generation.
   std::vector<SavedCheckpoint> store;
-  double store_full_until = 0;  // Nobody writes it.
-  int highest_reducing = 0;     // Newest generation that has completed an all-reduce.
-  int completed = 0;            // Steps that every member of a generation has applied, and were not rolled back.
-  double formed_at = 0;         // The newest generation.
-  std::map<int, int> replaced_unheard;  // Generation -> the step of the one that replaced it.
-  std::set<std::string> recorded;       // Checkpoints that the coordinator has recorded as durable,
-  std::set<std::string> stray;          // and of them those of generations that went on unheard.
-  double inverted_for = 0;              // So long somebody below runs although its minimum could be filled,
-  std::string usable;                   // with these machines, and this coordinator.
+  double store_full_until = 0;     // Nobody writes it.
+  int highest_reducing = 0;        // Newest generation that has completed an all-reduce.
+  int completed = 0;               // Steps that every member of a generation has applied, and were not rolled back.
+  double formed_at = 0;            // The newest generation.
+  std::set<std::string> late;      // Trainer and generation: applied the step it was in after a newer one stepped.
+  std::set<std::string> recorded;  // Checkpoints that the coordinator has recorded as durable.
+  double inverted_for = 0;         // So long somebody below runs although its minimum could be filled,
+  std::string usable;              // with these machines, and this coordinator.
 };
 
 // How a generation ends at a step boundary.
@@ -104,6 +108,9 @@ struct Process {
   v1::TrainerReport report;
   int known_revision = 0;
   int last_reply = 0;  // Sequence of the newest request that was answered.
+  int lease_generation = 0;
+  double lease_sent = 0;  // By its machine's clock, as is the next.
+  double said = 0;        // When it told the others whether its lease holds.
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
   bool has_started = false;  // It reports.
@@ -131,12 +138,19 @@ struct SimNode {
   std::string process;      // The one on its only slot; empty: none.
   std::vector<Exit> exits;  // Not acknowledged.
   bool draining = false;
-  double store_away_until = 0;                 // No store answers.
-  double unmounted_until = 0;                  // Where the stores should be there is an empty folder.
-  double unheard_from = 0, unheard_until = 0;  // Neither its agent nor its trainers reach the coordinator, or it them.
+  double store_away_until = 0;  // No store answers.
+  double unmounted_until = 0;   // Where the stores should be there is an empty folder.
+  double clock_rate = 1;        // Against the coordinator's.
+  double unheard_until = 0;     // Neither its agent nor its trainers reach the coordinator, or it them.
   v1::NodeDirective directive;
   int request = 0;
   int last_reply = 0;
+};
+
+// What the coordinator's server knows of the answers to members of a generation.
+struct SimLease {
+  int generation = 0;
+  double answered = 0;
 };
 
 // A provider's pool, and the market behind it.
@@ -144,11 +158,13 @@ struct SimPool {
   PoolOptions options;
   int offered = 0;  // Machines that the market gives at most.
   bool says_when_short = false;
+  bool says_what_ended = true;
   PoolOrder order;
   int made = 0;                    // Machines so far.
   std::set<std::string> machines;  // That exist or are being made.
   bool answered = true;            // The newest order.
   int reported = -1;               // So many machines; -1: nothing since the coordinator started.
+  std::vector<std::string> ended;  // As was reported then.
 };
 
 inline const v1::Member* FindMember(const v1::Membership& membership, const std::string& id) {
@@ -159,7 +175,9 @@ inline const v1::Member* FindMember(const v1::Membership& membership, const std:
 }
 
 inline bool In(const Process& process, int generation) {
-  return process.alive && process.report.phase() == v1::TRAINER_RUNNING && process.report.generation() == generation;
+  const v1::TrainerPhase phase = process.report.phase();
+  return process.alive && process.report.generation() == generation &&
+         (phase == v1::TRAINER_RUNNING || phase == v1::TRAINER_STANDING);
 }
 
 }  // namespace rekindle::core::simulation

@@ -87,8 +87,13 @@ void World::EndMachine(const std::string& name) {
 
 void World::TellOfPool(SimPool& pool) {
   const auto running = static_cast<int>(pool.machines.size());
-  if (!coordinator_up_ || (pool.answered && pool.reported == running)) return;
   PoolReported report;
+  for (const std::string& name : pool.order.look_for) {
+    const auto node = nodes_.find(name);
+    if (pool.says_what_ended && node != nodes_.end() && node->second.gone) report.ended.push_back(name);
+  }
+  if (!coordinator_up_ || (pool.answered && pool.reported == running && pool.ended == report.ended)) return;
+  if (!report.ended.empty()) tally_.Count(Fault::kMachineEnded);
   report.pool = pool.options.name;
   report.running = running;
   report.nodes.assign(pool.machines.begin(), pool.machines.end());
@@ -101,6 +106,7 @@ void World::TellOfPool(SimPool& pool) {
   }
   pool.answered = true;
   pool.reported = running;
+  pool.ended = report.ended;
   Feed(report);
 }
 
@@ -111,6 +117,7 @@ void World::MarketFault() {
   const int before = pool.offered;
   pool.offered = chance_.Pick(pool.options.max + 1);
   pool.says_when_short = chance_.Happens(0.5);
+  pool.says_what_ended = chance_.Happens(0.7);
   if (pool.offered > before) tally_.Count(Fault::kMarketGives);
   Note(absl::StrCat("the market gives ", pool.offered, " machines of pool ", pool.options.name));
   auto excess = static_cast<int>(pool.machines.size()) - pool.offered;

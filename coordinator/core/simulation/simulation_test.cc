@@ -51,7 +51,6 @@ TEST(Simulation, HoldsUnderEverySchedule) {
   }
   std::cout << count << " schedules from seed " << first << " on, " << steps << " events at the coordinator\n"
             << tally.Describe();
-  for (const auto& [what, times] : tally.known()) std::cout << "known, in " << times << " schedules: " << what << "\n";
   EXPECT_EQ(failed, 0) << seeds << "The first:\n" << first_failure;
   if (count < kEnoughForEachFault) return;
   for (int i = 0; i < static_cast<int>(Fault::kCount); ++i) {

@@ -46,6 +46,8 @@ const char* NameOf(Fault fault) {
       return "a market gives more machines";
     case Fault::kMachineLate:
       return "a machine comes late";
+    case Fault::kMachineEnded:
+      return "a provider says that a machine has ended";
     case Fault::kOrderShort:
       return "an order is fulfilled in part";
     case Fault::kSaveFailed:
@@ -56,6 +58,12 @@ const char* NameOf(Fault fault) {
       return "no store answers a node for a while";
     case Fault::kStoreUnmounted:
       return "a node has empty folders for stores";
+    case Fault::kLeaseEnded:
+      return "nobody of a generation is heard of until its lease has ended";
+    case Fault::kStoodStill:
+      return "ranks without word from the coordinator stand still";
+    case Fault::kWentOn:
+      return "ranks that stood still go on";
     case Fault::kCheckpointDamaged:
       return "the newest checkpoint is damaged";
     case Fault::kRestoreFailed:
@@ -72,7 +80,6 @@ const char* NameOf(Fault fault) {
 
 void Tally::Add(const Tally& other) {
   for (size_t i = 0; i < faults_.size(); ++i) faults_[i] += other.faults_[i];
-  for (const auto& [what, times] : other.known_) known_[what] += times;
 }
 
 std::string Tally::Describe() const {

@@ -3,7 +3,6 @@
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_TALLY_H_
 
 #include <array>
-#include <map>
 #include <string>
 
 namespace rekindle::core::simulation {
@@ -29,6 +28,7 @@ enum class Fault {
   kMarketTakes,
   kMarketGives,
   kMachineLate,
+  kMachineEnded,  // As its provider says of a node that is not heard of.
   kOrderShort,
   kSaveFailed,
   kStoreFull,
@@ -38,6 +38,9 @@ enum class Fault {
   kRestoreFailed,
   kMessageLost,
   kMessageDoubled,
+  kLeaseEnded,
+  kStoodStill,
+  kWentOn,
   kCount,
 };
 
@@ -46,18 +49,14 @@ const char* NameOf(Fault fault);
 class Tally {
  public:
   void Count(Fault fault) { ++faults_[static_cast<size_t>(fault)]; }
-  // A broken check that follows from a weakness of the protocol that is known: counted apart.
-  void CountKnown(const std::string& what) { ++known_[what]; }
 
   void Add(const Tally& other);
   int Times(Fault fault) const { return faults_[static_cast<size_t>(fault)]; }
-  const std::map<std::string, int>& known() const { return known_; }
   // One line a kind.
   std::string Describe() const;
 
  private:
   std::array<int, static_cast<size_t>(Fault::kCount)> faults_ = {};
-  std::map<std::string, int> known_;  // In each world at most once: of how many schedules.
 };
 
 }  // namespace rekindle::core::simulation

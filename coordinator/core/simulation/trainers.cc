@@ -30,7 +30,7 @@ void World::TrainerLoop(const std::string& id) {
   Process& process = processes_[id];
   FollowSearch(process);
   Report(process);
-  const bool running = process.report.phase() == v1::TRAINER_RUNNING;
+  const bool running = In(process, process.report.generation());
   AtProcess(id, chance_.Uniform(0.05, running ? 0.4 : 0.15), [this](Process& p) { TrainerLoop(p.id); });
 }
 
@@ -38,16 +38,19 @@ void World::Report(Process& process) {
   process.report.set_sequence(process.report.sequence() + 1);
   process.report.set_known_revision(process.known_revision);
   const v1::TrainerReport report = process.report;
-  Send(process.node, [this, report] {
+  const double sent = ClockOf(process);
+  Send(process.node, [this, report, sent] {
     if (!coordinator_up_) return;
-    Feed(TrainerReported{report}, [this, report] {
+    Feed(TrainerReported{report}, [this, report, sent] {
       const v1::TrainerDirective directive =
           cluster_->DirectiveForTrainer(report.job_uid(), report.trainer(), report.known_revision());
       if (directive.revision() == report.known_revision()) return;
-      Send(report.node(), [this, directive, report] {
-        AtProcess(report.trainer(), 0, [this, directive, sequence = report.sequence()](Process& p) {
+      NoteAnswer(report.job_uid(), directive);
+      Send(report.node(), [this, directive, report, sent] {
+        AtProcess(report.trainer(), 0, [this, directive, sent, sequence = report.sequence()](Process& p) {
           if (sequence < p.last_reply) return;
           p.last_reply = sequence;
+          BeginLease(p, directive, sent);
           Obey(p, directive);
         });
       });
@@ -62,11 +65,10 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   if (directive.action() == v1::TrainerDirective::EXIT) return StopTrainer(process, 0, false);
   v1::TrainerReport& report = process.report;
   const bool newer = directive.membership().generation() > report.generation();
-  if (report.phase() == v1::TRAINER_RUNNING) {
-    Fabric& fabric = FabricOf(process);
-    if (newer && !fabric.connected) Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
+  if (In(process, report.generation())) {
     process.ending_seen = newer ? Ending::kNone : EndingIn(directive);
-    if (report.phase() == v1::TRAINER_RUNNING) return;
+    if (!newer && directive.action() != v1::TrainerDirective::WAIT) return;
+    Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
   }
   if (newer && FindMember(directive.membership(), process.id) != nullptr) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;

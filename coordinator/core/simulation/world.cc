@@ -46,12 +46,6 @@ void World::Violate(const std::string& what) {
   Note("VIOLATION " + what);
 }
 
-void World::NoteKnown(const std::string& what, const std::string& detail) {
-  if (!known_.insert(what).second) return;
-  tally_.CountKnown(what);
-  Note(absl::StrCat("KNOWN ", what, ": ", detail));
-}
-
 void World::Send(const std::string& node, std::function<void()> arrive) {
   const int copies = lossy_ && chance_.Happens(kLost) ? 0 : lossy_ && chance_.Happens(kDoubled) ? 2 : 1;
   if (copies == 0) tally_.Count(Fault::kMessageLost);
@@ -69,15 +63,21 @@ void World::StartCoordinator() {
   tunables.exclusion_seconds = 5;
   tunables.pause_seconds = kPauseSeconds;
   tunables.idle_seconds = kIdleSeconds;
+  tunables.lease_seconds = kLeaseSeconds;
+  tunables.lease_save_seconds = kLeaseSaveSeconds;
+  tunables.lease_step_seconds = kLeaseStepSeconds;
   tunables.pool_start_seconds = kPoolStartSeconds;
   tunables.pool_avoid_seconds = kPoolAvoidSeconds;
   cluster_ = std::make_unique<Cluster>(tunables);
   coordinator_up_ = true;
   ++coordinator_life_;
   coordinator_since_ = queue_.now();
+  leases_.clear();
   Restored restored;
   for (const auto& [uid, record] : records_) {
-    if (!record.job().uid().empty()) restored.jobs.push_back(record);
+    if (record.job().uid().empty()) continue;
+    restored.jobs.push_back(record);
+    SetLease(record);
   }
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
   restored.prices = PricesOfPools();
@@ -118,6 +118,7 @@ void World::RunTurn() {
       v1::JobRecord& before = records_[job.job().uid()];
       CheckMembership(jobs_.at(job.job().uid()), before, job);
       before = job;
+      SetLease(job);
     }
     for (const v1::Event& e : effects.events) Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
   }
@@ -131,6 +132,7 @@ void World::RunTurn() {
   for (const auto& [event, then] : arrived) {
     if (then) then();
   }
+  for (const LeaseQuestion& question : effects.leases) AnswerLease(question);
 }
 
 void World::CheckWake() {
@@ -148,6 +150,7 @@ void World::Start() {
   for (int i = 0; i < options_.nodes; ++i) {
     SimNode node;
     node.name = absl::StrCat("n", i + 1);
+    node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
     nodes_[node.name] = node;
     AgentLoop(node.name, 1);
   }

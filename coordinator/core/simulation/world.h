@@ -42,7 +42,6 @@ class World {
   void CheckWake();
   void Note(const std::string& line);
   void Violate(const std::string& what);
-  void NoteKnown(const std::string& what, const std::string& detail);
   // Between a node and the coordinator, with delay; lost or doubled at times.
   void Send(const std::string& node, std::function<void()> arrive);
 
@@ -88,6 +87,7 @@ class World {
   void Compute(Process& process);
   void Contribute(Process& process);
   void Reduce(SimJob& job, int generation, int step);
+  void GoOn(SimJob& job, int generation, int step, Ending ending);
   void MaybeRecut(const SimJob& job, Fabric& fabric, int step);
   void Prepare(Process& process, int generation, int step, Ending ending);
   void Apply(Process& process, int generation, int step, Ending ending);
@@ -137,16 +137,24 @@ class World {
   // checks.cc
   void CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
   void CheckReduction(const SimJob& job, const Fabric& fabric, int step);
+  void CheckApplied(const Process& process, int generation, int step);
   void CheckNothingLost(SimJob& job, const v1::Membership& membership);
   bool CanBeHeard(const Process& process);
 
   // durable.cc
   void CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
 
-  // unheard.cc: generations that go on because nobody could tell their members to stop
-  void MarkReplaced(SimJob& job, const v1::Membership& before, const v1::Membership& next);
-  static bool WentOnUnheard(const Process& process);
-  static bool WentOnUnheard(const SimJob& job, int generation, int step);
+  // leases.cc
+  double ClockOf(const Process& process) const;
+  bool Holds(const Process& process, int generation) const;
+  bool IsFresh(const Process& process, int generation) const;
+  void BeginLease(Process& process, const v1::TrainerDirective& directive, double sent);
+  void HoldLoop(const std::string& id);
+  void SetLease(const v1::JobRecord& record);
+  void NoteAnswer(const std::string& uid, const v1::TrainerDirective& directive);
+  void AnswerLease(const LeaseQuestion& question);
+  void StandStill(SimJob& job, int generation, int step, Ending ending);
+  void AskAgain(SimJob& job, int generation, int step, Ending ending);
 
   Options options_;
   Chance chance_;
@@ -162,13 +170,13 @@ class World {
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
   std::map<std::string, v1::NodeRecord> node_records_;
+  std::map<std::string, SimLease> leases_;  // By uid.
   std::map<std::string, SimNode> nodes_;
   std::map<std::string, SimPool> pools_;
   std::map<std::string, Process> processes_;
   std::set<std::pair<std::string, std::string>> blocked_;  // Pairs of nodes without a data connection.
   std::deque<std::string> journal_;
   Tally tally_;
-  std::set<std::string> known_;
   std::string violation_;
 };
 

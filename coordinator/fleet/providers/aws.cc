@@ -15,6 +15,8 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr char kVersion[] = "2011-01-01";
+constexpr char kEc2Version[] = "2016-11-15";
+constexpr size_t kMostFiltered = 200;  // Values of a filter, says its reference.
 constexpr size_t kLongestMessage = 300;
 
 struct Group {
@@ -52,7 +54,8 @@ absl::Status ShortageOf(const std::string& message) {
 
 class AwsProvider final : public Provider {
  public:
-  AwsProvider(AwsOptions options, std::unique_ptr<AwsQuery> api) : options_(std::move(options)), api_(std::move(api)) {}
+  AwsProvider(AwsOptions options, std::unique_ptr<AwsQuery> api, std::unique_ptr<AwsQuery> ec2)
+      : options_(std::move(options)), api_(std::move(api)), ec2_(std::move(ec2)) {}
 
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                           double seconds) override {
@@ -102,6 +105,28 @@ class AwsProvider final : public Provider {
     return listing;
   }
 
+  // EC2 tells of an instance for about an hour after its end; one that was detached from its group runs on.
+  absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
+                                                 double) override {
+    AwsQuery::Parameters parameters = {{"Filter.1.Name", "instance-id"},
+                                       {"Filter.2.Name", "instance-state-name"},
+                                       {"Filter.2.Value.1", "terminated"},
+                                       {"Filter.2.Value.2", "stopped"}};
+    for (size_t i = 0; i < std::min(nodes.size(), kMostFiltered); ++i) {
+      parameters[absl::StrCat("Filter.1.Value.", i + 1)] = nodes[i];
+    }
+    const absl::StatusOr<Xml> answer = ec2_->Call("DescribeInstances", parameters);
+    if (!answer.ok()) return answer.status();
+    std::vector<std::string> ended;
+    for (const Xml& reservation : (*answer)["reservationSet"].children) {
+      for (const Xml& instance : reservation["instancesSet"].children) {
+        const std::string& state = instance["instanceState"]["name"].text;
+        if (state == "terminated" || state == "stopped") ended.push_back(instance["instanceId"].text);
+      }
+    }
+    return ended;
+  }
+
  private:
   // The result of an action.
   absl::StatusOr<Xml> Call(const std::string& action, const AwsQuery::Parameters& parameters) {
@@ -148,7 +173,8 @@ class AwsProvider final : public Provider {
   }
 
   const AwsOptions options_;
-  const std::unique_ptr<AwsQuery> api_;
+  const std::unique_ptr<AwsQuery> api_;  // Auto Scaling.
+  const std::unique_ptr<AwsQuery> ec2_;
 };
 
 }  // namespace
@@ -156,9 +182,13 @@ class AwsProvider final : public Provider {
 absl::StatusOr<std::unique_ptr<Provider>> NewAwsProvider(AwsOptions options, Variables variables) {
   auto api = AwsQuery::Open(
       {.service = "autoscaling", .version = kVersion, .region = options.region, .endpoint = options.endpoint},
-      std::move(variables));
+      variables);
   if (!api.ok()) return api.status();
-  return std::make_unique<AwsProvider>(std::move(options), *std::move(api));
+  auto ec2 =
+      AwsQuery::Open({.service = "ec2", .version = kEc2Version, .region = options.region, .endpoint = options.endpoint},
+                     std::move(variables));
+  if (!ec2.ok()) return ec2.status();
+  return std::make_unique<AwsProvider>(std::move(options), *std::move(api), *std::move(ec2));
 }
 
 }  // namespace rekindle::fleet

@@ -1,7 +1,8 @@
 // AWS: one Auto Scaling group a pool, over the Query API (version 2011-01-01). Nodes are called as their instances.
 //
 // Needs autoscaling:DescribeAutoScalingGroups, DescribeScalingActivities, SetDesiredCapacity and
-// TerminateInstanceInAutoScalingGroup. What is ordered beyond the group's own limits is cut to them, and refused.
+// TerminateInstanceInAutoScalingGroup; and ec2:DescribeInstances, without which jobs wait longer for instances that are
+// gone. What is ordered beyond the group's own limits is cut to them, and refused.
 #ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_H_
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AWS_H_
 

@@ -34,11 +34,20 @@ class AwsTest : public testing::Test {
   }
 
   void Handle(const httplib::Request& request, httplib::Response& response) {
-    EXPECT_THAT(
-        request.get_header_value("Authorization"),
-        HasSubstr("/us-east-2/autoscaling/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature="));
     const std::string action = request.body.substr(7, request.body.find('&') - 7);
+    EXPECT_THAT(request.get_header_value("Authorization"),
+                HasSubstr(absl::StrCat("/us-east-2/", action == "DescribeInstances" ? "ec2" : "autoscaling",
+                                       "/aws4_request, SignedHeaders=content-type;host;x-amz-date, Signature=")));
     std::string result;
+    if (action == "DescribeInstances") {
+      for (const auto& [id, state] : instances_) {
+        absl::StrAppend(&result, "<item><instancesSet><item><instanceId>", id, "</instanceId><instanceState><name>",
+                        state, "</name></instanceState></item></instancesSet></item>");
+      }
+      return response.set_content(absl::StrCat("<DescribeInstancesResponse><requestId>r</requestId><reservationSet>",
+                                               result, "</reservationSet></DescribeInstancesResponse>"),
+                                  "text/xml");
+    }
     if (action == "DescribeAutoScalingGroups") {
       for (const auto& [id, state] : instances_) {
         absl::StrAppend(&result, "<member><InstanceId>", id, "</InstanceId><LifecycleState>", state,
@@ -89,6 +98,20 @@ TEST_F(AwsTest, WhatRunsIsListedByInstance) {
   EXPECT_EQ(listing->machines[2].state, MachineState::kEnding);
   EXPECT_EQ(listing->machines[3].state, MachineState::kEnding);
   EXPECT_TRUE(listing->shortage.ok());
+}
+
+// One that was detached from the group runs on, and one that EC2 does not tell of is not known to have ended.
+TEST_F(AwsTest, AnInstanceHasEndedWhereEc2SaysSo) {
+  instances_ = {{"i-1", "terminated"}, {"i-2", "running"}, {"i-3", "stopped"}, {"i-4", "shutting-down"}};
+  const auto ended = aws_->Ended("p", {"i-1", "i-2", "i-3", "i-4", "i-5"}, 10);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_THAT(*ended, ElementsAre("i-1", "i-3"));
+  const std::vector<std::string> seen = cloud_.TakeSeen();
+  ASSERT_EQ(seen.size(), 1u);
+  EXPECT_THAT(seen[0], AllOf(HasSubstr("Filter.1.Name=instance-id"), HasSubstr("Filter.1.Value.5=i-5"),
+                             HasSubstr("Filter.2.Value.1=terminated")));
+  cloud_.Spoil(403, Error("UnauthorizedOperation", "You are not authorized: ec2:DescribeInstances"));
+  EXPECT_FALSE(aws_->Ended("p", {"i-1"}, 10).ok());
 }
 
 TEST_F(AwsTest, TheDesiredCapacityIsSetOnceAndWithinTheGroupsLimits) {

@@ -87,6 +87,23 @@ class AzureProvider final : public Provider {
     return absl::InternalError(absl::StrCat("virtual machines on more than ", kMaxPages, " pages"));
   }
 
+  absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
+                                                 double seconds) override {
+    const double begun = common::SteadySeconds();
+    std::vector<std::string> ended;
+    for (const std::string& node : nodes) {  // SET_ID
+      if (absl::Status status = CheckTime(begun, seconds); !status.ok()) break;
+      const std::string id = node.substr(node.rfind('_') + 1);
+      const auto machine = Call("GET", absl::StrCat(PathOf(pool), "/virtualMachines/", Escaped(id), kVersion));
+      if (absl::IsNotFound(machine.status())) {
+        ended.push_back(node);
+      } else if (!machine.ok()) {
+        return machine.status();
+      }
+    }
+    return ended;
+  }
+
  private:
   std::string PathOf(const std::string& pool) const {
     const AzureScaleSet& set = sets_.at(pool);

@@ -42,6 +42,9 @@ class AzureTest : public testing::Test {
         answer["nextLink"] = next_host_ + kSet + "/virtualMachines?api-version=2024-07-01&skip=1";
       }
     }
+    if (request.path.find("/virtualMachines/") != std::string::npos && request.path.back() != '3') {
+      response.status = 404;
+    }
     if (request.method == "POST") response.status = 202;
     response.set_content(request.method == "POST" ? "" : answer.dump(), "application/json");
   }
@@ -59,6 +62,14 @@ class AzureTest : public testing::Test {
   std::string next_host_ = cloud_.endpoint();
   std::unique_ptr<Provider> azure_;
 };
+
+TEST_F(AzureTest, AMachineThatTheSetDoesNotKnowAnyMoreHasEnded) {
+  const auto ended = azure_->Ended("p", {"set_3", "set_4"}, 10);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_THAT(*ended, ElementsAre("set_4"));
+  cloud_.Spoil(503, "{}");
+  EXPECT_FALSE(azure_->Ended("p", {"set_4"}, 10).ok());
+}
 
 TEST_F(AzureTest, VirtualMachinesOfAllPagesAreListed) {
   machines_ = {Vm("0", "Succeeded"), Vm("3", "Creating")};

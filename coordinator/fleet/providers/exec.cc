@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kMaxOutput = 16 << 20;
 constexpr common::JsonLimits kLimits{.depth = 4, .values = 5 * kMaxMachines};
 constexpr size_t kLongestName = 256;
+constexpr char kEnded[] = "ended";
 
 // Without what concerns us alone: tokens, keys, a webhook's URL.
 std::vector<std::string> CleanEnvironment() {
@@ -50,9 +51,11 @@ absl::StatusOr<Machine> ParseMachine(const nlohmann::json& each) {
   const std::string state = common::StringOr(each, "state");
   if (state == "starting") machine.state = MachineState::kStarting;
   if (state == "ending") machine.state = MachineState::kEnding;
-  if (state.empty() || state == "starting" || state == "running" || state == "ending") return machine;
+  if (state.empty() || state == "starting" || state == "running" || state == "ending" || state == kEnded) {
+    return machine;
+  }
   return absl::InvalidArgumentError(
-      absl::StrCat("state '", common::Printable(state, 32), "': use starting, running or ending"));
+      absl::StrCat("state '", common::Printable(state, 32), "': use starting, running, ending or ended"));
 }
 
 absl::StatusOr<Listing> ParseListing(const std::string& text) {
@@ -66,6 +69,10 @@ absl::StatusOr<Listing> ParseListing(const std::string& text) {
   for (const nlohmann::json& each : *machines) {
     absl::StatusOr<Machine> machine = ParseMachine(each);
     if (!machine.ok()) return machine.status();
+    if (common::StringOr(each, "state") == kEnded) {
+      if (!machine->node.empty()) listing.ended.push_back(std::move(machine->node));
+      continue;
+    }
     listing.machines.push_back(*std::move(machine));
   }
   const auto desired = document->find("desired");

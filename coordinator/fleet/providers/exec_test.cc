@@ -63,12 +63,21 @@ TEST_F(ExecTest, WhatRunsIsRead) {
   EXPECT_EQ(listing->desired, 2);
 }
 
+TEST_F(ExecTest, MachinesThatHaveEndedAreNamed) {
+  const auto listing =
+      Lists(R"({"machines": [{"id": "a", "node": "n1", "state": "ended"}, {"id": "b", "node": "n2"}]})");
+  ASSERT_TRUE(listing.ok()) << listing.status();
+  ASSERT_EQ(listing->machines.size(), 1u);
+  EXPECT_EQ(listing->machines[0].node, "n2");
+  EXPECT_EQ(listing->ended, std::vector<std::string>{"n1"});
+}
+
 TEST_F(ExecTest, WhatCannotBeIsRefusedWithTheReason) {
   for (const auto& [output, why] :
        {std::pair{"", "bad JSON"},
         {"[]", "'machines' is missing"},
         {R"({"machines": [{"node": "x"}]})", "'id' is missing"},
-        {R"({"machines": [{"id": "x", "state": "dead"}]})", "use starting, running or ending"},
+        {R"({"machines": [{"id": "x", "state": "dead"}]})", "use starting, running, ending or ended"},
         {R"({"machines": [], "desired": -1})", "'desired' is no number"}}) {
     const auto listing = Lists(output);
     EXPECT_EQ(listing.status().code(), absl::StatusCode::kInternal) << output;

@@ -1,5 +1,6 @@
 #include "coordinator/fleet/providers/fleet_runner.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -8,6 +9,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/printable.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -57,6 +59,7 @@ class FleetRunner::Worker {
         set = account_.provider->SetDesired(pool, next.nodes, next.release, kCallSeconds);
       } else {
         listing = account_.provider->List(pool, kCallSeconds);
+        if (listing.ok()) LookFor(pool, next.look_for, &*listing);
       }
       lock.lock();
       PoolReconciler& reconciler = pools_.at(pool);
@@ -78,6 +81,21 @@ class FleetRunner::Worker {
       if (earliest.first.empty() || next.at < earliest.second.at) earliest = {pool, std::move(next)};
     }
     return earliest;
+  }
+
+  void LookFor(const std::string& pool, std::vector<std::string> nodes, Listing* listing) {
+    std::erase_if(nodes, [&](const std::string& node) {
+      return std::any_of(listing->machines.begin(), listing->machines.end(),
+                         [&](const Machine& machine) { return machine.node == node; });
+    });
+    if (nodes.empty()) return;
+    absl::StatusOr<std::vector<std::string>> ended = account_.provider->Ended(pool, nodes, kCallSeconds);
+    if (ended.ok()) {
+      listing->ended.insert(listing->ended.end(), ended->begin(), ended->end());
+      return;
+    }
+    log::Warning("whether machines of a pool have ended is not known",
+                 {{"pool", pool}, {"error", common::Printable(std::string(ended.status().message()), 300)}});
   }
 
   void Tell(const core::PoolReported& report) {

@@ -91,6 +91,23 @@ class GcpProvider final : public Provider {
     return absl::InternalError(absl::StrCat("instances on more than ", kMaxPages, " pages"));
   }
 
+  absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
+                                                 double seconds) override {
+    const double begun = common::SteadySeconds();
+    const GcpGroup& group = groups_.at(pool);
+    std::vector<std::string> ended;
+    for (const std::string& node : nodes) {
+      if (absl::Status status = CheckTime(begun, seconds); !status.ok()) break;
+      const auto instance = Call("GET", absl::StrCat("/compute/v1/projects/", group.project, "/zones/", group.zone,
+                                                     "/instances/", Escaped(node)));
+      const bool gone = absl::IsNotFound(instance.status());
+      if (!gone && !instance.ok()) return instance.status();
+      // TERMINATED: it is stopped, and would have to boot.
+      if (gone || common::StringOr(*instance, "status") == "TERMINATED") ended.push_back(node);
+    }
+    return ended;
+  }
+
  private:
   std::string PathOf(const std::string& pool) const {
     const GcpGroup& group = groups_.at(pool);

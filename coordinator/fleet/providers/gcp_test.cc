@@ -51,6 +51,11 @@ class GcpTest : public testing::Test {
       if (page < instances_.size()) answer["managedInstances"] = {instances_[page]};
       if (page + 1 < instances_.size()) answer["nextPageToken"] = "next/page";
     }
+    if (request.path.find("/zones/us-central1-a/instances/") != std::string::npos) {
+      const auto found = statuses_.find(LastPart(request.path));
+      if (found == statuses_.end()) response.status = 404;
+      answer = {{"status", found == statuses_.end() ? "" : found->second}};
+    }
     response.set_content(answer.dump(), "application/json");
   }
   std::vector<std::string> Asked() {
@@ -63,6 +68,7 @@ class GcpTest : public testing::Test {
   }
 
   int size_ = 2;
+  std::map<std::string, std::string> statuses_;
   std::vector<json> instances_;
   FakeCloud cloud_{[this](const auto& request, auto& response) { Handle(request, response); }};
   std::unique_ptr<Provider> gcp_;
@@ -83,6 +89,15 @@ TEST_F(GcpTest, InstancesOfAllPagesAreListed) {
   EXPECT_TRUE(absl::IsResourceExhausted(listing->shortage));
   instances_ = {Instance("g-1", "DELETING", "RUNNING")};
   EXPECT_EQ(gcp_->List("p", 10)->machines[0].state, MachineState::kEnding);
+}
+
+TEST_F(GcpTest, AnInstanceThatLeftTheGroupHasEndedWhereItDoesNotRun) {
+  statuses_ = {{"abandoned", "RUNNING"}, {"stopped", "TERMINATED"}};
+  const auto ended = gcp_->Ended("p", {"abandoned", "deleted", "stopped"}, 10);
+  ASSERT_TRUE(ended.ok()) << ended.status();
+  EXPECT_THAT(*ended, ElementsAre("deleted", "stopped"));
+  cloud_.Spoil(403, "{}");
+  EXPECT_TRUE(absl::IsPermissionDenied(gcp_->Ended("p", {"deleted"}, 10).status()));
 }
 
 TEST_F(GcpTest, ItIsResized) {

@@ -108,6 +108,13 @@ class KubernetesProvider final : public Provider {
     return absl::InternalError(absl::StrCat("pods on more than ", kMaxPages, " pages"));
   }
 
+  // A pod is listed until the kubelet has ended its containers, or its machine was taken out of the cluster. Who
+  // removes one by force says that it does not run any more.
+  absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
+                                                 double) override {
+    return nodes;
+  }
+
  private:
   std::string SpaceOf(const std::string& pool) const {
     const std::string& space = sets_.at(pool).name_space;

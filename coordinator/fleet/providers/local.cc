@@ -147,7 +147,7 @@ void LocalProvider::Start(Pool& pool, const std::string& name, double now) {
   }
   if (status.ok()) return;
   log::Warning("a local machine did not start", {{"node", name}, {"error", std::string(status.message())}});
-  Act(pool, Ended(pool.market, name, 0, now), now);
+  Act(pool, fleet::Ended(pool.market, name, 0, now), now);
 }
 
 void LocalProvider::Act(Pool& pool, const std::vector<LocalAction>& actions, double now) {
@@ -190,7 +190,7 @@ double LocalProvider::Turn(double now) {
       next = std::min(next, now + machine.Tend(steady) - steady);
       if (const auto lived = machine.Ended(steady)) ended.emplace(node, *lived);
     }
-    for (const auto& [node, lived] : ended) Act(pool, Ended(pool.market, node, lived, now), now);
+    for (const auto& [node, lived] : ended) Act(pool, fleet::Ended(pool.market, node, lived, now), now);
     const double elapsed = std::max(0.0, now - pool.state.began);
     const bool by_trace = !pool.state.nodes && !pool.options.trace.nodes.empty();
     pool.market.allowed = by_trace ? pool.options.trace.At(elapsed) : pool.state.nodes.value_or(pool.options.nodes);

@@ -47,6 +47,11 @@ class LocalProvider final : public Provider {
   absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                           double seconds) override;
   absl::StatusOr<Listing> List(const std::string& pool, double seconds) override;
+  // A machine that is not listed was killed, and its name is never used again.
+  absl::StatusOr<std::vector<std::string>> Ended(const std::string&, const std::vector<std::string>& nodes,
+                                                 double) override {
+    return nodes;
+  }
   // The market lets `nodes` run from now on, whatever the fleet file says. NOT_FOUND: no such pool. INVALID_ARGUMENT: a
   // number that cannot be.
   absl::Status SetMarket(const std::string& pool, int nodes, std::optional<double> notice_seconds);

@@ -14,6 +14,10 @@ constexpr double kLongest = 3600;  // Whatever the provider says.
 
 }  // namespace
 
+absl::StatusOr<std::vector<std::string>> Provider::Ended(const std::string&, const std::vector<std::string>&, double) {
+  return std::vector<std::string>();
+}
+
 absl::Status Throttled(const std::string& message, double retry_after) {
   absl::Status status = absl::UnavailableError(message);
   status.SetPayload(kRetryAfter, absl::Cord(absl::StrCat(std::clamp(retry_after, 0.0, kLongest))));

@@ -21,9 +21,10 @@ struct Machine {
 
 struct Listing {
   std::vector<Machine> machines;
-  std::optional<int> desired;  // What the provider believes is wanted, where it tells.
-  absl::Status shortage;       // Why it cannot start more now, where it tells; an error as of SetDesired.
-  std::string waiting;         // What those that start wait for, where it tells.
+  std::vector<std::string> ended;  // Nodes of machines that have ended, and are not among `machines` any more.
+  std::optional<int> desired;      // What the provider believes is wanted, where it tells.
+  absl::Status shortage;           // Why it cannot start more now, where it tells; an error as of SetDesired.
+  std::string waiting;             // What those that start wait for, where it tells.
 };
 
 inline constexpr int kMaxMachines = 100'000;  // Of a pool; a provider that tells of more is not believed.
@@ -43,6 +44,10 @@ class Provider {
   virtual absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
                                   double seconds) = 0;
   virtual absl::StatusOr<Listing> List(const std::string& pool, double seconds) = 0;
+  // Of nodes that an earlier List told of, and the newest one does not: those on whose machines nothing runs any more.
+  // A machine that was only taken out of the pool is not one of them. A provider that cannot tell says nothing.
+  virtual absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
+                                                         double seconds);
 };
 
 // A provider that asked to come back later: an UNAVAILABLE with the seconds, 0 where it did not say how many.

@@ -1,6 +1,7 @@
 #include "coordinator/fleet/providers/reconcile.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,8 @@ std::string Shown(const absl::Status& status) {
   return common::Printable({status.message().data(), status.message().size()}, kLongestError);
 }
 
+constexpr size_t kMostKnown = size_t{2} * kMaxMachines;
+
 bool Ends(const Machine& machine) { return machine.state == MachineState::kEnding; }
 
 int Running(const Listing& listing) {
@@ -31,8 +34,11 @@ int Running(const Listing& listing) {
 
 void PoolReconciler::Order(core::PoolOrder order, double now) {
   const bool same = order_ && order_->nodes == order.nodes && order_->release == order.release;
+  const bool looks =
+      order.look_for != (order_ ? order_->look_for : std::vector<std::string>()) && !order.look_for.empty();
   order_ = std::move(order);
   answered_ = false;
+  if (looks) list_at_ = now;
   if (same) {  // However often it is repeated, the provider is not asked more often.
     list_at_ = std::min(list_at_, std::max(now, listed_at_ + options_.poll_seconds / 3));
     return;
@@ -60,9 +66,13 @@ bool PoolReconciler::MustSet() const { return listing_ && !set_ && Desired(); }
 
 PoolReconciler::Next PoolReconciler::next() const {
   Next next{.at = std::max(list_at_, wait_until_), .order_count = order_count_};
+  for (const std::string& node : order_ ? order_->look_for : std::vector<std::string>()) {
+    if (known_.count(node) != 0) next.look_for.push_back(node);
+  }
   const double set_at = std::max(set_at_, wait_until_);
   if (!MustSet() || set_at > next.at) return next;
   next.set = true;
+  next.look_for.clear();
   next.at = set_at;
   next.nodes = *Desired();
   if (order_) next.release = order_->release;
@@ -109,6 +119,10 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
   list_trouble_ = {};
   listing_ = *listing;
   listed_at_ = now;
+  if (known_.size() > kMostKnown) known_.clear();
+  for (const Machine& machine : listing_->machines) {
+    if (!machine.node.empty()) known_.insert(machine.node);
+  }
   const std::optional<int> desired = Desired();
   const int believed = listing_->desired.value_or(Machines());
   if (desired && set_ && believed != *desired) set_ = false;  // It forgot, or somebody else changed it.
@@ -123,7 +137,8 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
     short_since_ = now;
   }
   shortage_ = Shortage(now);
-  const bool settled = set_trouble_.error.empty() && !short_since_ && (!desired || Machines() == *desired);
+  const bool settled = set_trouble_.error.empty() && !short_since_ && (!desired || Machines() == *desired) &&
+                       (!order_ || order_->look_for.empty());
   list_at_ = now + (settled ? options_.poll_seconds : options_.poll_seconds / 3);
   return Report(now);
 }
@@ -148,6 +163,11 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
     if (!machine.node.empty()) report.nodes.push_back(machine.node);
   }
   std::sort(report.nodes.begin(), report.nodes.end());
+  if (listing_ && order_) {
+    const auto& ended = listing_->ended;
+    std::copy_if(order_->look_for.begin(), order_->look_for.end(), std::back_inserter(report.ended),
+                 [&](const std::string& node) { return std::find(ended.begin(), ended.end(), node) != ended.end(); });
+  }
   for (const Trouble* trouble : {&list_trouble_, &set_trouble_, &shortage_}) {
     if (trouble->kind == core::PoolTrouble::kNone) continue;
     report.trouble = trouble->kind;
@@ -156,7 +176,7 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
   }
   // "N s ago" in an error is no change.
   const bool same = reported_ && reported_->running == report.running && reported_->nodes == report.nodes &&
-                    reported_->trouble == report.trouble;
+                    reported_->trouble == report.trouble && reported_->ended == report.ended;
   if (same && answered_) return std::nullopt;
   if (report.trouble != core::PoolTrouble::kNone) report.retry_after = std::max(0.0, next().at - now);
   answered_ = true;

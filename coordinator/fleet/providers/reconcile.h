@@ -6,6 +6,7 @@
 #define REKINDLE_COORDINATOR_FLEET_PROVIDERS_RECONCILE_H_
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ class PoolReconciler {
     std::vector<std::string> release;
     double at = 0;        // Not before.
     int order_count = 0;  // For Set: what was asked for may be out of date by then.
+    // With List: whether the machines of those that it does not tell of have ended. It told of them before.
+    std::vector<std::string> look_for;
   };
 
   PoolReconciler(ReconcileOptions options, double now) : options_(std::move(options)), list_at_(now) {}
@@ -44,6 +47,7 @@ class PoolReconciler {
 
   // How `next` went; what to report, where something has changed or an order has been answered. A refusal for want of
   // capacity is reported with the next listing: a part may have been granted.
+  // `listing` holds those of next.look_for whose machines have ended.
   std::optional<core::PoolReported> Listed(const absl::StatusOr<Listing>& listing, double now, double random);
   std::optional<core::PoolReported> Set(const Next& asked, const absl::Status& status, double now, double random);
 
@@ -63,6 +67,7 @@ class PoolReconciler {
   const ReconcileOptions options_;
   std::optional<core::PoolOrder> order_;
   std::optional<Listing> listing_;  // The newest that was heard.
+  std::set<std::string> known_;     // Nodes that were listed once. Others may have the pool's name by mistake.
   int order_count_ = 0;
   bool set_ = false;      // The provider has taken the order.
   bool answered_ = true;  // A report has followed the newest order.

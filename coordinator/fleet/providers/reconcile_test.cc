@@ -188,6 +188,36 @@ TEST_F(ReconcileTest, AShortageThatTheProviderTellsOfIsReportedAtOnce) {
   EXPECT_EQ(report->trouble, PoolTrouble::kNoCapacity);
 }
 
+// Only those that the provider once told of are asked about: a machine of somebody else's may name the pool by mistake.
+TEST_F(ReconcileTest, MachinesThatHaveEndedAreReportedWhereTheyAreLookedFor) {
+  Listing both = Has(2, 2);
+  both.machines[0].node = "a";
+  both.machines[1].node = "b";
+  pool_.Order(Want(2), now_);
+  Listed(both);
+  Due();
+  Set(absl::OkStatus());
+  Due();
+  Listed(both);
+  EXPECT_EQ(pool_.next().at, now_ + 30);
+
+  core::PoolOrder order = Want(2);
+  order.look_for = {"a", "stranger"};
+  pool_.Order(order, now_);
+  EXPECT_FALSE(pool_.next().set) << "the order itself is the same";
+  EXPECT_EQ(pool_.next().at, now_);
+  EXPECT_THAT(pool_.next().look_for, testing::ElementsAre("a"));
+  Listing one = both;
+  one.machines.erase(one.machines.begin());
+  auto report = Listed(one);  // It is out of the pool, which says nothing of whether it runs.
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->ended, testing::IsEmpty());
+  one.ended = {"a", "never asked"};
+  report = Listed(one);
+  ASSERT_TRUE(report);
+  EXPECT_THAT(report->ended, testing::ElementsAre("a"));
+}
+
 TEST_F(ReconcileTest, WhatSomebodyElseChangesIsSetAgain) {
   pool_.Order(Want(2), now_);
   Listed(Has(2, 0));

@@ -43,6 +43,7 @@ v1::NodeReport NodeReportOf(const std::string& node, const std::string& trainer,
   process.set_job_uid(LocalCoordinator::kUid);
   process.set_running(running);
   process.set_exit_code(running ? 0 : -9);
+  process.set_exit_seen(!running);
   return report;
 }
 
@@ -147,6 +148,7 @@ class LocalTrainer::Control final : public ControlPlane {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return version_ != seen || muted_; });
   }
+  const Lease& lease() const override { return lease_; }
 
  private:
   void Loop(std::stop_token stop) {
@@ -156,13 +158,18 @@ class LocalTrainer::Control final : public ControlPlane {
       fresh_ = false;
       if (muted_) continue;
       const v1::TrainerReport message = Message();
+      const double sent = lease_.Now();
       lock.unlock();
       coordinator_.Feed(core::TrainerReported{message});
       const v1::TrainerDirective directive = coordinator_.DirectiveFor(trainer_.id());
       lock.lock();
-      if (muted_ || directive.revision() == revision_) continue;
+      if (muted_) continue;
+      const Membership& membership = directive_.membership;
+      lease_.Renew(membership.generation, sent);
+      if (directive.revision() == revision_) continue;
       revision_ = directive.revision();
       directive_ = FromProto(directive);
+      if (membership.generation > 0) lease_.Begin(membership.generation, membership.lease_seconds, sent);
       ++version_;
       changed_.notify_all();
     }
@@ -188,6 +195,7 @@ class LocalTrainer::Control final : public ControlPlane {
   const std::string address_;
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
+  Lease lease_;
   Report report_;
   bool fresh_ = false;
   bool muted_ = false;
@@ -278,7 +286,8 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
                         const Membership& membership, int rank, const comm::Deadlines& deadlines,
                         OnCommunicatorError on_error, const std::function<bool()>& cancelled,
                         std::vector<comm::Accusation>* accused) -> absl::StatusOr<std::unique_ptr<comm::Communicator>> {
-    comm::HostOptions host{.generation = membership.generation, .rank = rank, .deadlines = deadlines};
+    comm::HostOptions host{
+        .generation = membership.generation, .rank = rank, .membership = membership.digest, .deadlines = deadlines};
     for (const Member& member : membership.members) host.peers.push_back({member.address, member.host});
     host.on_error = std::move(on_error);
     auto inner = comm::ConnectHost(*listener_, std::move(host), cancelled, accused);

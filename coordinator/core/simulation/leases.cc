@@ -1,0 +1,130 @@
+// The model of leases: how long ranks step without word from the coordinator, and how they stand still, as
+// worker/train/{lease,engine_lease}.cc and coordinator/server/lease_book.cc.
+#include <algorithm>
+
+#include "coordinator/core/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kAskSeconds = 0.3;
+
+bool Runs(const v1::TrainerDirective& directive) {
+  return directive.action() == v1::TrainerDirective::RUN || directive.action() == v1::TrainerDirective::YIELD;
+}
+
+}  // namespace
+
+// Clocks of machines run at speeds of their own. They go on while a process is frozen.
+double World::ClockOf(const Process& process) const { return queue_.now() * nodes_.at(process.node).clock_rate; }
+
+bool World::Holds(const Process& process, int generation) const {
+  if (process.lease_generation != generation) return false;
+  const double seconds = process.job->fabrics.at(generation).membership.lease_seconds();
+  return seconds <= 0 || ClockOf(process) < process.lease_sent + seconds;
+}
+
+void World::BeginLease(Process& process, const v1::TrainerDirective& directive, double sent) {
+  if (!Runs(directive) || directive.membership().generation() <= process.lease_generation) return;
+  process.lease_generation = directive.membership().generation();
+  process.lease_sent = sent;
+}
+
+// Each asks beside its reports.
+void World::HoldLoop(const std::string& id) {
+  Process& process = processes_[id];
+  const int generation = process.lease_generation;
+  const double sent = ClockOf(process);
+  if (generation > 0 && Runs(process.directive)) {
+    Send(process.node, [this, id, generation, sent] {
+      const auto lease = leases_.find(processes_[id].job->uid);
+      if (!coordinator_up_ || lease == leases_.end() || lease->second.generation != generation) return;
+      lease->second.answered = queue_.now();
+      Send(processes_[id].node, [this, id, generation, sent] {
+        AtProcess(id, 0, [generation, sent](Process& p) {
+          if (p.lease_generation == generation) p.lease_sent = std::max(p.lease_sent, sent);
+        });
+      });
+    });
+  }
+  AtProcess(id, kAskSeconds, [this](Process& p) { HoldLoop(p.id); });
+}
+
+// What the coordinator has saved.
+void World::SetLease(const v1::JobRecord& record) {
+  const v1::JobState state = record.job().status().state();
+  const int generation = record.membership().generation();
+  const bool stands = (state == v1::RUNNING || state == v1::FINISHING) && record.ended_generation() < generation;
+  if (!stands) {
+    leases_.erase(record.job().uid());
+  } else if (SimLease& lease = leases_[record.job().uid()]; lease.generation != generation) {
+    lease = {generation, queue_.now()};
+  }
+}
+
+void World::NoteAnswer(const std::string& uid, const v1::TrainerDirective& directive) {
+  const auto lease = leases_.find(uid);
+  if (!Runs(directive) || lease == leases_.end()) return;
+  if (lease->second.generation == directive.membership().generation()) lease->second.answered = queue_.now();
+}
+
+void World::AnswerLease(const LeaseQuestion& question) {
+  const auto lease = leases_.find(question.uid);
+  const bool stands = lease != leases_.end() && lease->second.generation == question.generation;
+  const double left = stands ? lease->second.answered + question.seconds - queue_.now() : 0;
+  if (stands && left <= 0) {
+    leases_.erase(lease);
+    tally_.Count(Fault::kLeaseEnded);
+    Note("the lease of " + question.uid + " has ended");
+  }
+  Feed(LeaseChecked{question.uid, question.generation, std::max(0.0, left)});
+}
+
+// No rank's lease held as they sent their part of the step: it is reduced, and not applied.
+void World::StandStill(SimJob& job, int generation, int step, Ending ending) {
+  Fabric& fabric = job.fabrics[generation];
+  tally_.Count(Fault::kStoodStill);
+  Note(std::to_string(generation) + " stands still at step " + std::to_string(step));
+  for (const v1::Member& member : fabric.membership.members()) {
+    AtProcess(member.trainer(), 0, [this, generation](Process& p) {
+      if (!In(p, generation)) return;
+      p.report.set_phase(v1::TRAINER_STANDING);
+      Report(p);
+    });
+  }
+  BeginSave(processes_[fabric.membership.members(0).trainer()], generation, step);
+  AskAgain(job, generation, step, ending);
+}
+
+void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
+  queue_.At(queue_.now() + kAskSeconds, [this, &job, generation, step, ending] {
+    Fabric& fabric = job.fabrics[generation];
+    bool holds = false;
+    for (const v1::Member& member : fabric.membership.members()) {
+      const Process& process = processes_[member.trainer()];
+      if (!In(process, generation)) return;  // The closed connection will end this.
+      if (process.frozen_until > queue_.now()) return AskAgain(job, generation, step, ending);
+      holds = holds || Holds(process, generation);
+      for (const v1::Member& other : fabric.membership.members()) {
+        if (!Reachable(member.node(), other.node())) return AskAgain(job, generation, step, ending);
+      }
+    }
+    if (!holds) return AskAgain(job, generation, step, ending);
+    for (const v1::Member& member : fabric.membership.members()) {
+      Process& process = processes_[member.trainer()];
+      process.said = ClockOf(process);
+      process.report.set_phase(v1::TRAINER_RUNNING);
+      Report(process);
+    }
+    tally_.Count(Fault::kWentOn);
+    GoOn(job, generation, step, ending);
+  });
+}
+
+// What another rank said of its lease counts for a moment only: a machine may have slept since.
+bool World::IsFresh(const Process& process, int generation) const {
+  const double longest = process.job->fabrics.at(generation).membership.lease_step_seconds();
+  return Holds(process, generation) || ClockOf(process) - process.said <= longest;
+}
+
+}  // namespace rekindle::core::simulation

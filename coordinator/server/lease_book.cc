@@ -1,0 +1,45 @@
+#include "coordinator/server/lease_book.h"
+
+namespace rekindle::coordinator {
+
+void LeaseBook::Set(const std::string& job_uid, int generation, const std::string& digest,
+                    const std::string& job_secret) {
+  std::lock_guard lock(mutex_);
+  Standing& standing = standing_[job_uid];
+  if (standing.generation == generation && standing.digest == digest) return;
+  standing = {generation, digest, job_secret, clock_()};
+}
+
+void LeaseBook::Forget(const std::string& job_uid) {
+  std::lock_guard lock(mutex_);
+  standing_.erase(job_uid);
+}
+
+bool LeaseBook::Answer(const std::string& job_uid, int generation, const std::string& digest,
+                       const std::string& job_secret) {
+  std::lock_guard lock(mutex_);
+  const auto found = standing_.find(job_uid);
+  if (found == standing_.end()) return false;
+  Standing& standing = found->second;
+  if (standing.generation != generation || standing.digest != digest || standing.secret != job_secret) return false;
+  standing.answered = clock_();
+  return true;
+}
+
+void LeaseBook::Answered(const std::string& job_uid, int generation) {
+  std::lock_guard lock(mutex_);
+  const auto found = standing_.find(job_uid);
+  if (found != standing_.end() && found->second.generation == generation) found->second.answered = clock_();
+}
+
+double LeaseBook::End(const std::string& job_uid, int generation, double seconds) {
+  std::lock_guard lock(mutex_);
+  const auto found = standing_.find(job_uid);
+  if (found == standing_.end() || found->second.generation != generation) return 0;
+  const double left = found->second.answered + seconds - clock_();
+  if (left > 0) return left;
+  standing_.erase(found);
+  return 0;
+}
+
+}  // namespace rekindle::coordinator

@@ -1,0 +1,50 @@
+#include "worker/train/lease.h"
+
+#include <gtest/gtest.h>
+
+namespace rekindle::train {
+namespace {
+
+class LeaseTest : public testing::Test {
+ protected:
+  double now_ = 1000;
+  Lease lease_{[this] { return now_; }};
+};
+
+TEST_F(LeaseTest, CountsFromTheSendingOfTheNewestAnsweredRequest) {
+  EXPECT_FALSE(lease_.Holds(1));
+  lease_.Begin(1, 600, 990);  // It was answered only now.
+  now_ = 1589.9;
+  EXPECT_TRUE(lease_.Holds(1));
+  now_ = 1590;
+  EXPECT_FALSE(lease_.Holds(1));
+  lease_.Renew(1, 1580);
+  EXPECT_TRUE(lease_.Holds(1));
+  lease_.Renew(1, 1570);  // Answers may overtake each other.
+  now_ = 2179.9;
+  EXPECT_TRUE(lease_.Holds(1));
+  now_ = 2180;
+  EXPECT_FALSE(lease_.Holds(1));
+}
+
+TEST_F(LeaseTest, AnAnswerOfAnotherGenerationRenewsNothing) {
+  lease_.Begin(4, 60, 1000);
+  lease_.Renew(3, 1050);
+  lease_.Renew(5, 1050);
+  now_ = 1060;
+  EXPECT_FALSE(lease_.Holds(4));
+  lease_.Begin(5, 60, 1060);
+  EXPECT_FALSE(lease_.Holds(4));
+  EXPECT_TRUE(lease_.Holds(5));
+  lease_.Begin(4, 60, 1060);  // Told late.
+  EXPECT_TRUE(lease_.Holds(5));
+}
+
+TEST_F(LeaseTest, WithoutALimitItHoldsForEver) {
+  lease_.Begin(2, 0, 1000);
+  now_ = 1e9;
+  EXPECT_TRUE(lease_.Holds(2));
+}
+
+}  // namespace
+}  // namespace rekindle::train
