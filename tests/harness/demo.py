@@ -12,7 +12,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import Cluster, program, wait_until  # noqa: E402
+from cluster import Cluster, program  # noqa: E402
 from faults import Injector  # noqa: E402
 
 STEPS = 240
@@ -92,11 +92,8 @@ class Progress(threading.Thread):
         self.screen.end()
 
 
-def await_end(cluster, job, seconds):
-    def ended():
-        status = cluster.status(job)
-        return status if status["state"] in ("SUCCEEDED", "FAILED", "CANCELLED") else None
-    status = wait_until(ended, seconds, f"job {job} to end", poll=0.3)
+def await_success(cluster, job):
+    status = cluster.await_end(job)
     if status["state"] != "SUCCEEDED":
         raise RuntimeError(f"job {job} ended as {status['state']}: {status['reason']}")
     return status
@@ -114,7 +111,7 @@ def disturbed(screen, folder, text, steps):
             inject = Injector(cluster, "demo",
                               on_fault=lambda kind, why: screen.say(f"  answered: {why}" if why else f"FAULT {kind}"))
             inject.every_fault()
-            status = await_end(cluster, "demo", 180)
+            status = await_success(cluster, "demo")
         finally:
             progress.stop()
         return status, inject.rows
@@ -127,7 +124,7 @@ def undisturbed(screen, folder, text, steps):
         progress = Progress(screen, cluster, "undisturbed")
         progress.start()
         try:
-            return await_end(cluster, "undisturbed", 240)
+            return await_success(cluster, "undisturbed")
         finally:
             progress.stop()
 
