@@ -18,11 +18,12 @@ Housekeeper::~Housekeeper() {
   for (Line* line : {&collecting_, &archiving_}) line->thread.join();
 }
 
-void Housekeeper::Due(const std::string& store, const std::string& job_uid, const Retention& retention) {
+void Housekeeper::Due(const std::string& store, const std::string& job_uid, int generation,
+                      const Retention& retention) {
   {
     const std::lock_guard lock(mutex_);
-    if (retention.keep_last > 0) collecting_.due[job_uid] = {store, retention};
-    if (!retention.archive_store.empty()) archiving_.due[job_uid] = {store, retention};
+    if (retention.keep_last > 0) collecting_.due[job_uid] = {store, generation, retention};
+    if (!retention.archive_store.empty()) archiving_.due[job_uid] = {store, generation, retention};
   }
   changed_.notify_all();
 }
@@ -47,7 +48,7 @@ void Housekeeper::Loop(const std::stop_token& stop, Line& line) {
 absl::Status Housekeeper::Collect(const std::string& job_uid, const Job& job, const std::stop_token&) {
   auto store = stores_.Open(job.store);
   if (!store.ok()) return store.status();
-  return store->Collect(job_uid, job.retention, common::WallSeconds()).status();
+  return store->Collect(job_uid, job.retention, common::WallSeconds(), {.generation = job.generation}).status();
 }
 
 absl::Status Housekeeper::Archive(const std::string& job_uid, const Job& job, const std::stop_token& stop) {

@@ -24,11 +24,13 @@ class Housekeeper {
   ~Housekeeper();
 
   // Looks, some time soon, for what is due. Of several calls for one job that wait, the newest counts.
-  void Due(const std::string& store, const std::string& job_uid, const Retention& retention);
+  // `generation`: that has committed.
+  void Due(const std::string& store, const std::string& job_uid, int generation, const Retention& retention);
 
  private:
   struct Job {
     std::string store;
+    int generation = 0;
     Retention retention;
   };
   using Work = absl::Status (Housekeeper::*)(const std::string& job_uid, const Job& job, const std::stop_token& stop);

@@ -131,7 +131,7 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
   const auto name = store->PutManifest(*manifest);
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
-  housekeeper_.Due(request.store(), manifest->job_uid, *retention);
+  housekeeper_.Due(request.store(), manifest->job_uid, manifest->generation, *retention);
   reply->set_name(*name);
   return absl::OkStatus();
 }
@@ -174,6 +174,15 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (!store.ok()) return store.status();
   const auto manifest = parts_.tiers.ReadManifest(*store, owner->job_uid, request.name());
   if (!manifest.ok()) return manifest.status();
+  if (request.shards().empty()) {  // The first call of a restore.
+    const absl::Status begun = store->BeginGeneration(owner->job_uid, owner->generation);
+    if (absl::IsFailedPrecondition(begun)) return begun;
+    // Its state may be in memory, and the store away or full: then the lease alone keeps older generations from going on.
+    if (!begun.ok()) {
+      log::Warning("a generation begins without its mark in the store",
+                   {{"job", owner->job_uid}, {"generation", owner->generation}, {"error", std::string(begun.message())}});
+    }
+  }
   const int count = manifest->shards[0].count, planes = PlanesOf(*manifest);
   const auto outside = [&](int i) { return i < 0 || i >= count; };
   if (request.shards_size() > count || std::any_of(request.shards().begin(), request.shards().end(), outside)) {

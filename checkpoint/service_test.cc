@@ -236,6 +236,13 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
   const auto late = SaveAll(*zombie, 4, 90, TestState::Random(kTotal, 2));
   EXPECT_TRUE(absl::IsFailedPrecondition(late.status())) << late.status();
   EXPECT_EQ(client->FindNewest(/*verify=*/true)->manifest.step, 50);
+  // Also where the newer one has not saved anything yet.
+  TestState restored(kTotal);
+  ASSERT_TRUE(client->Restore(7, "5-50-node-a_0", restored.writable()).ok());
+  const auto later = SaveAll(*zombie, 6, 90, TestState::Random(kTotal, 2));
+  EXPECT_TRUE(absl::IsFailedPrecondition(later.status())) << later.status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(zombie->Restore(6, "5-50-node-a_0", restored.writable()).status()));
+  ASSERT_TRUE(SaveAll(*client, 7, 60, state_).ok());
 }
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {

@@ -149,7 +149,12 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
     return absl::FailedPreconditionError(
         absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
   }
-  return WriteManifest(manifest);
+  if (absl::Status status = CheckGeneration(manifest.job_uid, manifest.generation); !status.ok()) return status;
+  auto name = WriteManifest(manifest);
+  if (!name.ok()) return name;
+  // What was written is whole, and older than whatever the newer one writes.
+  if (absl::Status status = CheckGeneration(manifest.job_uid, manifest.generation); !status.ok()) return status;
+  return name;
 }
 
 absl::StatusOr<std::string> Store::PutCopiedManifest(const Manifest& manifest) {

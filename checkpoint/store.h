@@ -3,6 +3,7 @@
 //
 //   <root>/<job uid>/shards/<xxh3-128>.safetensors
 //   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
+//   <root>/<job uid>/generations/<number>                    that generation began from a checkpoint
 //   <root>/<job uid>/pins/<generation>-<step>-<writer>       pinned: never collected
 //   <root>/<job uid>/removed/<manifest's name>               its copy while a collection decides (store_collect.cc)
 //   <either>.tmp-...   unfinished, in a folder only; never read, collected after the grace
@@ -76,9 +77,15 @@ class Store {
                                     const std::string& xxh3);
 
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
-  // or has another size. FAILED_PRECONDITION: the store has a manifest of a newer generation. ABORTED: another process
+  // or has another size. FAILED_PRECONDITION: the store knows of a newer generation. ABORTED: another process
   // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
+
+  // That generation is about to begin from a checkpoint: older ones save and collect nothing any more. Durable on return;
+  // repeating it is harmless. FAILED_PRECONDITION: a higher one has begun, and this one must not.
+  absl::Status BeginGeneration(const std::string& job_uid, int generation);
+  // The highest that has begun from a checkpoint; 0: none has.
+  absl::StatusOr<int> HighestGeneration(const std::string& job_uid);
 
   // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
   // be listed: "none" is never said of a store that could not be read. With a name in `look` one that is not there, or
@@ -128,9 +135,11 @@ class Store {
   // only those named, and unnamed shards and temporary files older than the grace. `now` is Unix time. Safe beside a
   // writer, beside who pins and beside another collection, as long as these take less than the grace.
   // What is due to be archived goes when `archive` has it whole; without `archive` it stays.
-  // FAILED_PRECONDITION, and nothing is done, beside a manifest of a newer release: which shards it names is not known.
+  // FAILED_PRECONDITION, and nothing is done, beside a manifest of a newer release: which shards it names is not known;
+  // or where a generation after that of `options` has begun.
   struct CollectOptions {
     Store* archive = nullptr;
+    int generation = 0;    // That collects; 0: a user.
     bool dry_run = false;  // Only tell what would go.
   };
   absl::StatusOr<Collected> Collect(const std::string& job_uid, const Retention& retention, double now,
@@ -147,6 +156,7 @@ class Store {
  private:
   static std::string Shards(const std::string& job_uid) { return job_uid + "/shards"; }
   static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
+  static std::string Generations(const std::string& job_uid) { return job_uid + "/generations"; }
   static std::string Pins(const std::string& job_uid) { return job_uid + "/pins"; }
   static std::string Removed(const std::string& job_uid) { return job_uid + "/removed"; }
   static std::string Condemned(const std::string& job_uid) { return job_uid + "/condemned"; }
@@ -160,6 +170,9 @@ class Store {
   absl::StatusOr<Manifest> LookAt(const std::string& job_uid, const std::string& name, const Look& look, bool* damaged);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
   absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
+  // FAILED_PRECONDITION: a higher one has begun.
+  absl::Status CheckGeneration(const std::string& job_uid, int generation);
+  absl::Status ForgetGenerations(const std::string& job_uid);
 
   // A collection on its way (store_collect.cc).
   struct Sweep;

@@ -75,6 +75,10 @@ absl::Status CheckKnown(const std::vector<StoredCheckpoint>& staying) {
 absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, const Retention& retention, double now,
                                          const CollectOptions& options) {
   if (absl::Status status = CheckRetention(retention); !status.ok()) return status;
+  const auto check_generation = [&] {
+    return options.generation > 0 ? CheckGeneration(job_uid, options.generation) : absl::OkStatus();
+  };
+  if (absl::Status status = check_generation(); !status.ok()) return status;
   if (absl::Status status = options.dry_run ? absl::OkStatus() : Recover(job_uid); !status.ok()) return status;
   const auto all = List(job_uid);
   if (!all.ok()) return all.status();
@@ -92,7 +96,9 @@ absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, const Reten
     }
     (fate == Fate::kKeep ? sweep.keep : sweep.drop).push_back((*all)[i]);
   }
+  if (absl::Status status = check_generation(); !status.ok()) return status;  // Looking may have taken long.
   if (absl::Status status = Run(sweep); !status.ok()) return status;
+  if (absl::Status status = options.dry_run ? absl::OkStatus() : ForgetGenerations(job_uid); !status.ok()) return status;
   return std::move(sweep.done);
 }
 

@@ -188,6 +188,10 @@ TEST(JobSpec, ErrorsNameTheFieldAndTheFix) {
          s.mutable_schedule()->set_decay_steps(51);
        },
        "spec.schedule.decay_steps: 51 and warmup_steps 50 are more than the job's 100 steps: lower one"},
+      {[](auto& s) { s.mutable_recovery()->set_lease("59.9"); },
+       "spec.recovery.lease: 59.9 is out of range: use 60 to 2592000"},
+      {[](auto& s) { s.mutable_recovery()->set_lease("nan"); }, "spec.recovery.lease: nan is out of range"},
+      {[](auto& s) { s.mutable_recovery()->set_lease("10m"); }, "spec.recovery.lease: '10m' is no number of seconds; or"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("ftp://bucket"); },
        "spec.checkpoint.store: store 'ftp://bucket' is not supported"},
       {[](auto& s) { s.mutable_checkpoint()->set_store("s3://id:hush@bucket"); }, "must not hold credentials"},

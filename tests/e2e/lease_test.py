@@ -1,7 +1,9 @@
 """Who may step, with real processes and networks that are cut: no rank of an older generation steps once a newer one does,
 and nothing happens where nothing has to. Leases are of seconds here."""
+import contextlib
 import pathlib
 import signal
+import sqlite3
 import time
 import unittest
 
@@ -89,6 +91,19 @@ class LeaseTest(ClusterTest):
         wait_until(lambda: time.monotonic() > since + 3 * LEASE, 4 * LEASE, "three leases to pass", poll=0.05)
         self.inject.await_steps(10)
         self.assertEqual(self.standing(), [])
+        self.assertEqual(self.generation_now(), self.generation)
+
+    def test_a_coordinator_that_cannot_write_still_answers(self):
+        self.start(steps=10_000)
+        with contextlib.closing(sqlite3.connect(self.running.dir / "coordinator" / "state.db", timeout=60)) as database:
+            database.execute("BEGIN IMMEDIATE")    # Nobody else writes until it ends.
+            since = time.monotonic()
+            wait_until(lambda: time.monotonic() > since + 3 * LEASE, 4 * LEASE, "three leases to pass", poll=0.05)
+            done = steps_done(self.running)
+            wait_until(lambda: steps_done(self.running) > done + 10, LONGEST, "the ranks to step", poll=0.02)
+            self.assertEqual(self.standing(), [])
+            database.rollback()
+        self.inject.await_steps(10)
         self.assertEqual(self.generation_now(), self.generation)
 
     def test_without_a_coordinator_they_stand_still_and_go_on(self):

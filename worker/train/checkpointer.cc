@@ -189,6 +189,10 @@ void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
   }
   const double start = common::SteadySeconds();
   const auto name = WriteManifest(manifest);
+  if (absl::IsFailedPrecondition(name.status())) {
+    std::lock_guard lock(mutex_);
+    status_.refused_generation = std::max(status_.refused_generation, manifest.generation);
+  }
   if (!name.ok()) return Failed(name.status());
   log::Info("checkpoint committed", {{"checkpoint", *name}, {"seconds", common::SteadySeconds() - start}});
   {

@@ -222,6 +222,9 @@ absl::Status Engine::StartAfresh() {
 
 absl::Status Engine::OneStep(Generation& generation, bool* yielded) {
   const double start = parts_.clock();
+  if (checkpointer_ && checkpointer_->Status().refused_generation == generation_) {
+    return absl::AbortedError("the job's store knows of a newer generation: " + checkpointer_->Status().error);
+  }
   generation.communicator.SetDeadlines({.progress_seconds = StepDeadline()});
   StepOutcome outcome;
   absl::Status status = Computed([&] {

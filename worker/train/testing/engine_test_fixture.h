@@ -59,6 +59,7 @@ class EngineTest : public testing::Test {
     if (before_backward) before_backward_ = std::move(before_backward);
     trainers_.reserve(100);  // A hook reads it while others are added.
     coordinator_.emplace(spec_, min_workers_);
+    if (has_spare_) coordinator_->AddSpare("spare");
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
     ASSERT_TRUE(coordinator_->Await([&](const v1::JobStatus& s) { return s.members_size() == trainers || Ended(s); }))
         << coordinator_->Status().DebugString();
@@ -71,6 +72,8 @@ class EngineTest : public testing::Test {
     if (before_backward_) {
       options.before_backward = [this, index = trainers_.size()](int64_t step, int) { before_backward_(index, step); };
     }
+    if (lease_clock_) options.lease_clock = [this, index = trainers_.size()] { return lease_clock_(index); };
+    options.timeline = timeline_;
     if (before_collective_) options.before_collective = [this, index = trainers_.size()] { before_collective_(index); };
     trainers_.push_back(std::make_unique<LocalTrainer>(*coordinator_, spec_, node, ++incarnations_, options));
     return *trainers_.back();
@@ -134,6 +137,9 @@ class EngineTest : public testing::Test {
   BeforeBackward before_backward_;
   std::function<void(size_t trainer)> before_collective_;  // On the trainers' threads, too.
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
+  std::function<double(size_t trainer)> lease_clock_;  // On any thread.
+  std::string timeline_;                               // A file; empty: none.
+  bool has_spare_ = false;                             // A node that nothing runs on.
   int min_workers_ = 1;
   float largest_gradient_ = 0;
   int incarnations_ = 0;

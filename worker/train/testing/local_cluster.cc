@@ -81,9 +81,17 @@ void LocalCoordinator::TickLoop(std::stop_token stop) {
   }
 }
 
-v1::TrainerDirective LocalCoordinator::DirectiveFor(const std::string& trainer) {
+std::optional<v1::TrainerDirective> LocalCoordinator::Answer(const v1::TrainerReport& report) {
   std::lock_guard lock(mutex_);
-  return cluster_->DirectiveForTrainer(kUid, trainer);
+  if (away_) return std::nullopt;
+  StepLocked(core::TrainerReported{report});
+  return cluster_->DirectiveForTrainer(kUid, report.trainer());
+}
+
+void LocalCoordinator::AddSpare(const std::string& node) {
+  v1::NodeReport report = NodeReportOf(node, "", true);
+  report.clear_trainers();
+  Feed(core::NodeReported{report});
 }
 
 v1::JobStatus LocalCoordinator::Status() {
@@ -118,10 +126,12 @@ bool LocalCoordinator::Await(const std::function<bool(const v1::JobStatus&)>& do
 // Delivers each report at once, and again every 20 ms: what a lost and repeated call over the network would do.
 class LocalTrainer::Control final : public ControlPlane {
  public:
-  Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address)
+  Control(LocalCoordinator& coordinator, LocalTrainer& trainer, std::string address,
+          std::function<double()> lease_clock)
       : coordinator_(coordinator),
         trainer_(trainer),
         address_(std::move(address)),
+        lease_(std::move(lease_clock)),
         thread_([this](std::stop_token stop) { Loop(stop); }) {}
 
   void Mute() {
@@ -160,15 +170,14 @@ class LocalTrainer::Control final : public ControlPlane {
       const v1::TrainerReport message = Message();
       const double sent = lease_.Now();
       lock.unlock();
-      coordinator_.Feed(core::TrainerReported{message});
-      const v1::TrainerDirective directive = coordinator_.DirectiveFor(trainer_.id());
+      const std::optional<v1::TrainerDirective> answer = coordinator_.Answer(message);
       lock.lock();
-      if (muted_) continue;
+      if (muted_ || !answer) continue;
       const Membership& membership = directive_.membership;
       lease_.Renew(membership.generation, sent);
-      if (directive.revision() == revision_) continue;
-      revision_ = directive.revision();
-      directive_ = FromProto(directive);
+      if (answer->revision() == revision_) continue;
+      revision_ = answer->revision();
+      directive_ = FromProto(*answer);
       if (membership.generation > 0) lease_.Begin(membership.generation, membership.lease_seconds, sent);
       ++version_;
       changed_.notify_all();
@@ -268,7 +277,8 @@ LocalTrainer::LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec,
       timeline_(local.timeline, id_),
       listener_(*comm::Listener::Create("127.0.0.1:0", LocalCoordinator::kSecret)) {
   coordinator_.Feed(core::NodeReported{NodeReportOf(node_, id_, true)});
-  control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()));
+  control_ = std::make_unique<Control>(coordinator_, *this, "127.0.0.1:" + std::to_string(listener_->port()),
+                                       std::move(local.lease_clock));
   model_.before_backward = std::move(local.before_backward);
   model_.poison = std::move(local.poison);
   model_.largest_gradient = local.largest_gradient;

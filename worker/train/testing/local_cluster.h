@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -27,7 +28,10 @@ class LocalCoordinator {
   ~LocalCoordinator();
 
   void Feed(const core::Event& event);
-  v1::TrainerDirective DirectiveFor(const std::string& trainer);
+  // The answer to a report; none while away.
+  std::optional<v1::TrainerDirective> Answer(const v1::TrainerReport& report);
+  // A node that could take part, and on which nothing runs.
+  void AddSpare(const std::string& node);
   v1::JobStatus Status();
   // Forgets all but what was saved, as a process that was killed and started again.
   void Restart();
@@ -60,6 +64,7 @@ struct LocalTrainerOptions {
   MemoryCheckpoints* checkpoints = nullptr;  // Null: no store.
   MemoryCheckpoints* elsewhere = nullptr;    // Whatever other store is asked for.
   std::function<double()> clock = common::SteadySeconds;
+  std::function<double()> lease_clock = common::BootSeconds;
   std::function<void(int64_t step, int index)> before_backward;
   std::function<BigramModel::Poison(int64_t step, int index)> poison;
   float largest_gradient = 0;  // The last two: BigramModel's.

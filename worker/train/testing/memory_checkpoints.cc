@@ -84,6 +84,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     if (cancelled_) return absl::CancelledError("the client was cancelled");
     if (!whole) return absl::NotFoundError("a shard of another rank is not there");
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
+    if (manifest.generation <= store_.refused_) return absl::FailedPreconditionError("the generation is over");
     const checkpoint::ManifestName name = NameOf(manifest);
     store_.manifests_[name] = manifest;
     return FormatName(name);
@@ -146,6 +147,11 @@ std::unique_ptr<checkpoint::CheckpointClient> MemoryCheckpoints::ClientOf(const 
 void MemoryCheckpoints::SetBroken(bool broken) {
   std::lock_guard lock(mutex_);
   broken_ = broken;
+}
+
+void MemoryCheckpoints::Refuse(int generation) {
+  std::lock_guard lock(mutex_);
+  refused_ = generation;
 }
 
 void MemoryCheckpoints::SetUnreadable(bool unreadable) {

@@ -20,6 +20,8 @@ class MemoryCheckpoints {
   std::unique_ptr<checkpoint::CheckpointClient> ClientOf(const std::string& trainer);
   // While broken nothing becomes durable.
   void SetBroken(bool broken);
+  // A newer generation than this one has begun: nothing of it, or of an older one, is taken.
+  void Refuse(int generation);
   // Nobody can look into it.
   void SetUnreadable(bool unreadable);
   // Of all manifests, oldest first.
@@ -35,6 +37,7 @@ class MemoryCheckpoints {
   std::condition_variable changed_;
   bool broken_ = false;
   bool unreadable_ = false;
+  int refused_ = 0;
   std::set<int> urgent_steps_;
   std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;
