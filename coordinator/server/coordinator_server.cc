@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/spec/yaml.h"
 #include "common/version.h"
+#include "coordinator/cluster_record.h"
 #include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/price_book.h"
 #include "coordinator/sqlite_store.h"
@@ -78,6 +79,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     self->own_store_ = *std::move(opened);
     store = self->own_store_.get();
   }
+  const absl::StatusOr<common::ClusterIdentity> cluster = ReadOrMakeCluster(store);
+  if (!cluster.ok()) return cluster.status();
+  self->voice_.emplace(*cluster, &self->metrics_);
   CoordinatorServer* raw = self.get();
   Loop::Options loop{.tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
@@ -95,8 +99,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
   self->machines_ = std::make_unique<Machines>(Machines::Options{
       .fleet = options.fleet, .data = self->folder_->path(), .endpoint_file = self->folder_->File("endpoint")});
-  self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &self->metrics_);
-  self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &self->metrics_);
+  self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &*self->voice_, &self->metrics_);
+  self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &*self->voice_, &self->metrics_);
   self->users_ = std::make_unique<UserService>(
       self->loop_.get(), &self->metrics_,
       UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen),
@@ -123,6 +127,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
                           {"data", self->folder_->path()},
+                          {"cluster", common::Describe(*cluster)},
                           {"version", common::kVersion}});
   return self;
 }

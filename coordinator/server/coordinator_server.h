@@ -62,6 +62,7 @@ class CoordinatorServer {
   std::optional<DataFolder> folder_;
   std::unique_ptr<StateStore> own_store_;
   std::unique_ptr<Webhook> webhook_;
+  std::optional<Voice> voice_;
   std::unique_ptr<Loop> loop_;
   std::unique_ptr<CarbonWatch> carbon_;
   std::unique_ptr<Machines> machines_;

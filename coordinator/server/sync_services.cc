@@ -30,9 +30,10 @@ std::string HostOf(const std::string& peer) {
 
 // Moves the loop's answer into the reply. The reactor and the reply live until Finish.
 template <typename Directive>
-auto Finisher(grpc::ServerUnaryReactor* reactor, Directive* directive) {
-  return [reactor, directive](absl::StatusOr<Directive> answer) {
+auto Finisher(const Voice* voice, grpc::ServerUnaryReactor* reactor, Directive* directive) {
+  return [voice, reactor, directive](absl::StatusOr<Directive> answer) {
     if (answer.ok()) *directive = *std::move(answer);
+    voice->Sign(directive);
     reactor->Finish(common::StatusToGrpc(answer.status()));
   };
 }
@@ -43,8 +44,9 @@ prometheus::Counter& CallCounter(common::Metrics* metrics, const std::string& me
   return metrics->Counter("rekindle_rpcs_total", "Calls received.", {{"method", method}});
 }
 
-TrainersService::TrainersService(Loop* loop, common::Metrics* metrics)
+TrainersService::TrainersService(Loop* loop, const Voice* voice, common::Metrics* metrics)
     : loop_(loop),
+      voice_(voice),
       calls_(CallCounter(metrics, "Trainers.Sync")),
       renewals_(CallCounter(metrics, "Trainers.RenewLease")) {}
 
@@ -53,7 +55,9 @@ grpc::ServerUnaryReactor* TrainersService::RenewLease(grpc::CallbackServerContex
                                                       v1::RenewLeaseReply* reply) {
   renewals_.Increment();
   reply->set_stands(
+      voice_->MayTell(request->job_uid(), request->obeys()) &&
       loop_->leases().Answer(request->job_uid(), request->generation(), request->digest(), request->job_secret()));
+  voice_->Sign(reply);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -70,12 +74,17 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
     reactor->Finish(common::StatusToGrpc(named));
     return reactor;
   }
-  loop_->Sync(*report, Finisher(reactor, directive));
+  if (!voice_->MayTell(report->trainer(), report->obeys())) {
+    voice_->Sign(directive);
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
+  loop_->Sync(*report, Finisher(voice_, reactor, directive));
   return reactor;
 }
 
-NodesService::NodesService(Loop* loop, common::Metrics* metrics)
-    : loop_(loop), calls_(CallCounter(metrics, "Nodes.Sync")) {}
+NodesService::NodesService(Loop* loop, const Voice* voice, common::Metrics* metrics)
+    : loop_(loop), voice_(voice), calls_(CallCounter(metrics, "Nodes.Sync")) {}
 
 grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
                                              v1::NodeDirective* directive) {
@@ -87,9 +96,14 @@ grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* contex
     reactor->Finish(common::StatusToGrpc(named));
     return reactor;
   }
+  if (!voice_->MayTell(report->node(), report->obeys())) {
+    voice_->Sign(directive);
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
   v1::NodeReport heard = *report;
   heard.set_heard_at(HostOf(context->peer()));
-  loop_->Sync(std::move(heard), Finisher(reactor, directive), [context] { return !context->IsCancelled(); });
+  loop_->Sync(std::move(heard), Finisher(voice_, reactor, directive), [context] { return !context->IsCancelled(); });
   return reactor;
 }
 

@@ -37,6 +37,37 @@ TEST_F(SyncTest, ALongPollAnswersAtOnceWhenTheDirectiveChanges) {
   EXPECT_LT(common::SteadySeconds() - begun, 5);
 }
 
+TEST_F(SyncTest, EachAnswerSaysWhoDecidesAndAnotherClustersNodesAreToldNothingElse) {
+  Start();
+  v1::NodeReport report = AgentReport("n1");
+  const auto first = Sync(report);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const common::ClusterIdentity ours = common::FromMessage(first->identity());
+  EXPECT_EQ(ours.epoch, 1);
+  report.set_known_revision(first->revision());
+  EXPECT_EQ(common::FromMessage(Sync(report)->identity()), ours) << "also where it says no more than that";
+  Restart();
+  EXPECT_EQ(common::FromMessage(Sync(report)->identity()), ours);
+
+  v1::NodeReport foreign = AgentReport("n2");
+  common::ToMessage(common::NewCluster(), foreign.mutable_obeys());
+  const auto told = Sync(foreign);
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_EQ(common::FromMessage(told->identity()), ours);
+  v1::NodeDirective nothing_else;
+  *nothing_else.mutable_identity() = told->identity();
+  EXPECT_EQ(told->SerializeAsString(), nothing_else.SerializeAsString());
+  grpc::ClientContext context;
+  SetDeadline(context);
+  v1::ListNodesReply nodes;
+  ASSERT_TRUE(users_->ListNodes(&context, {}, &nodes).ok());
+  ASSERT_EQ(nodes.nodes_size(), 1);
+  EXPECT_EQ(nodes.nodes(0).name(), "n1");
+  // A lower epoch of this cluster than the one that it obeys is the node's to tell.
+  common::ToMessage(ours, foreign.mutable_obeys());
+  EXPECT_GT(Sync(foreign)->revision(), 0);
+}
+
 TEST_F(SyncTest, ALongPollEndsWithTheSameRevisionWhenItsTimeIsOver) {
   Start();
   v1::TrainerReport report;

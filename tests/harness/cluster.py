@@ -316,6 +316,11 @@ class Cluster:
     def try_cli(self, *args):
         return self.cli(*args, check=False) is not None
 
+    def run_worker(self, *args):
+        """`rekindle-worker ARGS`, to its end."""
+        subprocess.run([program("rekindle-worker"), *args], env=self.env, check=True, capture_output=True, text=True,
+                       timeout=60)
+
     def status(self, job):
         return self.cli("get", job)["status"]
 

@@ -95,7 +95,11 @@ class Agent {
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     probe_ = std::make_unique<CheckpointProbe>(*checkpoint, &waker_);
-    link_ = std::make_unique<CoordinatorLink>(*coordinator, &waker_);
+    absl::StatusOr<common::KnownCluster> obeys = folder_.ReadCluster();
+    if (!obeys.ok()) return obeys.status();
+    link_ = std::make_unique<CoordinatorLink>(
+        *coordinator, &waker_, *std::move(obeys),
+        [this](const common::ClusterIdentity& identity) { RememberCluster(identity); });
     notices_ = std::make_unique<NoticeWatcher>(
         *std::move(sources), &waker_,
         [this](const std::string& source, const NoticeCounts& counts) { metrics_.CountNotices(source, counts); });
@@ -108,6 +112,7 @@ class Agent {
       TakeNotices();
       const std::optional<int> told = TakeDirective();
       if (told) return *told;
+      metrics_.SetForeign(link_->foreign());
       const double wake_at = supervisor_.Act(common::SteadySeconds());
       CollectLogs();
       Publish();
@@ -121,6 +126,13 @@ class Agent {
   }
 
  private:
+  void RememberCluster(const common::ClusterIdentity& identity) const {
+    log::Info("obeys", {{"cluster", common::Describe(identity)}});
+    const absl::Status written = ReplaceFile(folder_.ClusterFile(), common::Describe(identity) + "\n");
+    if (written.ok()) return;
+    log::Warning("which cluster this node belongs to could not be written down", {{"error", std::string(written.message())}});
+  }
+
   void TakeSignals() {
     while (common::ReadSignal(signals_.get()) != 0) {
       if (drain_.signalled()) {

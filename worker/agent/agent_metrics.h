@@ -18,6 +18,7 @@ class AgentMetrics {
   absl::StatusOr<std::string> Serve(const std::string& address) { return metrics_.Serve(address); }
 
   void SetTrainers(int running) { trainers_.Set(running); }
+  void SetForeign(bool foreign) { foreign_.Set(foreign ? 1 : 0); }
   void CountRestart() { restarts_.Increment(); }
   void CountNotices(const std::string& source, const NoticeCounts& counts);
   // Adds what a trainer's counters grew by since `before` (zeroes for its first words), labelled with job and rank: so
@@ -27,6 +28,7 @@ class AgentMetrics {
  private:
   common::Metrics metrics_;
   prometheus::Gauge& trainers_;
+  prometheus::Gauge& foreign_;
   prometheus::Counter& restarts_;
 };
 

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
+#include "common/clock.h"
 #include "common/log.h"
 
 namespace rekindle::agent {
@@ -14,11 +16,19 @@ constexpr int kWaitMs = 2000;    // Shorter than what makes a node count as sile
 constexpr int kAnswerMs = 2000;  // An answer that takes longer beyond the wait: the coordinator is away.
 constexpr double kFirstRetryMs = 20;
 constexpr double kLongestRetryMs = 200;
+constexpr double kForeignRetryMs = 1000;  // Of a coordinator that this node does not obey,
+constexpr double kForeignSeconds = 60;    // and so often it is said.
+constexpr double kNever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-CoordinatorLink::CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker)
-    : stub_(v1::Nodes::NewStub(channel)), waker_(waker), thread_([this] { Loop(); }) {}
+CoordinatorLink::CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker, common::KnownCluster obeys,
+                                 Heard heard)
+    : stub_(v1::Nodes::NewStub(channel)),
+      waker_(waker),
+      heard_(std::move(heard)),
+      obeys_(std::move(obeys)),
+      thread_([this] { Loop(); }) {}
 
 CoordinatorLink::~CoordinatorLink() {
   {
@@ -49,6 +59,11 @@ bool CoordinatorLink::connected() const {
   return connected_;
 }
 
+bool CoordinatorLink::foreign() const {
+  std::lock_guard lock(mutex_);
+  return foreign_;
+}
+
 bool CoordinatorLink::CallOnce() {
   grpc::ClientContext context;
   v1::NodeReport report;
@@ -64,6 +79,7 @@ bool CoordinatorLink::CallOnce() {
     call_ = &context;
     waiting_ = news ? nullptr : &context;
     report.set_known_revision(known_revision_);
+    if (!obeys_.known().cluster.empty()) common::ToMessage(obeys_.known(), report.mutable_obeys());
   }
   report.set_wait_ms(wait_ms);
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(wait_ms + kAnswerMs));
@@ -73,10 +89,17 @@ bool CoordinatorLink::CallOnce() {
   std::lock_guard lock(mutex_);
   const bool cancelled_for_news = waiting_ != nullptr && answered_ < published_;
   call_ = waiting_ = nullptr;
+  const common::ClusterIdentity before = obeys_.known(), told = common::FromMessage(directive.identity());
+  foreign_ = status.ok() && !obeys_.Obeys(told);
+  if (foreign_) {
+    NoteFailure("the one that answers is not obeyed: " + obeys_.WhyNot(told), kForeignSeconds);
+    return false;
+  }
   if (status.ok()) {
+    if (before != obeys_.known()) heard_(obeys_.known());
     if (!connected_) log::Info("coordinator answers");
     connected_ = true;
-    complained_ = false;
+    complained_at_.reset();
     must_ask_ = false;
     answered_ = std::max(answered_, number);
     if (!delivery_) delivery_.emplace();
@@ -89,18 +112,19 @@ bool CoordinatorLink::CallOnce() {
     return true;
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED && (cancelled_for_news || stopping_)) return true;
-  NoteFailure(status);
+  NoteFailure(status.error_message(), kNever);
   return false;
 }
 
 // REQUIRES: mutex_ held.
-void CoordinatorLink::NoteFailure(const grpc::Status& status) {
+void CoordinatorLink::NoteFailure(const std::string& why, double again_after) {
   must_ask_ = true;
   connected_ = false;
-  if (!complained_) {
-    log::Warning("coordinator away: trainers go on, trying again", {{"error", status.error_message()}});
+  const double now = common::SteadySeconds();
+  if (!complained_at_ || now >= *complained_at_ + again_after) {
+    log::Warning("coordinator away: trainers go on, trying again", {{"error", why}});
+    complained_at_ = now;
   }
-  complained_ = true;
   waker_->Wake();
 }
 
@@ -119,7 +143,8 @@ void CoordinatorLink::Loop() {
       continue;
     }
     const double jitter = std::uniform_real_distribution<double>(0.5, 1.0)(random_);
-    changed_.wait_for(lock, std::chrono::duration<double, std::milli>(retry_ms * jitter), [&] { return stopping_; });
+    const double pause_ms = foreign_ ? kForeignRetryMs : retry_ms;
+    changed_.wait_for(lock, std::chrono::duration<double, std::milli>(pause_ms * jitter), [&] { return stopping_; });
     retry_ms = std::min(2 * retry_ms, kLongestRetryMs);
   }
 }

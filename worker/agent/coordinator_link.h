@@ -10,12 +10,15 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
+#include <string>
 #include <thread>
 
+#include "common/cluster_identity.h"
 #include "rekindle/v1/node.grpc.pb.h"
 #include "worker/agent/waker.h"
 
@@ -29,8 +32,10 @@ class CoordinatorLink {
     int64_t answered = 0;                        // The newest published report that the coordinator has seen.
   };
 
-  // `waker` is woken when Take() has something, and must outlive the link.
-  CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker);
+  // `waker` is woken when Take() has something, and must outlive the link. `obeys`: what the node has heard of before;
+  // `heard` is called, on the link's thread, when that changes, before anything is taken from the answer.
+  using Heard = std::function<void(const common::ClusterIdentity&)>;
+  CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker, common::KnownCluster obeys, Heard heard);
   ~CoordinatorLink();  // Cancels the call.
 
   // Replaces the report to deliver; returns its number. known_revision and wait_ms are set by the link.
@@ -39,15 +44,18 @@ class CoordinatorLink {
   std::optional<Delivery> Take();
   // The last call was answered (or one waits at a coordinator that answered before).
   bool connected() const;
+  // The last answer came from a coordinator that this node does not obey: for it, its own one is away.
+  bool foreign() const;
 
  private:
   void Loop();
   // One call; false when it failed for another reason than our cancelling it.
   bool CallOnce();
-  void NoteFailure(const grpc::Status& status);
+  void NoteFailure(const std::string& why, double again_after);
 
   const std::unique_ptr<v1::Nodes::Stub> stub_;
   const Waker* const waker_;
+  const Heard heard_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -56,12 +64,14 @@ class CoordinatorLink {
   int64_t answered_ = 0;
   bool must_ask_ = true;  // The coordinator may be another process: no waiting before it has answered once.
   bool connected_ = false;
-  bool complained_ = false;
+  bool foreign_ = false;
+  std::optional<double> complained_at_;  // Since it was last heard of.
   bool stopping_ = false;
   grpc::ClientContext* waiting_ = nullptr;  // The call to cancel when there is news.
   grpc::ClientContext* call_ = nullptr;
   int known_revision_ = 0;
   std::optional<Delivery> delivery_;
+  common::KnownCluster obeys_;
   std::mt19937 random_{std::random_device{}()};  // Jitter only.
   std::thread thread_;
 };

@@ -5,6 +5,7 @@
 
 #include "common/version.h"
 #include "worker/agent/agent.h"
+#include "worker/agent/forget_cluster.h"
 #include "worker/agent/init.h"
 #include "worker/agent/options.h"
 
@@ -12,9 +13,11 @@ namespace {
 
 constexpr char kUsage[] =
     "Usage: rekindle-worker init --dir DIR --coordinator HOST:PORT [flags of agent]\n"
-    "       rekindle-worker agent --dir DIR --coordinator HOST:PORT [--node NAME] [--slots N] ...\n\n"
+    "       rekindle-worker agent --dir DIR --coordinator HOST:PORT [--node NAME] [--slots N] ...\n"
+    "       rekindle-worker forget-cluster --dir DIR\n\n"
     "  init   main process of a node: keeps an agent running and takes in orphaned trainers; SIGTERM drains\n"
     "  agent  the agent itself; `rekindle-worker agent --help` lists its flags\n"
+    "  forget-cluster  makes a node on which nothing runs free to obey another cluster's coordinator\n"
     "  --help, --version\n";
 
 }  // namespace
@@ -29,6 +32,7 @@ int main(int argc, char** argv) {
     const std::optional<rekindle::agent::AgentOptions> options = rekindle::agent::ParseOptions(rest, &exit_code);
     return options ? rekindle::agent::RunAgent(*options) : exit_code;
   }
+  if (command == "forget-cluster") return rekindle::agent::RunForgetCluster(rest);
   if (command == "--version") {
     std::printf("rekindle-worker %s\n", rekindle::common::kVersion);
     return rekindle::agent::kExitOk;

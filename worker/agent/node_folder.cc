@@ -31,6 +31,7 @@ constexpr size_t kLongestSocketName = sizeof("/checkpoint.sock");
 constexpr double kLockRetrySeconds = 0.01;
 constexpr size_t kKeptLogs = 64;
 constexpr size_t kIncarnationBytes = 16;
+constexpr size_t kMaxClusterBytes = 256;
 
 absl::Status MakeFolder(const std::string& path) {
   if (mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return absl::OkStatus();
@@ -114,6 +115,18 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
   if (!incarnation.ok()) return incarnation.status();
   folder.incarnation_ = *std::move(incarnation);
   return folder;
+}
+
+absl::StatusOr<common::KnownCluster> NodeFolder::ReadCluster() const {
+  const absl::StatusOr<std::string> text = ReadSmallFile(ClusterFile(), kMaxClusterBytes);
+  if (absl::IsNotFound(text.status())) return common::KnownCluster();
+  if (text.ok() && text->empty()) return common::KnownCluster();  // A power cut: nothing of that cluster runs any more.
+  const auto identity =
+      text.ok() ? common::ParseClusterIdentity(std::string(absl::StripAsciiWhitespace(*text))) : text.status();
+  if (identity.ok()) return common::KnownCluster(*identity);
+  return absl::DataLossError(absl::StrCat(ClusterFile(), ": ", std::string(identity.status().message()),
+                                          "; where the node belongs to no cluster: rekindle-worker forget-cluster --dir ",
+                                          dir_));
 }
 
 std::string NodeFolder::JobFile(const std::string& job_uid, int slot) const {

@@ -1,6 +1,7 @@
 // The node's own folder: who the node is, and where the agent, the trainers and the checkpoint service find each other.
 //
 //   node.json          the node's incarnation, made once a folder: a wiped node is another one
+//   cluster            the coordinator that the node obeys (common/cluster_identity.h)
 //   agent.lock         held by the one agent of this folder
 //   agent.sock         NodeLocal, for the trainers
 //   checkpoint.sock    Checkpoints, of the node's checkpoint service
@@ -18,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/cluster_identity.h"
 #include "common/process.h"
 
 namespace rekindle::agent {
@@ -35,6 +37,9 @@ class NodeFolder {
   const std::string& home() const { return home_; }
   std::string AgentSocket() const { return dir_ + "/agent.sock"; }
   std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
+  std::string ClusterFile() const { return dir_ + "/cluster"; }
+  // None where there is no such file yet. DATA_LOSS: it holds something else.
+  absl::StatusOr<common::KnownCluster> ReadCluster() const;
   std::string JobFile(const std::string& job_uid, int slot) const;
   std::string RecordFile(int slot) const;
   std::string RecordFolder() const { return dir_ + "/trainers"; }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <limits>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -31,6 +32,9 @@ constexpr double kLongestRetrySeconds = 0.2;
 constexpr double kRenewalsInALease = 20;   // So often it is asked whether the generation stands, and at least each
 constexpr double kLongestRenewPause = 10;  // so many seconds.
 constexpr double kIdleRenewSeconds = 60;   // Without a generation nothing is asked.
+constexpr double kForeignSeconds = 60;     // So often it is said that another cluster's coordinator answers,
+constexpr double kForeignRetrySeconds = 1;  // and so often it is asked.
+constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kMaxLosses = 4096;
 
 v1::ProcessName ThisProcess() {
@@ -50,6 +54,7 @@ class Session final : public ControlPlane {
  public:
   Session(std::shared_ptr<grpc::Channel> channel, TrainerIdentity identity)
       : identity_(std::move(identity)),
+        cluster_(identity_.obeys),
         stub_(v1::Trainers::NewStub(channel)),
         thread_([this] { Loop(); }),
         renew_thread_([this] { RenewLoop(); }) {}
@@ -115,6 +120,7 @@ class Session final : public ControlPlane {
     message.set_address(identity_.address);
     message.set_host(identity_.host);
     *message.mutable_process() = process_;
+    if (!cluster_.known().cluster.empty()) common::ToMessage(cluster_.known(), message.mutable_obeys());
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
     message.set_known_revision(known_revision_);
@@ -153,15 +159,30 @@ class Session final : public ControlPlane {
     const grpc::Status status = stub_->Sync(&context, message, &reply);
     std::lock_guard lock(mutex_);
     call_ = nullptr;
+    const common::ClusterIdentity told = common::FromMessage(reply.identity());
+    foreign_ = status.ok() && !cluster_.Obeys(told);
+    if (foreign_) {
+      SetAway("the one that answers is not obeyed: " + cluster_.WhyNot(told), kForeignSeconds);
+      return false;
+    }
     if (status.ok()) {
       losses_.erase(losses_.begin(), losses_.begin() + static_cast<long>(std::min(losses_sent, losses_.size())));
       Take(reply, sent);
       return true;
     }
     if (status.error_code() == grpc::StatusCode::CANCELLED) return true;
-    if (!away_) log::Warning("coordinator away; training goes on", {{"error", status.error_message()}});
-    away_ = true;
+    SetAway(status.error_message(), kNever);
     return false;
+  }
+
+  // Says so at once, and again each `seconds`. REQUIRES: mutex_ held.
+  void SetAway(const std::string& why, double seconds) {
+    const double now = common::SteadySeconds();
+    if (!away_ || now >= said_away_ + seconds) {
+      log::Warning("coordinator away; training goes on", {{"error", why}});
+      said_away_ = now;
+    }
+    away_ = true;
   }
 
   // REQUIRES: mutex_ held.
@@ -190,7 +211,7 @@ class Session final : public ControlPlane {
         const double due = sent_at_ + kProgressSeconds - common::SteadySeconds();
         if (due > 0 && !urgent_ && report_version_ != sent_version_) Pause(lock, due);
       } else {
-        Pause(lock, retry);
+        Pause(lock, foreign_ ? kForeignRetrySeconds : retry);
         retry = std::min(2 * retry, kLongestRetrySeconds);
       }
     }
@@ -218,6 +239,7 @@ class Session final : public ControlPlane {
     request.set_job_secret(identity_.job_secret);
     request.set_generation(directive_.membership.generation);
     request.set_digest(directive_.membership.digest);
+    common::ToMessage(cluster_.known(), request.mutable_obeys());
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds)));
@@ -228,7 +250,8 @@ class Session final : public ControlPlane {
     const grpc::Status status = stub_->RenewLease(&context, request, &reply);
     lock.lock();
     renew_call_ = nullptr;
-    if (status.ok() && reply.stands()) lease_.Renew(request.generation(), sent);
+    const bool obeyed = status.ok() && cluster_.Obeys(common::FromMessage(reply.identity()));
+    if (obeyed && reply.stands()) lease_.Renew(request.generation(), sent);
   }
 
   void Pause(std::unique_lock<std::mutex>& lock, double seconds) {
@@ -236,6 +259,7 @@ class Session final : public ControlPlane {
   }
 
   const TrainerIdentity identity_;
+  common::KnownCluster cluster_;  // Under mutex_.
   const v1::ProcessName process_ = ThisProcess();
   const std::unique_ptr<v1::Trainers::Stub> stub_;
 
@@ -246,6 +270,8 @@ class Session final : public ControlPlane {
   int64_t sent_version_ = 0;
   bool urgent_ = false;
   bool away_ = false;
+  bool foreign_ = false;  // The last one that answered was not obeyed.
+  double said_away_ = 0;
   bool stopping_ = false;
   double sent_at_ = 0;
   int sequence_ = 0;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/cluster_identity.h"
 #include "worker/train/control_plane.h"
 
 namespace rekindle::train {
@@ -19,6 +20,7 @@ struct TrainerIdentity {
   std::string job_secret;
   std::string address;  // Of its data-plane listener.
   std::string host;
+  common::ClusterIdentity obeys;  // The coordinator that wants this trainer.
 };
 
 // `endpoint`: host:port of the coordinator, which need not be there yet. Destruction cancels the call and joins the

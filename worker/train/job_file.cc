@@ -153,6 +153,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch)
   job.uid = desired.job_uid();
   job.name = desired.job_name();
   job.secret = desired.job_secret();
+  job.wanted_by = common::FromMessage(desired.identity());
   auto train = ToTrainSpec(spec);
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "checkpoint/retention.h"
+#include "common/cluster_identity.h"
 #include "worker/data/open_data.h"
 #include "worker/models/registry.h"
 #include "worker/train/spec.h"
@@ -18,6 +19,7 @@ struct TrainerJob {
   std::string uid;
   std::string name;
   std::string secret;
+  common::ClusterIdentity wanted_by;
   TrainSpec spec;
   std::string spec_digest;  // XXH3-128 of all that the result depends on.
   models::ModelSpec model;

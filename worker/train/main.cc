@@ -274,7 +274,8 @@ int Main(int argc, char** argv) {
                                                    .node = flags.node,
                                                    .job_secret = job->secret,
                                                    .address = flags.listen + ":" + std::to_string((*listener)->port()),
-                                                   .host = comm::HostIdentity()})
+                                                   .host = comm::HostIdentity(),
+                                                   .obeys = job->wanted_by})
           : listener.status();
   if (!control.ok()) {
     log::Error("cannot start", {{"error", std::string(control.status().message())}});

@@ -1,0 +1,59 @@
+// Which coordinator may decide. A cluster is made with an empty data folder; whoever has heard of one obeys no other.
+// An epoch is one line of its history: what is brought back from an old copy begins another, higher one.
+#ifndef REKINDLE_COMMON_CLUSTER_IDENTITY_H_
+#define REKINDLE_COMMON_CLUSTER_IDENTITY_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace rekindle::common {
+
+struct ClusterIdentity {
+  std::string cluster;     // 32 hex digits; empty: none is known.
+  int epoch = 0;           // From 1.
+  uint64_t epoch_tag = 0;  // Random: two copies of one backup begin two epochs of one number.
+
+  bool operator==(const ClusterIdentity&) const = default;
+};
+
+ClusterIdentity NewCluster();
+// As "CLUSTER/EPOCH-TAG" for files and messages, and back. INVALID_ARGUMENT.
+std::string Describe(const ClusterIdentity& identity);
+absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text);
+
+// Of v1.ClusterIdentity, without its header. Anything that is none is the empty identity.
+template <typename Message>
+ClusterIdentity FromMessage(const Message& message) {
+  ClusterIdentity identity{message.cluster(), message.epoch(), message.epoch_tag()};
+  return ParseClusterIdentity(Describe(identity)).ok() ? identity : ClusterIdentity();
+}
+template <typename Message>
+void ToMessage(const ClusterIdentity& identity, Message* message) {
+  message->set_cluster(identity.cluster);
+  message->set_epoch(identity.epoch);
+  message->set_epoch_tag(identity.epoch_tag);
+}
+
+// What a node or a trainer remembers. Thread-compatible.
+class KnownCluster {
+ public:
+  KnownCluster() = default;
+  explicit KnownCluster(ClusterIdentity known) : known_(std::move(known)) {}
+
+  // Someone answers as `told`: is that the coordinator to obey? Remembers the first cluster and its highest epoch.
+  bool Obeys(const ClusterIdentity& told);
+  // Why it does not obey that one; "" where it would.
+  std::string WhyNot(const ClusterIdentity& told) const;
+
+  const ClusterIdentity& known() const { return known_; }
+
+ private:
+  ClusterIdentity known_;
+};
+
+}  // namespace rekindle::common
+
+#endif  // REKINDLE_COMMON_CLUSTER_IDENTITY_H_

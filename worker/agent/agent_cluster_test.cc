@@ -1,0 +1,122 @@
+// Whom an agent obeys: the first cluster that it hears of, in its newest epoch, until it is told to forget it.
+#include <gmock/gmock.h>
+
+#include "worker/agent/agent_fixture.h"
+#include "worker/agent/forget_cluster.h"
+
+namespace rekindle::agent {
+namespace {
+
+using testing::HasSubstr;
+
+const common::ClusterIdentity kOurs = {"00112233445566778899aabbccddeeff", 2, 7};
+const common::ClusterIdentity kOurPast = {"00112233445566778899aabbccddeeff", 1, 9};
+const common::ClusterIdentity kOurFuture = {"00112233445566778899aabbccddeeff", 3, 1};
+const common::ClusterIdentity kOther = {"ffeeddccbbaa99887766554433221100", 5, 1};
+
+class AgentClusterTest : public AgentTest {
+ protected:
+  // Where it names no job, nothing is to run.
+  void DirectAs(const common::ClusterIdentity& identity, const std::string& job) {
+    v1::NodeDirective directive;
+    common::ToMessage(identity, directive.mutable_identity());
+    if (!job.empty()) {
+      *directive.add_trainers() = Desired(job);
+      common::ToMessage(identity, directive.mutable_trainers(0)->mutable_identity());
+    }
+    coordinator_.Direct(directive);
+  }
+  // So many calls have been answered since, with what was directed last.
+  bool AwaitCalls(size_t count) {
+    const size_t seen = coordinator_.reports().size();
+    return coordinator_.WaitFor(seen + count - 1, [](const v1::NodeReport&) { return true; }).has_value();
+  }
+  static bool Obeys(const v1::NodeReport& report, const common::ClusterIdentity& identity) {
+    return common::FromMessage(report.obeys()) == identity;
+  }
+};
+
+TEST_F(AgentClusterTest, OfAnotherClusterOrOfThePastNothingIsObeyed) {
+  DirectAs(kOurs, "steady");
+  StartInit();
+  const std::string trainer = Running(WaitRunning())->trainer();
+  for (const common::ClusterIdentity& stranger : {kOther, kOurPast, common::ClusterIdentity()}) {
+    DirectAs(stranger, "");
+    ASSERT_TRUE(AwaitCalls(3));
+    const v1::NodeReport report = coordinator_.reports().back();
+    ASSERT_NE(Running(report), nullptr) << common::Describe(stranger);
+    EXPECT_EQ(Running(report)->trainer(), trainer);
+    EXPECT_TRUE(Obeys(report, kOurs)) << report.obeys().DebugString();
+  }
+  DirectAs(kOurFuture, "steady");
+  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Obeys(r, kOurFuture); }));
+  DirectAs(kOurs, "");
+  ASSERT_TRUE(AwaitCalls(3));
+  EXPECT_NE(Running(coordinator_.reports().back()), nullptr) << "a later epoch was heard of";
+  DirectAs(kOurFuture, "");
+  EXPECT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Running(r) == nullptr; }));
+}
+
+TEST_F(AgentClusterTest, TheNextAgentOfTheFolderRemembers) {
+  DirectAs(kOurs, "steady");
+  StartInit();
+  const v1::NodeReport first = WaitRunning();
+  const std::string trainer = Running(first)->trainer();
+  DirectAs(kOther, "");
+  kill(AgentProcess().pid, SIGKILL);
+  const auto next = coordinator_.WaitFor(
+      [&](const v1::NodeReport& r) { return r.agent_incarnation() != first.agent_incarnation(); });
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(Obeys(*next, kOurs));
+  ASSERT_TRUE(AwaitCalls(3));
+  ASSERT_NE(Running(coordinator_.reports().back()), nullptr);
+  EXPECT_EQ(Running(coordinator_.reports().back())->trainer(), trainer);
+}
+
+TEST_F(AgentClusterTest, AClusterIsForgottenWhereNothingRuns) {
+  EXPECT_TRUE(absl::IsNotFound(ForgetCluster(dir_ + "/nothing")));
+  EXPECT_TRUE(absl::IsNotFound(ForgetCluster(dir_))) << "no agent has made it a node's yet";
+  DirectAs(kOurs, "steady");
+  StartInit();
+  WaitRunning();
+  absl::Status refused = ForgetCluster(dir_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("stop rekindle-worker first"));
+
+  worker_->Signal(SIGKILL);  // The agent may see that its parent is gone, the trainer stays.
+  kill(AgentProcess().pid, SIGKILL);
+  worker_->Wait();
+  const auto agent_gone = [&] {
+    refused = ForgetCluster(dir_);
+    return !absl::StrContains(refused.message(), "stop rekindle-worker first");
+  };
+  const double until = common::SteadySeconds() + 10;
+  while (!agent_gone() && common::SteadySeconds() < until) std::this_thread::yield();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("still runs, as process"));
+  kill(Record().process.pid, SIGKILL);
+  while (common::Process::Open(Record().process).ok() && common::SteadySeconds() < until) {
+    waitpid(Record().process.pid, nullptr, WNOHANG);
+  }
+  const absl::Status freed = ForgetCluster(dir_);
+  ASSERT_TRUE(freed.ok()) << freed;
+
+  DirectAs(kOther, "");
+  StartInit();
+  EXPECT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Obeys(r, kOther); }));
+}
+
+TEST_F(AgentClusterTest, WhatIsNoIdentityIsNotTakenForOne) {
+  DirectAs(kOurs, "steady");
+  StartInit();
+  WaitRunning();
+  worker_->Signal(SIGTERM);
+  worker_->Signal(SIGTERM);
+  worker_->Wait();
+  std::ofstream(dir_ + "/cluster") << "somebody\n";
+  const Worker again = Worker::Start("agent", Flags());
+  EXPECT_EQ(again.Wait(), 1);
+}
+
+}  // namespace
+}  // namespace rekindle::agent
