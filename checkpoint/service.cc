@@ -177,10 +177,12 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
   if (request.shards().empty()) {  // The first call of a restore.
     const absl::Status begun = store->BeginGeneration(owner->job_uid, owner->generation);
     if (absl::IsFailedPrecondition(begun)) return begun;
-    // Its state may be in memory, and the store away or full: then the lease alone keeps older generations from going on.
+    // Its state may be in memory, and the store away or full: then the lease alone keeps older generations from going
+    // on.
     if (!begun.ok()) {
-      log::Warning("a generation begins without its mark in the store",
-                   {{"job", owner->job_uid}, {"generation", owner->generation}, {"error", std::string(begun.message())}});
+      log::Warning(
+          "a generation begins without its mark in the store",
+          {{"job", owner->job_uid}, {"generation", owner->generation}, {"error", std::string(begun.message())}});
     }
   }
   const int count = manifest->shards[0].count, planes = PlanesOf(*manifest);

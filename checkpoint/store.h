@@ -81,8 +81,8 @@ class Store {
   // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
   absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
 
-  // That generation is about to begin from a checkpoint: older ones save and collect nothing any more. Durable on return;
-  // repeating it is harmless. FAILED_PRECONDITION: a higher one has begun, and this one must not.
+  // That generation is about to begin from a checkpoint: older ones save and collect nothing any more. Durable on
+  // return; repeating it is harmless. FAILED_PRECONDITION: a higher one has begun, and this one must not.
   absl::Status BeginGeneration(const std::string& job_uid, int generation);
   // The highest that has begun from a checkpoint; 0: none has.
   absl::StatusOr<int> HighestGeneration(const std::string& job_uid);

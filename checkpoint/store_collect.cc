@@ -98,7 +98,8 @@ absl::StatusOr<Collected> Store::Collect(const std::string& job_uid, const Reten
   }
   if (absl::Status status = check_generation(); !status.ok()) return status;  // Looking may have taken long.
   if (absl::Status status = Run(sweep); !status.ok()) return status;
-  if (absl::Status status = options.dry_run ? absl::OkStatus() : ForgetGenerations(job_uid); !status.ok()) return status;
+  if (absl::Status status = options.dry_run ? absl::OkStatus() : ForgetGenerations(job_uid); !status.ok())
+    return status;
   return std::move(sweep.done);
 }
 

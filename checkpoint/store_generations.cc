@@ -55,7 +55,8 @@ absl::Status Store::ForgetGenerations(const std::string& job_uid) {
   for (const std::string& name : *names) {
     const int number = ToNumber(name);
     if (number == 0 || number == highest) continue;
-    if (absl::Status status = backend_->Remove(absl::StrCat(Generations(job_uid), "/", name)); !status.ok()) return status;
+    if (absl::Status status = backend_->Remove(absl::StrCat(Generations(job_uid), "/", name)); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include "common/cluster_identity.h"
 
+#include <algorithm>
 #include <tuple>
 #include <vector>
 
@@ -13,17 +14,27 @@ namespace rekindle::common {
 namespace {
 
 constexpr size_t kClusterDigits = 32;
+constexpr int kMostEpochs = 1 << 30;  // Above all that can be reached by restoring, and its next one fits an int.
 
 bool IsCluster(const std::string& text) {
   return text.size() == kClusterDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+uint64_t Draw() {
+  absl::BitGen random;
+  return absl::Uniform<uint64_t>(random);
+}
+
 }  // namespace
 
-ClusterIdentity NewCluster() {
-  absl::BitGen random;
-  const auto draw = [&] { return absl::Uniform<uint64_t>(random); };
-  return {absl::StrFormat("%016x%016x", draw(), draw()), 1, draw()};
+ClusterIdentity NewCluster() { return {absl::StrFormat("%016x%016x", Draw(), Draw()), 1, Draw()}; }
+
+ClusterIdentity NextEpoch(const ClusterIdentity& of, const ClusterIdentity& heard) {
+  return {of.cluster, std::max(of.epoch, heard.epoch) + 1, Draw()};
+}
+
+bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b) {
+  return std::tie(a.epoch, a.epoch_tag) > std::tie(b.epoch, b.epoch_tag);
 }
 
 std::string Describe(const ClusterIdentity& identity) {
@@ -34,6 +45,7 @@ absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::ByAnyChar("/-"));
   ClusterIdentity identity;
   if (parts.size() == 3 && IsCluster(parts[0]) && absl::SimpleAtoi(parts[1], &identity.epoch) && identity.epoch > 0 &&
+      identity.epoch <= kMostEpochs &&
       parts[2].size() == 16 && absl::SimpleHexAtoi(parts[2], &identity.epoch_tag)) {
     identity.cluster = parts[0];
     if (Describe(identity) == text) return identity;
@@ -47,7 +59,7 @@ std::string KnownCluster::WhyNot(const ClusterIdentity& told) const {
     return absl::StrCat("it is of ", told.cluster.empty() ? "no cluster" : absl::StrCat("cluster ", told.cluster),
                         ", and this node belongs to cluster ", known_.cluster);
   }
-  if (std::tie(told.epoch, told.epoch_tag) >= std::tie(known_.epoch, known_.epoch_tag)) return "";
+  if (!IsLater(known_, told)) return "";
   return absl::StrCat("it is of the past: ", Describe(told), ", and ", Describe(known_), " was heard of");
 }
 

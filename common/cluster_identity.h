@@ -20,6 +20,10 @@ struct ClusterIdentity {
 };
 
 ClusterIdentity NewCluster();
+// Begins an epoch of that cluster above both its own and `heard`, which may be empty.
+ClusterIdentity NextEpoch(const ClusterIdentity& of, const ClusterIdentity& heard);
+// Is `a` of a later epoch than `b`? REQUIRES: both are of one cluster.
+bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b);
 // As "CLUSTER/EPOCH-TAG" for files and messages, and back. INVALID_ARGUMENT.
 std::string Describe(const ClusterIdentity& identity);
 absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text);

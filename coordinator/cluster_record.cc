@@ -1,7 +1,7 @@
 #include "coordinator/cluster_record.h"
 
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
@@ -9,23 +9,63 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr char kKey[] = "cluster/identity";
+constexpr char kIdentity[] = "cluster/identity";
+constexpr char kListenFirst[] = "cluster/listen_first";
+constexpr char kSupersededBy[] = "cluster/superseded_by";
+
+// None is there: the empty identity.
+absl::StatusOr<common::ClusterIdentity> ReadIdentity(StateStore* store, const char* key) {
+  const absl::StatusOr<std::optional<Entry>> found = store->Get(key);
+  if (!found.ok()) return found.status();
+  if (!*found) return common::ClusterIdentity();
+  absl::StatusOr<common::ClusterIdentity> identity = common::ParseClusterIdentity((*found)->value);
+  if (identity.ok()) return identity;
+  return absl::DataLossError(absl::StrCat("the state store: ", key, ": ", std::string(identity.status().message())));
+}
+
+absl::Status Write(StateStore* store, const ClusterRecord& record) {
+  return store->Commit({.writes = ToWrites(record), .events = {}}).status();
+}
 
 }  // namespace
 
-absl::StatusOr<common::ClusterIdentity> ReadOrMakeCluster(StateStore* store) {
-  const absl::StatusOr<std::optional<Entry>> found = store->Get(kKey);
-  if (!found.ok()) return found.status();
-  if (*found) {
-    const auto identity = common::ParseClusterIdentity((*found)->value);
-    if (identity.ok()) return identity;
-    return absl::DataLossError(absl::StrCat("the state store: ", std::string(identity.status().message())));
-  }
-  const common::ClusterIdentity made = common::NewCluster();
-  const absl::StatusOr<int64_t> written = store->Put(kKey, common::Describe(made), /*if_revision=*/0);
-  if (!written.ok()) return written.status();
-  log::Info("a new cluster begins", {{"cluster", common::Describe(made)}});
-  return made;
+std::vector<Write> ToWrites(const ClusterRecord& record) {
+  const auto text = [](bool there, std::string value) {
+    return there ? std::optional<std::string>(std::move(value)) : std::nullopt;
+  };
+  const common::ClusterIdentity by = record.superseded_by.value_or(common::ClusterIdentity());
+  return {{kIdentity, common::Describe(record.identity), std::nullopt},
+          {kListenFirst, text(record.listen_first, "yes"), std::nullopt},
+          {kSupersededBy, text(record.superseded_by.has_value(), common::Describe(by)), std::nullopt}};
+}
+
+absl::StatusOr<ClusterRecord> ReadOrMakeCluster(StateStore* store) {
+  ClusterRecord record;
+  const absl::StatusOr<common::ClusterIdentity> identity = ReadIdentity(store, kIdentity);
+  if (!identity.ok()) return identity.status();
+  const absl::StatusOr<common::ClusterIdentity> by = ReadIdentity(store, kSupersededBy);
+  if (!by.ok()) return by.status();
+  const absl::StatusOr<std::optional<Entry>> listen_first = store->Get(kListenFirst);
+  if (!listen_first.ok()) return listen_first.status();
+  record.identity = *identity;
+  record.listen_first = listen_first->has_value();
+  if (!by->cluster.empty()) record.superseded_by = *by;
+  if (!record.identity.cluster.empty()) return record;
+  record.identity = common::NewCluster();
+  if (absl::Status written = Write(store, record); !written.ok()) return written;
+  log::Info("a new cluster begins", {{"cluster", common::Describe(record.identity)}});
+  return record;
+}
+
+absl::StatusOr<ClusterRecord> BeginEpoch(StateStore* store) {
+  absl::StatusOr<ClusterRecord> record = ReadOrMakeCluster(store);
+  if (!record.ok()) return record;
+  record->identity =
+      common::NextEpoch(record->identity, record->superseded_by.value_or(common::ClusterIdentity()));
+  record->superseded_by.reset();
+  record->listen_first = true;
+  if (absl::Status written = Write(store, *record); !written.ok()) return written;
+  return record;
 }
 
 }  // namespace rekindle::coordinator

@@ -79,9 +79,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     self->own_store_ = *std::move(opened);
     store = self->own_store_.get();
   }
-  const absl::StatusOr<common::ClusterIdentity> cluster = ReadOrMakeCluster(store);
+  const absl::StatusOr<ClusterRecord> cluster = ReadOrMakeCluster(store);
   if (!cluster.ok()) return cluster.status();
-  self->voice_.emplace(*cluster, &self->metrics_);
+  self->voice_.emplace(cluster->identity, &self->metrics_);
   CoordinatorServer* raw = self.get();
   Loop::Options loop{.tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
@@ -127,7 +127,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
                           {"data", self->folder_->path()},
-                          {"cluster", common::Describe(*cluster)},
+                          {"cluster", common::Describe(cluster->identity)},
                           {"version", common::kVersion}});
   return self;
 }

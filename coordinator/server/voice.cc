@@ -16,9 +16,7 @@ Voice::Voice(common::ClusterIdentity identity, common::Metrics* metrics)
     : identity_(std::move(identity)),
       foreign_(metrics->Counter("rekindle_foreign_calls_total", "Calls of nodes and trainers of other clusters.")) {}
 
-void Voice::Sign(v1::TrainerDirective* directive) const {
-  common::ToMessage(identity_, directive->mutable_identity());
-}
+void Voice::Sign(v1::TrainerDirective* directive) const { common::ToMessage(identity_, directive->mutable_identity()); }
 
 void Voice::Sign(v1::NodeDirective* directive) const {
   common::ToMessage(identity_, directive->mutable_identity());
@@ -37,8 +35,9 @@ bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) co
   const std::lock_guard lock(mutex_);
   if (said_at_ != 0 && now < said_at_ + kForeignSeconds) return false;
   said_at_ = now;
-  log::Warning("one of another cluster calls, and is told nothing; a node becomes free by `rekindle-worker forget-cluster`",
-               {{"who", who}, {"its_cluster", theirs.cluster}, {"ours", identity_.cluster}});
+  log::Warning(
+      "one of another cluster calls, and is told nothing; a node becomes free by `rekindle-worker forget-cluster`",
+      {{"who", who}, {"its_cluster", theirs.cluster}, {"ours", identity_.cluster}});
   return false;
 }
 

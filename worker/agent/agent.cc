@@ -25,6 +25,7 @@
 #include "worker/agent/name_state.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/notices/watcher.h"
+#include "worker/agent/small_file.h"
 #include "worker/agent/sought.h"
 #include "worker/agent/supervisor.h"
 #include "worker/models/pinned_environment.h"
@@ -130,7 +131,8 @@ class Agent {
     log::Info("obeys", {{"cluster", common::Describe(identity)}});
     const absl::Status written = ReplaceFile(folder_.ClusterFile(), common::Describe(identity) + "\n");
     if (written.ok()) return;
-    log::Warning("which cluster this node belongs to could not be written down", {{"error", std::string(written.message())}});
+    log::Warning("which cluster this node belongs to could not be written down",
+                 {{"error", std::string(written.message())}});
   }
 
   void TakeSignals() {

@@ -64,8 +64,8 @@ TEST_F(AgentClusterTest, TheNextAgentOfTheFolderRemembers) {
   const std::string trainer = Running(first)->trainer();
   DirectAs(kOther, "");
   kill(AgentProcess().pid, SIGKILL);
-  const auto next = coordinator_.WaitFor(
-      [&](const v1::NodeReport& r) { return r.agent_incarnation() != first.agent_incarnation(); });
+  const auto next =
+      coordinator_.WaitFor([&](const v1::NodeReport& r) { return r.agent_incarnation() != first.agent_incarnation(); });
   ASSERT_TRUE(next);
   EXPECT_TRUE(Obeys(*next, kOurs));
   ASSERT_TRUE(AwaitCalls(3));

@@ -46,9 +46,10 @@ absl::Status ForgetCluster(const std::string& dir) {
 }
 
 int RunForgetCluster(const std::vector<std::string>& arguments) {
-  CLI::App app("Makes a node free to obey the coordinator of another cluster: the one that answers it next. Nothing may "
-               "run on the node.",
-               "rekindle-worker forget-cluster");
+  CLI::App app(
+      "Makes a node free to obey the coordinator of another cluster: the one that answers it next. Nothing may "
+      "run on the node.",
+      "rekindle-worker forget-cluster");
   std::string dir;
   app.add_option("--dir", dir, "the node's folder, as given to `rekindle-worker init`")->required();
   try {

@@ -124,9 +124,9 @@ absl::StatusOr<common::KnownCluster> NodeFolder::ReadCluster() const {
   const auto identity =
       text.ok() ? common::ParseClusterIdentity(std::string(absl::StripAsciiWhitespace(*text))) : text.status();
   if (identity.ok()) return common::KnownCluster(*identity);
-  return absl::DataLossError(absl::StrCat(ClusterFile(), ": ", std::string(identity.status().message()),
-                                          "; where the node belongs to no cluster: rekindle-worker forget-cluster --dir ",
-                                          dir_));
+  return absl::DataLossError(
+      absl::StrCat(ClusterFile(), ": ", std::string(identity.status().message()),
+                   "; where the node belongs to no cluster: rekindle-worker forget-cluster --dir ", dir_));
 }
 
 std::string NodeFolder::JobFile(const std::string& job_uid, int slot) const {

@@ -28,7 +28,7 @@ namespace rekindle::train {
 struct CheckpointStatus {
   CheckpointName committed;  // Newest that this trainer committed.
   int failed = 0;
-  std::string error;  // Of the newest attempt; empty after a success.
+  std::string error;           // Of the newest attempt; empty after a success.
   int refused_generation = 0;  // The newest of which the store took nothing, because it knows of a newer one.
 };
 

@@ -251,7 +251,8 @@ TEST_F(EngineCheckpointTest, ABrokenStoreDoesNotStopTraining) {
   EXPECT_GE(store_.Names().size(), 2);
 }
 
-// It may be a coordinator of a past time that put this generation together: it must not train behind a newer one's back.
+// It may be a coordinator of a past time that put this generation together: it must not train behind a newer one's
+// back.
 TEST_F(EngineCheckpointTest, AGenerationOfWhichTheStoreTakesNothingEnds) {
   store_.Refuse(3);
   Start({.kind = CheckpointSpec::Kind::kEverySteps, .every_steps = 20}, 400, 2);

@@ -48,7 +48,8 @@ class EngineLeaseTest : public EngineTest {
     std::vector<Mark> marks;
     std::ifstream file(timeline_);
     for (std::string line; std::getline(file, line);) {
-      const auto mark = nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);  // The last may be half there.
+      const auto mark =
+          nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);  // The last may be half there.
       if (mark.is_discarded() || mark["event"] != event) continue;
       marks.push_back({mark["trainer"], mark["generation"], mark["step"]});
     }
