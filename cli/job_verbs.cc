@@ -119,6 +119,8 @@ void AddJobVerbs(CLI::App& app, Context& context) {
           "--discard", [cancel] { cancel->set_discard(true); },
           "Also one whose steps are all made and whose final state could not be saved: gives that up");
   AddChange(app, context, "pause", "Stop a job at the next step boundary; nothing is lost", &Stub::PauseJob);
+  AddChange(app, context, "adopt", "Take over a job that is FOUND: its trainers run, and there is no record of it",
+            &Stub::AdoptJob);
   auto resume = std::make_shared<v1::JobRequest>();
   CLI::App* verb =
       AddChange(app, context, "resume", "Go on with a paused job, or one that waits for a checkpoint or its final save",

@@ -58,6 +58,17 @@ class KnownCluster {
   ClusterIdentity known_;
 };
 
+// An answer of a coordinator, as v1.NodeDirective and v1.TrainerDirective: empty where it is to be obeyed, and `known`
+// has taken note of that; else why it is not.
+template <typename Answer>
+std::string WhyNotObeyed(const Answer& answer, KnownCluster& known) {
+  if (answer.has_superseded_by()) {
+    return "it was superseded by " + Describe(FromMessage(answer.superseded_by()));
+  }
+  const ClusterIdentity told = FromMessage(answer.identity());
+  return known.Obeys(told) ? "" : known.WhyNot(told);
+}
+
 }  // namespace rekindle::common
 
 #endif  // REKINDLE_COMMON_CLUSTER_IDENTITY_H_

@@ -30,6 +30,19 @@ TEST(ClusterIdentity, NothingElseIsOne) {
   }
 }
 
+TEST(ClusterIdentity, TheNextEpochIsLaterThanAllThatWereHeardOf) {
+  const ClusterIdentity one{kOne, 3, ~uint64_t{0}}, heard{kOne, 9, ~uint64_t{0}};
+  EXPECT_EQ(NextEpoch(one, {}).epoch, 4);
+  EXPECT_EQ(NextEpoch(one, {kOne, 2, 0}).epoch, 4);
+  const ClusterIdentity next = NextEpoch(one, heard);
+  EXPECT_EQ(next.cluster, kOne);
+  EXPECT_EQ(next.epoch, 10);
+  EXPECT_NE(next, NextEpoch(one, heard)) << "two copies begin two epochs";
+  EXPECT_TRUE(IsLater(next, heard));
+  EXPECT_FALSE(IsLater(heard, next));
+  EXPECT_FALSE(IsLater(next, next));
+}
+
 TEST(KnownCluster, TheFirstOneIsRememberedAndNoOtherObeyed) {
   KnownCluster known;
   EXPECT_TRUE(known.Obeys({})) << "a coordinator of an older release, and a node that knows none";

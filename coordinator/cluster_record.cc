@@ -23,7 +23,7 @@ absl::StatusOr<common::ClusterIdentity> ReadIdentity(StateStore* store, const ch
   return absl::DataLossError(absl::StrCat("the state store: ", key, ": ", std::string(identity.status().message())));
 }
 
-absl::Status Write(StateStore* store, const ClusterRecord& record) {
+absl::Status Save(StateStore* store, const ClusterRecord& record) {
   return store->Commit({.writes = ToWrites(record), .events = {}}).status();
 }
 
@@ -52,7 +52,7 @@ absl::StatusOr<ClusterRecord> ReadOrMakeCluster(StateStore* store) {
   if (!by->cluster.empty()) record.superseded_by = *by;
   if (!record.identity.cluster.empty()) return record;
   record.identity = common::NewCluster();
-  if (absl::Status written = Write(store, record); !written.ok()) return written;
+  if (absl::Status written = Save(store, record); !written.ok()) return written;
   log::Info("a new cluster begins", {{"cluster", common::Describe(record.identity)}});
   return record;
 }
@@ -64,7 +64,7 @@ absl::StatusOr<ClusterRecord> BeginEpoch(StateStore* store) {
       common::NextEpoch(record->identity, record->superseded_by.value_or(common::ClusterIdentity()));
   record->superseded_by.reset();
   record->listen_first = true;
-  if (absl::Status written = Write(store, *record); !written.ok()) return written;
+  if (absl::Status written = Save(store, *record); !written.ok()) return written;
   return record;
 }
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "common/hash.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/faults.h"
@@ -136,12 +135,6 @@ void RememberNodes(const State& state, Job& job) {
   }
 }
 
-// Another coordinator, on an old copy of the records, may give the same number to other members.
-void Sign(v1::Membership& membership) {
-  membership.clear_digest();
-  membership.set_digest(common::Xxh3_128Hex(membership.SerializeAsString()));
-}
-
 // What lies beyond the step it goes back to will be measured again.
 void CutCurve(google::protobuf::RepeatedPtrField<v1::LossPoint>* curve, int step) {
   while (!curve->empty() && curve->Get(curve->size() - 1).step() > step) curve->RemoveLast();
@@ -194,6 +187,8 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
 
   next.set_micro_batch(SpecOf(job).training().micro_batch());
   next.set_final_store(job.record.final_store());
+  next.set_epoch(turn.state.epoch.number);
+  next.set_epoch_tag(turn.state.epoch.tag);
   *job.record.mutable_membership() = next;
   SetLease(turn.state, job, job.record.mutable_membership());
   job.record.clear_deaths();
@@ -220,7 +215,8 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   }
   job.record.mutable_membership()->set_interruptions(status->interruptions());
   job.record.mutable_membership()->set_node_hours(status->node_hours());
-  Sign(*job.record.mutable_membership());
+  // Another coordinator, on an old copy of the records, may give the same number to other members.
+  job.record.mutable_membership()->set_digest(DigestOf(job.record.membership()));
   RememberNodes(turn.state, job);
   ForgetDead(job);
   job.must_save = true;

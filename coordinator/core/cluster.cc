@@ -4,11 +4,14 @@
 #include <iterator>
 #include <utility>
 
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/found.h"
 #include "coordinator/core/job_control.h"
+#include "coordinator/core/listening.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
 #include "coordinator/core/nodes.h"
@@ -56,6 +59,7 @@ struct Route {
   Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid, e.discard), Of(e.uid); }
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
+  Concern operator()(const AdoptJob& e) const { return AdoptFound(turn, e.uid), All(); }
   Concern operator()(const NodeGone& e) const { return TakeGone(turn, e.node), All(); }
   Concern operator()(const LeaseChecked& e) const {
     Concern concern = Of(e.uid);
@@ -93,6 +97,23 @@ struct Route {
     }
     return concern;
   }
+  // All that was heard is there before anything of it decides: who lives, and in which generation.
+  Concern operator()(const ListenedFirst& e) const {
+    State& state = turn.state;
+    state.epoch = e.epoch;
+    state.started = turn.now;
+    state.restarted = true;
+    const std::vector<Event> kept = EndListening(state.listening);
+    state.taking_in = true;
+    for (const Event& event : kept) std::visit(*this, event);
+    state.taking_in = false;
+    for (auto& [uid, job] : state.jobs) {
+      ForgetEnd(job);
+      if (IsBehind(job)) ConsiderAdoption(turn, job);
+      StartWaitingAnew(job);
+    }
+    return All();
+  }
   Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, All(); }
   // What they hold is counted and shown anew.
   void CountAll() const {
@@ -124,7 +145,7 @@ struct Route {
   // Trainers report often, and seldom say anything that concerns nodes.
   Concern operator()(const TrainerReported& e) const {
     Concern concern = Of(e.report.job_uid());
-    if (concern.jobs.empty()) return concern;
+    if (concern.jobs.empty()) return TakeFound(turn, e.report), concern;
     Job& job = *concern.jobs.front();
     AcceptReport(turn, job, e.report);
     concern.nodes = turn.state.any_lost && (IsLost(e.report.node()) || HasLostMember(job));
@@ -148,6 +169,8 @@ struct Route {
   Concern operator()(const Restored& e) const {
     State& state = turn.state;
     state.started = turn.now;
+    state.epoch = e.epoch;
+    state.listening.on = e.listen_first;
     state.wall_offset = e.wall_offset;
     state.prices = e.prices;
     state.carbon = e.carbon;
@@ -174,6 +197,7 @@ bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.me
 // Looks at the jobs that the event concerns, and remembers what is left for Settle.
 void Spread(Turn& turn, const Event& event, const Concern& concern) {
   State& state = turn.state;
+  if (state.listening.on) return;
   Unsettled& unsettled = state.unsettled;
   unsettled.watch = unsettled.watch || concern.nodes;
   if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
@@ -257,6 +281,10 @@ Effects Cluster::Step(const Event& event, double now) {
 
 void Cluster::Take(const Event& event, double now, Effects* effects) {
   State& state = *impl_;
+  if (state.listening.on && !std::holds_alternative<ListenedFirst>(event)) {
+    effects->status = KeepForLater(state.listening, event);
+    return;
+  }
   if (!IsVerb(event)) {
     Turn turn{state, *effects, now};
     return Spread(turn, event, std::visit(Route{turn}, event));
@@ -276,6 +304,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
 
 void Cluster::Settle(double now, Effects* effects) {
   State& state = *impl_;
+  if (state.listening.on) return;
   Turn turn{state, *effects, now};
   const Unsettled of = std::exchange(state.unsettled, {});
   const bool due = of.watch || now >= state.watch_nodes_at;
@@ -304,7 +333,7 @@ void Cluster::Settle(double now, Effects* effects) {
 v1::TrainerDirective Cluster::DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,
                                                   int known_revision) const {
   const auto it = impl_->jobs.find(job_uid);
-  return it == impl_->jobs.end() ? UnknownJobDirective(job_uid, known_revision)
+  return it == impl_->jobs.end() ? UnknownJobDirective(known_revision)
                                  : TrainerDirectiveFor(*impl_, it->second, trainer, known_revision);
 }
 
@@ -336,16 +365,21 @@ std::vector<std::string> Cluster::NodesOf(const std::set<std::string>& job_uids)
   return names;
 }
 
+bool Cluster::IsListening() const { return impl_->listening.on; }
+
 const v1::JobRecord* Cluster::FindJob(const std::string& name_or_uid) const {
   const auto by_uid = impl_->jobs.find(name_or_uid);
   if (by_uid != impl_->jobs.end()) return &by_uid->second.record;
   const auto by_name = impl_->newest.find(name_or_uid);
-  return by_name == impl_->newest.end() ? nullptr : &impl_->jobs.at(by_name->second).record;
+  if (by_name != impl_->newest.end()) return &impl_->jobs.at(by_name->second).record;
+  const FoundJob* found = FindFound(*impl_, name_or_uid);
+  return found == nullptr ? nullptr : &found->record;
 }
 
 std::vector<const v1::JobRecord*> Cluster::Jobs() const {
   std::vector<const v1::JobRecord*> jobs;
   for (const std::string& uid : impl_->order) jobs.push_back(&impl_->jobs.at(uid).record);
+  for (const auto& [uid, found] : impl_->found) jobs.push_back(&found.record);
   return jobs;
 }
 

@@ -5,6 +5,7 @@
 #ifndef REKINDLE_COORDINATOR_CORE_CLUSTER_H_
 #define REKINDLE_COORDINATOR_CORE_CLUSTER_H_
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
@@ -40,6 +41,9 @@ struct ResumeJob {
   bool confirmed = false;  // Steps may be given up for that.
   std::string store = "";  // Where its final state goes, which is not saved yet; empty: where it was to go.
 };
+struct AdoptJob {
+  std::string uid;
+};  // Of one that is FOUND.
 struct DrainNode {
   std::string node;
   double within_seconds = 0;
@@ -56,13 +60,26 @@ struct NodeReported {
   v1::NodeReport report;
   bool alone = false;  // No call of the agent that the sender is a rival of waits at the coordinator: it has hung up.
 };
+// Of the coordinator that decides; common/cluster_identity.h.
+struct Epoch {
+  int number = 0;
+  uint64_t tag = 0;
+  bool operator==(const Epoch&) const = default;
+};
 // Records read from the store when the coordinator starts; always the first event of a process.
 struct Restored {
   std::vector<v1::JobRecord> jobs;
   std::vector<v1::NodeRecord> nodes;
+  Epoch epoch = {};
+  // The records may be older than what runs: nothing is decided, and nobody told anything, before ListenedFirst.
+  bool listen_first = false;
   double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at, and counts costs.
   PriceBook prices;
   CarbonBook carbon;
+};
+// Whoever lives has been heard of by now. Decisions begin, in that epoch.
+struct ListenedFirst {
+  Epoch epoch;
 };
 struct ClockSet {
   double wall_offset = 0;  // `now` stood still for a while: it has grown.
@@ -82,8 +99,8 @@ struct LeaseChecked {
 };
 struct Tick {};  // Time has come to Effects::wake_at.
 using Event =
-    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, DrainNode, NodeGone, TrainerReported, NodeReported,
-                 PoolReported, Restored, ClockSet, PricesSet, PriceHeard, CarbonSet, LeaseChecked, Tick>;
+    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, DrainNode, NodeGone, TrainerReported, NodeReported,
+                 PoolReported, Restored, ListenedFirst, ClockSet, PricesSet, PriceHeard, CarbonSet, LeaseChecked, Tick>;
 
 // Nobody of that generation was heard of for so long. Has any of them got an answer since?
 struct LeaseQuestion {
@@ -161,9 +178,12 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   // Those with slots of one of these jobs.
   std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 
+  // After Restored, until ListenedFirst: users' verbs are UNAVAILABLE, all else is kept, and nobody is to be told anything.
+  bool IsListening() const;
+
   // Views for the user's verbs. Null when there is none.
   const v1::JobRecord* FindJob(const std::string& name_or_uid) const;
-  std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission.
+  std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission; those that are FOUND last.
   size_t ActiveJobs() const;                       // Those that are not over.
   std::vector<v1::Node> Nodes(double now) const;   // By name.
 

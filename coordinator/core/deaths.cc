@@ -26,6 +26,7 @@ void RememberDeath(Job& job, const std::string& id) {
 
 void MakeCertain(Job& job, Trainer& trainer) {
   trainer.certain = true;
+  job.ahead.erase(trainer.report.trainer());
   for (v1::JobRecord::Death& death : *job.record.mutable_deaths()) {
     if (death.trainer() == trainer.report.trainer()) death.set_certain(true);
   }
@@ -42,6 +43,7 @@ void Record(Turn& turn, Job& job, const std::string& id, const std::string& kind
   }
   trainer.report.set_trainer(id);
   trainer.certain = certain;
+  if (certain) job.ahead.erase(id);
   trainer.death = absl::StrCat("trainer ", ShortName(id), " ", death);
   const auto node = turn.state.nodes.find(NodeOf(id));
   const bool overdue = node != turn.state.nodes.end() && node->second.overdue;
@@ -72,6 +74,7 @@ void RecordRelease(Job& job, const std::string& id, const std::string& reason) {
   trainer.death_kind = "drained";
   trainer.death = reason;
   trainer.certain = true;
+  job.ahead.erase(id);
   RememberDeath(job, id);
 }
 
@@ -94,12 +97,21 @@ void TakeBack(Job& job, const std::string& id) {
   job.must_save = true;
 }
 
+void RememberDeaths(Job& job) {
+  job.record.clear_deaths();
+  for (const v1::Member& member : job.record.membership().members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    if (trainer != nullptr && !trainer->death.empty()) RememberDeath(job, member.trainer());
+  }
+}
+
 void ForgetDead(Job& job) {
   constexpr size_t kMaxRemembered = 1000;
   if (job.trainers.size() <= kMaxRemembered) return;
   std::erase_if(job.trainers, [&](const auto& entry) {
     return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
   });
+  std::erase_if(job.ahead, [&](const std::string& id) { return job.trainers.count(id) == 0; });
 }
 
 }  // namespace rekindle::core

@@ -21,6 +21,9 @@ void GiveUp(Turn& turn, Job& job, const std::string& trainer, const std::string&
 // One that was given up has spoken.
 void TakeBack(Job& job, const std::string& trainer);
 
+// Writes the deaths of the record's members down that are known: the membership has become theirs.
+void RememberDeaths(Job& job);
+
 // The dead are remembered for late messages, but not for ever.
 void ForgetDead(Job& job);
 

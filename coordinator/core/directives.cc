@@ -1,8 +1,10 @@
 #include "coordinator/core/directives.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
@@ -97,6 +99,11 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
     directive.set_error(refused->second);
     return directive;
   }
+  if (MustTell(job, id)) {
+    v1::TrainerDirective directive;
+    directive.set_tell_membership(true);
+    return directive;
+  }
   const Trainer* trainer = FindTrainer(job, id);
   if (IsOver(job)) {
     return Told(v1::TrainerDirective::EXIT,
@@ -156,9 +163,12 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
     desired->set_slot(slot);
     if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
   }
+  std::set<std::string> unknown;
   for (const v1::TrainerProcess& process : node.report.trainers()) {
     if (!process.running()) directive.add_acknowledged_exits(process.trainer());
+    if (process.running() && state.jobs.count(process.job_uid()) == 0) unknown.insert(process.job_uid());
   }
+  for (const std::string& uid : unknown) directive.add_leave_alone(uid);
   for (const v1::SoughtTrainer& sought : state.sought) {
     const v1::Machine& machine = sought.process().machine();
     const v1::Machine& here = node.report.machine();
@@ -202,9 +212,10 @@ v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, con
   return Revised(WithoutRevision(state, job, trainer), known_revision);
 }
 
-v1::TrainerDirective UnknownJobDirective(const std::string& job_uid, int known_revision) {
-  return Revised(Told(v1::TrainerDirective::EXIT, absl::StrCat("no job has the uid ", Bounded(job_uid, 64))),
-                 known_revision);
+v1::TrainerDirective UnknownJobDirective(int known_revision) {
+  v1::TrainerDirective directive;
+  directive.set_tell_membership(true);
+  return Revised(std::move(directive), known_revision);
 }
 
 v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name, int known_revision) {
@@ -255,6 +266,7 @@ void RefreshSurroundings(State& state) {
     ++active;
     if (job.record.membership().generation() > 0) told.add_live_jobs(uid);
   }
+  for (const auto& [uid, job] : state.found) told.add_live_jobs(uid);
   const uint64_t hash = Hash(told);
   state.surroundings = {.told = std::move(told), .hash = hash, .jobs = state.order.size(), .active = active};
 }

@@ -11,7 +11,8 @@ namespace rekindle::core {
 
 v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, const std::string& trainer,
                                          int known_revision = 0);
-v1::TrainerDirective UnknownJobDirective(const std::string& job_uid, int known_revision = 0);
+// What runs of a job that nobody knows goes on, and says what it is in.
+v1::TrainerDirective UnknownJobDirective(int known_revision = 0);
 v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& node, int known_revision = 0);
 // For an agent that gives the node's name and is not its own. Until it is decided who has the name, and to an agent
 // that nobody knows: nothing new.

@@ -35,7 +35,12 @@ std::vector<std::string> NodesOf(const v1::Membership& membership) {
   return nodes;
 }
 
-std::string DescribeSilence(const v1::Membership& membership) {
+// Of a generation that an earlier epoch's coordinator formed that one may still tell its members that it stands.
+bool EndsBySilence(const State& state, const v1::Membership& membership) {
+  return membership.lease_seconds() > 0 && Epoch{membership.epoch(), membership.epoch_tag()} == state.epoch;
+}
+
+std::string DescribeSilence(const State& state, const v1::Membership& membership) {
   const std::vector<std::string> nodes = NodesOf(membership);
   const std::string silent =
       absl::StrCat("nothing is heard of ", Bounded(JoinWords(nodes), 300), ", and nobody else knows whether the ",
@@ -43,7 +48,7 @@ std::string DescribeSilence(const v1::Membership& membership) {
                    membership.members_size() == 1 ? " still steps" : " still step");
   const std::string gone =
       absl::StrCat("`rekindle nodes gone ", nodes.front(), "` where its machine does not run any more");
-  if (membership.lease_seconds() <= 0) return absl::StrCat(silent, "; the job waits for them; ", gone);
+  if (!EndsBySilence(state, membership)) return absl::StrCat(silent, "; the job waits for them; ", gone);
   return absl::StrCat(silent, "; the job goes on elsewhere at the latest ", Seconds(SilenceThatEnds(membership)),
                       " after the last answer that they got; sooner: ", gone);
 }
@@ -83,6 +88,16 @@ bool IsMissing(const State& state, const v1::Member& member, const Trainer* trai
                       [&](const v1::TrainerProcess& process) { return process.trainer() == member.trainer(); });
 }
 
+// Some are heard of again.
+void ForgetSilence(Turn& turn, Job& job) {
+  job.ask_lease_at = -kNever;
+  if (!job.told_silent) return;
+  job.told_silent = false;
+  const v1::Membership& membership = job.record.membership();
+  turn.Emit(&job, "members_heard", absl::StrCat("generation ", membership.generation(), " is heard of again"));
+  SetState(job, job.record.job().status().state(), membership.reason());
+}
+
 }  // namespace
 
 bool HasEnded(const Job& job) { return job.record.ended_generation() >= job.record.membership().generation(); }
@@ -94,13 +109,17 @@ bool IsGone(const Job& job, const Trainer& trainer) {
 
 bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   if (HasEnded(job)) return true;
-  const int generation = job.record.membership().generation();
   const bool ended = std::any_of(views.begin(), views.end(), [&](const MemberView& view) {
-    if (view.standing == Standing::kDead || view.standing == Standing::kStopped) return true;
-    return view.trainer != nullptr && view.trainer->reported && view.trainer->report.generation() > generation;
+    return view.standing == Standing::kDead || view.standing == Standing::kStopped;
   });
   if (ended) End(turn.state, job);
   return ended;
+}
+
+void ForgetEnd(Job& job) {
+  if (IsOver(job) || job.record.membership().members_size() == 0) return;
+  job.record.set_ended_generation(job.record.membership().generation() - 1);
+  job.must_save = true;
 }
 
 void SetLease(const State& state, const Job& job, v1::Membership* next) {
@@ -120,14 +139,19 @@ double SilenceThatEnds(const v1::Membership& membership) {
          (membership.lease_seconds() + membership.lease_save_seconds() + membership.lease_step_seconds());
 }
 
-void AwaitMembers(Turn& turn, Job& job, const std::vector<MemberView>& views) {
-  const v1::Membership& membership = job.record.membership();
-  if (!job.told_silent) {
-    job.told_silent = true;
-    const std::string text = DescribeSilence(membership);
-    turn.Emit(&job, "members_silent", text, membership.members(0).node());
-    SetState(job, job.record.job().status().state(), text);
+void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
+  double all_gone_at = 0;
+  for (const MemberView& view : views) all_gone_at = std::max(all_gone_at, view.gone_at);
+  if (turn.now < all_gone_at) {
+    ForgetSilence(turn, job);
+    return turn.Wake(job, all_gone_at);
   }
+  const v1::Membership& membership = job.record.membership();
+  const std::string text = DescribeSilence(turn.state, membership);
+  if (!job.told_silent) turn.Emit(&job, "members_silent", text, membership.members(0).node());
+  job.told_silent = true;
+  SetState(job, job.record.job().status().state(), text);
+  if (!EndsBySilence(turn.state, membership)) return;
   double heard = turn.state.started;
   for (const MemberView& view : views) {
     if (view.trainer != nullptr && view.trainer->reported) heard = std::max(heard, view.trainer->heard);
@@ -135,16 +159,6 @@ void AwaitMembers(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   const double ask_at = std::max(heard + SilenceThatEnds(membership), job.ask_lease_at);
   if (turn.now < ask_at) return turn.Wake(job, ask_at);
   turn.effects.leases.push_back({job.record.job().uid(), membership.generation(), SilenceThatEnds(membership)});
-}
-
-void ForgetSilence(Turn& turn, Job& job) {
-  job.ask_lease_at = -kNever;
-  if (!job.told_silent) return;
-  job.told_silent = false;
-  const v1::Membership& membership = job.record.membership();
-  const std::string text = absl::StrCat("generation ", membership.generation(), " is heard of again, and goes on");
-  turn.Emit(&job, "members_heard", text);
-  SetState(job, job.record.job().status().state(), membership.reason());
 }
 
 void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked) {

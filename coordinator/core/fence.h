@@ -21,6 +21,10 @@ bool IsGone(const Job& job, const Trainer& trainer);
 // Remembers it where the views show that the newest generation has ended; the answer of HasEnded from now on.
 bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views);
 
+// The records were brought back from a copy: what they say of the newest generation's end may have been so of an older
+// one. It is asked for anew.
+void ForgetEnd(Job& job);
+
 // How long the members of `next` may step without an answer of the coordinator. None (0) where no other node is there
 // and none can be ordered, or its user says so: then silence never ends that generation.
 void SetLease(const State& state, const Job& job, v1::Membership* next);
@@ -29,11 +33,9 @@ void SetLease(const State& state, const Job& job, v1::Membership* next);
 // has no lease.
 double SilenceThatEnds(const v1::Membership& membership);
 
-// Nobody of a generation that has not ended is heard of: tells so, and asks the server whether the lease has ended, as
-// that knows of the answers that members get beside their reports.
-void AwaitMembers(Turn& turn, Job& job, const std::vector<MemberView>& views);
-// Some are heard of again.
-void ForgetSilence(Turn& turn, Job& job);
+// Waits for the end of a generation that has not ended. Where nobody of it is heard of, tells so, and asks the server
+// whether the lease has ended, as that knows of the answers that members get beside their reports.
+void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views);
 
 // What the server found.
 void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked);

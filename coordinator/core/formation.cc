@@ -4,6 +4,7 @@
 #include <limits>
 #include <tuple>
 
+#include "common/hash.h"
 #include "common/limits.h"
 
 namespace rekindle::core {
@@ -111,6 +112,11 @@ v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin
       break;
   }
   return membership;
+}
+
+std::string DigestOf(v1::Membership membership) {
+  membership.clear_digest();
+  return common::Xxh3_128Hex(membership.SerializeAsString());
 }
 
 }  // namespace rekindle::core

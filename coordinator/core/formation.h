@@ -50,6 +50,9 @@ const Candidate* FindBest(const std::vector<Candidate>& pool);
 v1::Membership BuildMembership(std::vector<Candidate> pool, const Origin& origin, bool boundary, int micro_batches,
                                int generation);
 
+// Of all that a membership says but its digest.
+std::string DigestOf(v1::Membership membership);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_FORMATION_H_

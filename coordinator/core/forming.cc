@@ -11,6 +11,7 @@
 #include "coordinator/core/durable.h"
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/finishing.h"
+#include "coordinator/core/fence.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/last_holders.h"
@@ -251,6 +252,9 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 
 void TryForm(Turn& turn, Job& job) {
   std::vector<MemberView> views = SurveyMembers(turn.state, job);
+  if (!NoteEnd(turn, job, views)) {  // On records that were brought back from a copy.
+    return MustStop(job) ? ShowStopped(job) : AwaitEnd(turn, job, views);
+  }
   if (!Settle(turn, job, views)) return;
   views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;
@@ -298,7 +302,7 @@ void TryForm(Turn& turn, Job& job) {
   const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);
   if (MustStop(job) && !saves_first) {
     if (!boundary && best != nullptr) ReleaseInterrupted(turn, job, pool);
-    return SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
+    return ShowStopped(job);
   }
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);

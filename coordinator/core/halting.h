@@ -12,6 +12,9 @@ namespace rekindle::core {
 // Why it stops. REQUIRES: MustStop(job).
 std::string StopReason(const Job& job);
 
+// As PAUSED, or as one that waits. REQUIRES: MustStop(job).
+void ShowStopped(Job& job);
+
 // It has stopped, and its newest step is durable.
 bool IsSaved(const Job& job);
 

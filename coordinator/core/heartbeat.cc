@@ -24,6 +24,8 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
          (!a.has_machine() || SameBytes(a.machine(), b.machine())) &&
          std::equal(a.absent_trainers().begin(), a.absent_trainers().end(), b.absent_trainers().begin(),
                     b.absent_trainers().end()) &&
+         std::equal(a.left_alone().begin(), a.left_alone().end(), b.left_alone().begin(), b.left_alone().end(),
+                    SameBytes<v1::DesiredTrainer>) &&
          a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
          (!a.has_device() || SameBytes(a.device(), b.device())) &&
          std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
 #include "coordinator/core/budget.h"
 #include "coordinator/core/costs.h"
@@ -11,6 +12,7 @@
 #include "coordinator/core/fence.h"
 #include "coordinator/core/finishing.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/found.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/planned.h"
@@ -25,6 +27,12 @@ namespace {
 
 Job* FindOrRefuse(Turn& turn, const std::string& uid) {
   const auto it = turn.state.jobs.find(uid);
+  if (const FoundJob* found = FindFound(turn.state, uid); found != nullptr) {
+    const std::string& name = found->record.job().name();
+    turn.effects.status = absl::FailedPreconditionError(
+        absl::StrCat("there is no record of job ", name, ", which runs: `rekindle adopt ", name, "` takes it over"));
+    return nullptr;
+  }
   if (it == turn.state.jobs.end()) {
     turn.effects.status = absl::NotFoundError(absl::StrCat("no job has the uid ", uid, "; `rekindle jobs` lists all"));
     return nullptr;
@@ -59,29 +67,23 @@ std::string FindSilentPeer(Turn& turn, Job& job, const std::vector<MemberView>& 
 // The first evidence that the running generation cannot go on; empty: there is none.
 std::string FindFailure(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   const v1::Membership& membership = job.record.membership();
-  double all_gone_at = 0;
   if (const std::string silent = FindSilentPeer(turn, job, views); !silent.empty()) return silent;
   for (const MemberView& view : views) {
     if (view.standing == Standing::kDead) return view.cause;
-    all_gone_at = std::max(all_gone_at, view.gone_at);
     if (view.trainer == nullptr || !view.trainer->reported) continue;
     const v1::TrainerReport& report = view.trainer->report;
     if (report.phase() == v1::TRAINER_INTERRUPTED && report.generation() == membership.generation()) {
       return DescribeInterruption(*view.trainer);
     }
-    if (report.generation() > membership.generation()) {
-      return absl::StrCat("trainer ", ShortName(report.trainer()), " is in generation ", report.generation(),
-                          ", above the newest in the store");
-    }
   }
-  if (turn.now < all_gone_at) {
-    ForgetSilence(turn, job);
-    turn.Wake(job, all_gone_at);
-  } else if (HasEnded(job)) {
-    return "no member was heard of any more";
-  } else {
-    AwaitMembers(turn, job, views);
+  if (!HasEnded(job)) {
+    AwaitEnd(turn, job, views);
+    return "";
   }
+  double all_gone_at = 0;
+  for (const MemberView& view : views) all_gone_at = std::max(all_gone_at, view.gone_at);
+  if (turn.now >= all_gone_at) return "no member was heard of any more";
+  turn.Wake(job, all_gone_at);
   return "";
 }
 
@@ -143,6 +145,12 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
                      record.job().name(), "` first"));
     return;
   }
+  if (FindFound(turn.state, record.job().name()) != nullptr) {
+    turn.effects.status = absl::AlreadyExistsError(
+        absl::StrCat("a job of the name ", record.job().name(), " runs, and there is no record of it; choose another "
+                     "name, or `rekindle adopt ", record.job().name(), "`"));
+    return;
+  }
   if (turn.state.tunables.refuse_unfit_precision) {
     const std::string unfit = UnfitPrecision(turn.state, record.job().status().resolved_spec());
     if (!unfit.empty()) {
@@ -170,6 +178,18 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
   SetState(job, v1::PENDING, "waits for workers");
   job.must_save = true;
   turn.Emit(&job, "submitted", absl::StrCat("job ", record.job().name(), " was submitted"));
+}
+
+Job& AddFound(Turn& turn, const v1::JobRecord& record) {
+  Job& job = AddJob(turn.state, record);
+  if (SpecOf(job).goals().budget() > 0) CostOf(job)->set_budget(SpecOf(job).goals().budget());
+  job.counted_until = UnixNow(turn);
+  job.forming.since = turn.now;
+  job.forming.reason = "waits for workers";
+  SetState(job, v1::PENDING, "waits for workers");
+  job.must_save = true;
+  turn.state.plan_due = true;
+  return job;
 }
 
 void Cancel(Turn& turn, const std::string& uid, bool discard) {
@@ -279,6 +299,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
 void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
+  if (IsBehind(job)) return;
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
   WatchFinal(turn, job);

@@ -12,6 +12,8 @@ void Submit(Turn& turn, const v1::JobRecord& record);
 void Cancel(Turn& turn, const std::string& uid, bool discard);
 void Pause(Turn& turn, const std::string& uid);
 void Resume(Turn& turn, const ResumeJob& verb);
+// A job that lives, and of which there was no record; found.h.
+Job& AddFound(Turn& turn, const v1::JobRecord& record);
 // After a coordinator start.
 void Adopt(Turn& turn, const v1::JobRecord& record);
 

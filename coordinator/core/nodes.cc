@@ -14,6 +14,7 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/found.h"
 #include "coordinator/core/heartbeat.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
@@ -53,7 +54,13 @@ void TellMembers(Turn& turn, const std::string& node, const std::string& kind, c
   if (!told) turn.Emit(nullptr, kind, reason, node);
 }
 
-void GiveUpTrainersOf(Turn& turn, const std::string& node, const v1::Machine& machine, const std::string& death) {
+// Of what ran on the machine before; those that run on this one were started by a coordinator that knew it.
+void GiveUpTrainersOf(Turn& turn, const v1::NodeReport& report, const std::string& death) {
+  const std::string& node = report.node();
+  std::set<std::string> running;
+  for (const v1::TrainerProcess& process : report.trainers()) {
+    if (process.running()) running.insert(process.trainer());
+  }
   for (auto& [uid, job] : turn.state.jobs) {
     if (IsOver(job)) continue;
     std::set<std::string> ids;
@@ -64,8 +71,9 @@ void GiveUpTrainersOf(Turn& turn, const std::string& node, const v1::Machine& ma
       if (member.node() == node) ids.insert(member.trainer());
     }
     for (const std::string& id : ids) {
+      if (running.count(id) > 0) continue;
       const v1::Member* member = FindMember(job, id);
-      const bool booted = member != nullptr && WasBootedAgain(member->process().machine(), machine);
+      const bool booted = member != nullptr && WasBootedAgain(member->process().machine(), report.machine());
       (booted ? RecordDeath : GiveUp)(turn, job, id, "node_killed", death);
     }
   }
@@ -98,8 +106,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
   const std::string& name = report.node();
   if (IsElsewhere(node.record, report)) {
     Remember(node.past_agents, node.record.agent_incarnation());
-    GiveUpTrainersOf(turn, name, report.machine(),
-                     absl::StrCat("died with its node: ", name, " came back as a new one"));
+    GiveUpTrainersOf(turn, report, absl::StrCat("died with its node: ", name, " came back as a new one"));
     turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
     v1::NodeRecord fresh;
     fresh.set_name(name);
@@ -152,8 +159,9 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     if (it == turn.state.jobs.end() || IsOver(it->second)) continue;
     if (process.running()) {
       // After a coordinator restart a running trainer tells whom its slot serves, unless it is on its way out.
-      const bool serves = !it->second.record.released();
-      if (serves && process.slot() >= 0 && process.slot() < kMaxSlots && !node.slots.count(process.slot())) {
+      const bool serves = !it->second.record.released() && process.slot() >= 0 && process.slot() < kMaxSlots;
+      const bool is_member = it->second.active && FindMember(it->second, process.trainer()) != nullptr;
+      if (serves && (is_member || !node.slots.count(process.slot()))) {
         node.slots[process.slot()] = process.job_uid();
       }
       CountAbsence(turn, it->second, process.trainer());
@@ -283,6 +291,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     node.report = report;
     node.report.clear_logs();
     TakeProcesses(turn, node, report);
+    TakeFound(turn, node, report);
     TakeAbsent(turn, report);
     RefuseClaims(turn, node);
   }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/found.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/text.h"
 
@@ -86,7 +87,7 @@ void FreeSlots(State& state) {
   for (auto& [name, node] : state.nodes) {
     std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {
       const auto it = serving.find(slot.second);
-      if (it == serving.end()) return true;
+      if (it == serving.end()) return !IsLeftAlone(state, reported, slot.first);
       if (reported.lost) {  // Its members may step for as long as nobody knows that they do not.
         return HasEnded(*it->second) || !LivesAt(*it->second, absl::StrCat(node_name, "/", slot.first));
       }

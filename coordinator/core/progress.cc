@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
@@ -56,6 +57,11 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
       report.total_blocks() < 0) {
     return "held_blocks are no pairs of at most 4096 ranges";
   }
+  constexpr size_t kMaxMembership = 256 << 10;
+  if (report.generation() - int64_t{job.record.membership().generation()} > kMostAhead) {
+    return absl::StrCat("its generation is more than ", kMostAhead, " above the newest");
+  }
+  if (report.membership().ByteSizeLong() > kMaxMembership) return "its membership is too large";
   if (report.assigned_size() > MicroBatches(job)) return "assigned names more micro-batches than the job has";
   if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
     return "too many accusations or losses, or too long an error";
@@ -250,6 +256,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   trainer.reported = true;
   if (!trainer.death.empty() && !IsGone(job, trainer)) TakeBack(job, report.trainer());
   if (!trainer.death.empty() || IsOver(job)) return true;
+  NoteAhead(job, report);
+  if (job.ahead.count(report.trainer()) == 0) trainer.report.clear_membership();
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;
   TakeCheckpoints(turn, job, before, report, is_known);
@@ -275,6 +283,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   }
   const bool is_new = !is_known || before.phase() != v1::TRAINER_READY;
   if (report.phase() == v1::TRAINER_READY) CheckCandidate(turn, job, report, is_new);
+  if (IsBehind(job) && !turn.state.taking_in) ConsiderAdoption(turn, job);
   return true;
 }
 

@@ -15,10 +15,11 @@ namespace {
 
 constexpr char kSecret[] = "secret";
 constexpr double kCallSeconds = 0.1;  // Between two calls of an agent that awaits its node's name.
+constexpr double kListenSeconds = 10;
 
 }  // namespace
 
-Scenario::Scenario() : cluster_(std::make_unique<Cluster>()) { Feed(Restored{}); }
+Scenario::Scenario() : cluster_(std::make_unique<Cluster>()) { Feed(Restored{.epoch = {epoch_, 0}}); }
 
 std::vector<std::string> Scenario::Run(const std::string& line) {
   said_.clear();
@@ -33,6 +34,12 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     }
   }
   const std::string command = words[0], name = words.size() > 1 ? words[1] : "";
+  if (command == "restore") {
+    saved_jobs_ = copied_jobs_;
+    saved_nodes_ = copied_nodes_;
+    ++epoch_;
+    listens_until_ = now_ + kListenSeconds;
+  }
   if (command == "submit")
     Submit(name, options);
   else if (command == "job")
@@ -45,8 +52,12 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Live(ToDouble(name));
   else if (command == "vanish" && nodes_.count(name))
     nodes_.erase(name);
-  else if (command == "restart")
+  else if (command == "backup")
+    Backup();
+  else if (command == "restart" || command == "restore")  // The second from that copy, which is another epoch.
     Restart(options);
+  else if (command == "adopt")
+    Feed(AdoptJob{uid_});
   else if (command == "drain")
     Feed(DrainNode{name, ToDouble(Get(options, "within", "0")), Get(options, "reason", "")});
   else if (command == "gone")
@@ -153,6 +164,11 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   SetGoals(options, spec);
   job->mutable_status()->set_submitted_at(now_ + wall_offset_);
   uid_ = job->uid();
+  v1::DesiredTrainer& wanted = wanted_[uid_];
+  wanted.set_job_uid(uid_);
+  wanted.set_job_name(name);
+  wanted.set_job_secret(kSecret);
+  *wanted.mutable_spec() = *spec;
   Feed(submit);
 }
 
@@ -221,8 +237,9 @@ void Scenario::Node(const Words& words, const Options& options) {
   auto* processes = report.mutable_trainers();
   processes->erase(std::remove_if(processes->begin(), processes->end(), [](const auto& p) { return p.running(); }),
                    processes->end());
+  const bool is_new = what == "replaced" || what == "wiped";  // What ran there before is not its own.
   for (const auto& [other, trainer] : trainers_) {
-    if (trainer.node() != name || key != name) continue;
+    if (trainer.node() != name || key != name || is_new) continue;
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(trainer.trainer());
     process->set_job_uid(trainer.job_uid());
@@ -232,13 +249,15 @@ void Scenario::Node(const Words& words, const Options& options) {
   if (options.count("checkpoint")) report.set_checkpoint_incarnation(options.at("checkpoint"));
   report.clear_absent_trainers();
   const v1::NodeDirective told = cluster_->DirectiveForAgent(name, report.agent_incarnation());
+  report.clear_left_alone();
+  for (const std::string& uid : told.leave_alone()) *report.add_left_alone() = wanted_[uid];
   for (const v1::SoughtTrainer& sought : told.look_for()) {
     const auto at = trainers_.find(ShortName(sought.trainer()));
     if (at == trainers_.end() || at->second.trainer() != sought.trainer()) report.add_absent_trainers(sought.trainer());
   }
   Feed(NodeReported{report, options.count("alone") > 0});
   // The machine before it is gone: it speaks until it has its name.
-  while ((what == "replaced" || what == "wiped") && !cluster_->RivalOf(name, report.agent_incarnation()).empty()) {
+  while (is_new && !cluster_->RivalOf(name, report.agent_incarnation()).empty()) {
     Tick(kCallSeconds);
     Feed(NodeReported{report, true});
   }
@@ -287,7 +306,11 @@ void Scenario::Report(const std::string& name) {
 
 void Scenario::Tick(double seconds) {
   const double until = now_ + seconds;
-  while (wake_at_ <= until) {
+  if (cluster_->IsListening() && until >= listens_until_) {
+    now_ = listens_until_;
+    Feed(ListenedFirst{{epoch_, 0}});
+  }
+  while (!cluster_->IsListening() && wake_at_ <= until) {
     now_ = std::max(now_, wake_at_);
     const double before = wake_at_;
     Feed(core::Tick{});
@@ -305,12 +328,19 @@ void Scenario::Live(double seconds) {
   }
 }
 
+void Scenario::Backup() {
+  copied_jobs_ = saved_jobs_;
+  copied_nodes_ = saved_nodes_;
+}
+
 void Scenario::Restart(const Options& options) {
   now_ += ToDouble(Get(options, "away", "0"));
   wall_offset_ += ToDouble(Get(options, "clock", "0"));
   cluster_ = std::make_unique<Cluster>();
   Restored restored;
   restored.wall_offset = wall_offset_;
+  restored.epoch = {epoch_, 0};
+  restored.listen_first = listens_until_ > now_;
   restored.prices = prices_;
   restored.carbon = carbon_;
   for (const auto& [uid, record] : saved_jobs_) restored.jobs.push_back(record);
@@ -343,6 +373,7 @@ void Scenario::ShowMembers() {
 }
 
 void Scenario::ShowDirectives() {
+  if (cluster_->IsListening()) return;  // Nobody is told anything.
   for (auto& [name, report] : trainers_) {
     const v1::TrainerDirective directive = DirectiveFor(report);
     report.set_known_revision(directive.revision());

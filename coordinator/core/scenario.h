@@ -33,6 +33,7 @@ class Scenario {
   void Report(const std::string& name);
   void Tick(double seconds);
   void Live(double seconds);
+  void Backup();
   void Restart(const Options& options);
   v1::TrainerDirective DirectiveFor(const v1::TrainerReport& report) const;
   std::string JobAt(const std::string& slot) const;  // Which job that slot is to serve.
@@ -56,6 +57,11 @@ class Scenario {
   std::map<std::string, double> answered_;    // When members of a job were last told, by the command of that name.
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
+  std::map<std::string, v1::DesiredTrainer> wanted_;  // By uid: what agents were told to run.
+  std::map<std::string, v1::JobRecord> copied_jobs_;  // By the command of that name.
+  std::map<std::string, v1::NodeRecord> copied_nodes_;
+  int epoch_ = 1;
+  double listens_until_ = 0;
   std::vector<std::string> said_;
 };
 

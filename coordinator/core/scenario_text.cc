@@ -83,6 +83,7 @@ std::vector<std::string> DescribeMembership(const v1::Membership& m) {
 }
 
 std::string DescribeDirective(const v1::TrainerDirective& directive) {
+  if (directive.tell_membership()) return "tell which membership it is in";
   std::string line = v1::TrainerDirective::Action_Name(directive.action());
   if (directive.has_membership() && directive.action() != v1::TrainerDirective::WAIT) {
     absl::StrAppend(&line, " generation ", directive.membership().generation());
@@ -113,6 +114,7 @@ std::string DescribeDirective(const v1::NodeDirective& directive) {
   for (const v1::SoughtTrainer& sought : directive.look_for()) {
     absl::StrAppend(&line, ", look for ", sought.trainer());
   }
+  for (const std::string& uid : directive.leave_alone()) absl::StrAppend(&line, ", leave ", uid, " alone");
   if (directive.drained()) absl::StrAppend(&line, ", drained");
   if (!directive.error().empty()) absl::StrAppend(&line, " error: ", directive.error());
   return line;

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/version.h"
+#include "coordinator/core/formation.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -159,6 +160,11 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
         accusation->set_trainer(parts[0]);
         accusation->set_kind(ToKind(parts.back()));
       }
+    } else if (key == "told") {  // "no", or what another coordinator, or nobody, would have told it.
+      v1::Membership& told = *report.mutable_membership();
+      told.set_reason(value);
+      if (value == "other") told.set_digest(DigestOf(told));
+      if (value == "no") report.clear_membership();
     } else if (key != "incarnation") {
       errors.push_back(absl::StrCat("error: no field ", key));
     }
@@ -171,6 +177,7 @@ void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& r
   if (directive.action() == v1::TrainerDirective::RUN && report.generation() != membership.generation()) {
     report.set_phase(v1::TRAINER_RUNNING);
     report.set_generation(membership.generation());
+    *report.mutable_membership() = membership;
     report.set_has_state(true);
     report.set_step(membership.step());
     report.set_completed_step(std::min(report.completed_step(), membership.step()));

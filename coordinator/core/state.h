@@ -127,6 +127,7 @@ struct Job {
   v1::JobRecord record;
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
+  std::set<std::string> ahead;                 // Trainers in a generation above the record's; see adoption.h.
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
 
@@ -185,6 +186,14 @@ struct Job {
   double wake_at = kNever;
 };
 
+// A job that lives, and of which there is no record; found.h.
+struct FoundJob {
+  v1::JobRecord record;  // What is shown; with spec and secret once an agent has told them.
+  std::map<std::string, v1::TrainerReport> trainers;  // The newest of each.
+  std::set<std::string> running;                      // Trainers that agents list.
+  bool told = false;                                  // In an event.
+};
+
 // Another machine that reports under a node's name.
 struct NameClaim {
   std::string machine;    // Told apart by this; its agent may be another meanwhile.
@@ -239,8 +248,18 @@ struct Surroundings {
   size_t jobs = 0, active = 0;
 };
 
+// What arrived before decisions began.
+struct Listening {
+  bool on = false;
+  std::map<std::string, Event> reports;  // The newest of each trainer and agent; nodes come before trainers.
+  std::vector<Event> others;
+};
+
 struct State {
   Tunables tunables;
+  Epoch epoch;
+  Listening listening;
+  bool taking_in = false;  // What was heard while listening: nothing is decided before all of it is there.
   PriceBook prices;
   CarbonBook carbon;
   std::set<std::string> carbon_missed;     // Regions of pools of which was told that nothing is known now.
@@ -251,6 +270,7 @@ struct State {
   bool restarted = false;                     // Restored brought records: nobody is silent before reconnect_seconds.
   std::map<std::string, Job> jobs;            // By uid.
   std::vector<std::string> order;             // Uids in order of submission.
+  std::map<std::string, FoundJob> found;      // By uid.
   std::map<std::string, std::string> newest;  // Name -> uid: names are free again when a job is over.
   std::map<std::string, NodeState> nodes;
   bool any_lost = false;

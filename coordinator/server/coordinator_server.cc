@@ -30,6 +30,8 @@ std::string AlertText(const v1::Event& event) {
   return google::protobuf::util::MessageToJsonString(event, &text, options).ok() ? text : "{}";
 }
 
+core::Epoch ToEpoch(const common::ClusterIdentity& identity) { return {identity.epoch, identity.epoch_tag}; }
+
 struct FleetFile {
   v1::Fleet fleet;
   double written = 0;  // Unix time.
@@ -81,11 +83,17 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
   const absl::StatusOr<ClusterRecord> cluster = ReadOrMakeCluster(store);
   if (!cluster.ok()) return cluster.status();
-  self->voice_.emplace(cluster->identity, &self->metrics_);
   CoordinatorServer* raw = self.get();
+  self->voice_.emplace(*cluster, &self->metrics_, [raw](const ClusterRecord& record) { raw->Supersede(record); });
   Loop::Options loop{.tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
-                     .carbon = self->carbon_->book()};
+                     .carbon = self->carbon_->book(),
+                     .epoch = ToEpoch(cluster->identity),
+                     .listen_seconds = cluster->listen_first ? options.listen_seconds : 0};
+  loop.on_listened = [raw] {
+    const ClusterRecord record = raw->voice_->BeginDecisions();
+    return std::pair(ToEpoch(record.identity), ToWrites(record));
+  };
   loop.on_serving = [raw](bool serving) {
     if (raw->server_) raw->server_->SetServing(serving);
   };
@@ -116,13 +124,17 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     if (!metrics.ok()) return metrics.status();
     self->metrics_address_ = *std::move(metrics);
   }
+  if (cluster->superseded_by) self->Supersede(*cluster);
   if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
   if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
-  absl::Status started =
-      self->machines_->Start(fleet->fleet, {[raw](const core::PoolReported& report) { raw->loop_->Report(report); },
-                                            [raw](const core::PriceHeard& heard) { raw->loop_->HearPrice(heard); }});
-  if (!started.ok()) return started;
-  self->carbon_->Start();
+  if (!cluster->superseded_by) {
+    absl::Status started =
+        self->machines_->Start(fleet->fleet, {[raw](const core::PoolReported& report) { raw->loop_->Report(report); },
+                                              [raw](const core::PriceHeard& heard) { raw->loop_->HearPrice(heard); }});
+    if (!started.ok()) return started;
+    self->carbon_->Start();
+  }
+  if (self->voice_->superseded()) self->machines_->Stop();  // It may have been meanwhile.
   self->end_local_machines_ = options.end_local_machines;
   log::Info("listening", {{"address", self->address()},
                           {"metrics", self->metrics_address_},
@@ -130,6 +142,11 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
                           {"cluster", common::Describe(cluster->identity)},
                           {"version", common::kVersion}});
   return self;
+}
+
+// Its machines are the other one's to order from now on.
+void CoordinatorServer::Supersede(const ClusterRecord& record) {
+  loop_->Supersede(ToWrites(record), DescribeSuperseded(record), [this] { machines_->Stop(); });
 }
 
 absl::Status CoordinatorServer::ReloadFleet() {

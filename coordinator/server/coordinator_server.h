@@ -17,6 +17,7 @@
 #include "coordinator/server/machines.h"
 #include "coordinator/server/sync_services.h"
 #include "coordinator/server/user_service.h"
+#include "coordinator/server/voice.h"
 #include "coordinator/server/webhook.h"
 
 namespace rekindle::coordinator {
@@ -32,6 +33,7 @@ class CoordinatorServer {
     std::string fleet;                    // Fleet file with prices and machines; empty: there are none.
     bool end_local_machines = false;      // Stop drains and ends them; else they stay for the next coordinator.
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
+    double listen_seconds = 10;  // After its records were brought back from a copy, before it decides.
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
@@ -56,6 +58,7 @@ class CoordinatorServer {
   // `fleet` is resolved. What is known of the feed that was asked so far stays known.
   absl::StatusOr<std::unique_ptr<CarbonWatch>> OpenCarbon(const v1::Fleet& fleet);
   absl::Status WriteEndpoint(const std::string& advertise);
+  void Supersede(const ClusterRecord& record);
 
   common::Metrics metrics_;
   std::string fleet_file_;

@@ -18,10 +18,8 @@ class JobBoard {
   // New, or in place of what the uid had. The first calls decide the order.
   void Set(const v1::Job& job) {
     JobPointer& at = jobs_[job.uid()];
-    if (at == nullptr) {
-      order_.push_back(job.uid());
-      newest_[job.name()] = job.uid();
-    }
+    if (at == nullptr) order_.push_back(job.uid());
+    if (at == nullptr || at->name() != job.name()) newest_[job.name()] = job.uid();  // One that is found is named later.
     at = std::make_shared<const v1::Job>(job);
   }
 

@@ -76,6 +76,10 @@ void Journal::Add(const v1::RequestRecord& request) {
   ForgetOldRequests();
 }
 
+void Journal::Add(const std::vector<Write>& writes) {
+  for (const Write& write : writes) writes_[write.key] = write;
+}
+
 void Journal::ForgetOldRequests() {
   while (request_order_.size() > kRequests) {
     const std::string key = kRequestsPrefix + request_order_.front();

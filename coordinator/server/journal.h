@@ -28,6 +28,8 @@ class Journal {
   // Adds to the open transaction; a record saved again replaces the one before.
   void Add(const core::Effects& effects, double unix_time);
   void Add(const v1::RequestRecord& request);
+  // Of keys that are not its own.
+  void Add(const std::vector<Write>& writes);
   // The answer to that id, also when not yet durable; null when there is none. Valid until the next Add.
   const v1::RequestRecord* FindRequest(const std::string& id) const;
 

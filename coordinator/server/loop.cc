@@ -48,6 +48,9 @@ absl::Status Loop::Start() {
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
   restored->carbon = options_.carbon;
+  restored->epoch = options_.epoch;
+  restored->listen_first = options_.listen_seconds > 0;
+  listens_until_ = now() + options_.listen_seconds;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
@@ -64,13 +67,14 @@ void Loop::Stop() {
   }
   arrived_.notify_one();
   if (thread_.joinable()) return thread_.join();
-  stopping_ = true;
+  ended_ = Stopped();
   RefuseAll(std::move(unserved));
 }
 
 absl::Status Loop::Enqueue(Item& item) {
   std::lock_guard lock(mutex_);
   if (stop_) return Stopped();
+  if (!superseded_.ok()) return superseded_;
   if (queue_.size() >= kMaxQueue) return absl::UnavailableError("the coordinator has too much to do: try again");
   queue_.push_back(std::move(item));
   arrived_.notify_one();
@@ -130,6 +134,17 @@ absl::Status Loop::Post(std::function<void()> task) {
   return Enqueue(item);
 }
 
+void Loop::Supersede(std::vector<Write> writes, const std::string& why, std::function<void()> done) {
+  const std::lock_guard lock(mutex_);
+  superseded_ = absl::FailedPreconditionError(why);
+  queue_.push_back(Task([this, writes = std::move(writes), done = std::move(done)] {
+    journal_.Add(writes);
+    options_.on_serving(false);
+    done();
+  }));
+  arrived_.notify_one();
+}
+
 void Loop::Run() {
   CommitAndPublish();  // What restoring changed.
   while (true) {
@@ -144,10 +159,15 @@ void Loop::Run() {
         arrived_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, wake - now())), ready);
       }
       items.swap(queue_);
-      stopping_ = stop_;
+      if (stop_) ended_ = Stopped();
+      if (!stop_ && !superseded_.ok()) ended_ = superseded_;
     }
-    if (stopping_) return RefuseAll(std::move(items));
-    Turn(std::move(items));
+    if (absl::IsUnavailable(ended_)) return RefuseAll(std::move(items));
+    if (!ended_.ok()) {
+      BeSilent(std::move(items));
+    } else {
+      Turn(std::move(items));
+    }
   }
 }
 
@@ -160,6 +180,7 @@ void Loop::Turn(std::vector<Item> items) {
     std::vector<Item> all = std::exchange(held_, {});
     for (Item& item : items) all.push_back(std::move(item));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
+    if (cluster_.IsListening() && now() >= listens_until_) EndListening();
     // After the reports: time must not accuse whom a report in the queue acquits.
     if (core_now() >= wake_at_ && now() >= last_tick_ + kShortestTick) {
       last_tick_ = now();
@@ -170,6 +191,13 @@ void Loop::Turn(std::vector<Item> items) {
   }
   Expire();
   bulletin_.WakeDue(now());
+}
+
+void Loop::EndListening() {
+  const auto [epoch, writes] = options_.on_listened();
+  journal_.Add(writes);
+  (void)Take(core::ListenedFirst{epoch});
+  log::Info("listened long enough: decisions begin");
 }
 
 void Loop::Handle(TrainerItem& item) {
@@ -316,7 +344,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
   for (const std::string& uid : unpublished_.changed_jobs) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) continue;
-    SetLease(*record);
+    if (!cluster_.IsListening()) SetLease(*record);
     const JobBoard::JobPointer before = jobs_.Find(uid);
     job_metrics_.Update(before.get(), record->job(), events);
     jobs_.Set(record->job());
@@ -336,6 +364,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
 }
 
 void Loop::CheckPolls() {
+  if (cluster_.IsListening()) return;
   const auto for_trainer = [this](const TrainerKey& key, int32_t known) { return DirectiveFor(key, known); };
   const auto for_node = [this](const NodeKey& key, int32_t known) {
     return cluster_.DirectiveForAgent(key.first, key.second, known);
@@ -357,8 +386,14 @@ void Loop::CheckPolls() {
   }
 }
 
+absl::Status Loop::WhySilent() const {
+  if (failing()) return absl::UnavailableError(failure_.message());
+  if (!cluster_.IsListening()) return absl::OkStatus();
+  return absl::UnavailableError("the coordinator listens who lives before it decides");
+}
+
 void Loop::Expire() {
-  const absl::Status unpublished = failing() ? absl::UnavailableError(failure_.message()) : absl::OkStatus();
+  const absl::Status unpublished = WhySilent();
   trainer_polls_.Expire(now(), [&](const TrainerKey& key, int32_t known) -> absl::StatusOr<v1::TrainerDirective> {
     if (!unpublished.ok()) return unpublished;
     return DirectiveFor(key, known);
@@ -370,6 +405,7 @@ void Loop::Expire() {
 }
 
 double Loop::NextWake() const {
+  if (!ended_.ok()) return failing() ? retry_at_ : kForever;
   double wake = std::min({trainer_polls_.NextDeadline(), node_polls_.NextDeadline(), bulletin_.NextDue()});
   if (failing()) {
     for (const Item& item : held_) {
@@ -378,6 +414,7 @@ double Loop::NextWake() const {
     }
     return std::min(wake, retry_at_);
   }
+  if (cluster_.IsListening()) return std::min(wake, listens_until_);
   return std::min(wake, std::max(wake_at_ + stalled_, last_tick_ + kShortestTick));
 }
 

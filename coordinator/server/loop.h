@@ -35,6 +35,10 @@ class Loop {
     core::Tunables tunables;
     core::PriceBook prices;
     core::CarbonBook carbon;
+    core::Epoch epoch;
+    double listen_seconds = 0;  // Before anything is decided; 0: the records are what runs.
+    // So long has been listened. Gives the epoch in which decisions begin, and what is to be durable with them.
+    std::function<std::pair<core::Epoch, std::vector<Write>>()> on_listened = nullptr;
     // Whether the store can be written, when that changes. On the loop's thread.
     std::function<void(bool)> on_serving = [](bool) {};
     // Somebody should look: a budget. Durable by now. On the loop's thread: must return at once.
@@ -81,13 +85,17 @@ class Loop {
   void SetCarbon(core::CarbonBook carbon);
   // What a provider says of a pool. While the store fails it is kept until it can be acted upon.
   void Report(core::PoolReported report);
+  // Another coordinator of the cluster has taken over: all that waits, and whatever comes, is answered with `why`
+  // (FAILED_PRECONDITION), and nothing is decided any more. `writes` are made durable, and `done` is called on the loop's
+  // thread when the last decision was made. Before Start too.
+  void Supersede(std::vector<Write> writes, const std::string& why, std::function<void()> done);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
   absl::Status Post(std::function<void()> task);
 
   LeaseBook& leases() { return leases_; }
 
   // The rest on the loop's thread only.
-  bool stopping() const { return stopping_; }
+  const absl::Status& ended() const { return ended_; }  // Why nobody is answered any more; OK: everybody is.
   double now() const;
   // The core's clock: it stands still while the store fails, so that nobody is found silent who could not be heard.
   double core_now() const;
@@ -153,7 +161,12 @@ class Loop {
   void ExpireHeld();
   void Expire();
   void RefuseAll(std::vector<Item> items);
+  // After it was superseded: all that is left to do is to make that durable.
+  void BeSilent(std::vector<Item> items);
   double NextWake() const;
+  void EndListening();
+  // Why nobody is told what is known; OK: everybody is.
+  absl::Status WhySilent() const;
   bool failing() const { return !failure_.ok(); }
 
   StateStore* const store_;
@@ -166,6 +179,7 @@ class Loop {
   std::condition_variable arrived_;
   std::vector<Item> queue_;  // Under mutex_, as is the next.
   bool stop_ = false;        // Nothing is queued any more.
+  absl::Status superseded_;  // Not OK: nothing is queued or decided any more.
   std::thread thread_;
 
   LeaseBook leases_;
@@ -186,11 +200,12 @@ class Loop {
   bool clock_moved_ = false;   // The core does not know of that yet.
   double failed_since_ = 0;
   double last_tick_ = 0;
+  double listens_until_ = 0;
   absl::Status failure_;
   double retry_at_ = 0;
   double retry_after_ = 0;
   double logged_failure_at_ = 0;
-  bool stopping_ = false;
+  absl::Status ended_;
 };
 
 }  // namespace rekindle::coordinator

@@ -67,15 +67,23 @@ void Loop::ExpireHeld() {
 void Loop::RefuseAll(std::vector<Item> items) {
   for (Item& item : std::exchange(held_, {})) items.push_back(std::move(item));
   for (Item& item : items) {
-    if (auto* trainer = std::get_if<TrainerItem>(&item)) trainer->reply(Stopped());
-    if (auto* node = std::get_if<NodeItem>(&item)) node->reply(Stopped());
-    if (auto* mutation = std::get_if<Mutation>(&item)) mutation->done(Stopped());
+    if (auto* trainer = std::get_if<TrainerItem>(&item)) trainer->reply(ended_);
+    if (auto* node = std::get_if<NodeItem>(&item)) node->reply(ended_);
+    if (auto* mutation = std::get_if<Mutation>(&item)) mutation->done(ended_);
     if (auto* task = std::get_if<Task>(&item)) (*task)();
   }
-  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) done(Stopped());
-  trainer_polls_.AnswerAll(Stopped());
-  node_polls_.AnswerAll(Stopped());
+  for (auto& [done, reply] : std::exchange(unpublished_.answers, {})) done(ended_);
+  trainer_polls_.AnswerAll(ended_);
+  node_polls_.AnswerAll(ended_);
   bulletin_.WakeAll();
+}
+
+void Loop::BeSilent(std::vector<Item> items) {
+  RefuseAll(std::move(items));
+  if (journal_.empty() || (failing() && now() < retry_at_)) return;
+  const absl::Status committed = journal_.Commit();
+  if (!committed.ok()) return CommitFailed(committed);
+  failure_ = absl::OkStatus();
 }
 
 }  // namespace rekindle::coordinator

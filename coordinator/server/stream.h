@@ -44,7 +44,7 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   void OnCancel() override {
     cancelled_ = true;
-    // When the loop has stopped, it has woken this stream already.
+    // When the loop has ended, it has woken this stream already.
     loop_->Post([loop = loop_, id = id_] { loop->bulletin().Wake(id); }).IgnoreError();
   }
 
@@ -62,7 +62,7 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
 
   void OnLoop() {
     if (cancelled_) return this->Finish(grpc::Status::CANCELLED);
-    if (loop_->stopping()) return this->Finish(common::StatusToGrpc(Stopping()));
+    if (!loop_->ended().ok()) return this->Finish(common::StatusToGrpc(loop_->ended()));
     if (pulled_.more.ok() && !*pulled_.more) return this->Finish(grpc::Status::OK);
     pulled_ = pull_();
     next_ = 0;
@@ -71,8 +71,6 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
     if (!*pulled_.more) return this->Finish(grpc::Status::OK);
     loop_->bulletin().Await(id_, pulled_.wait, [this] { OnLoop(); });
   }
-
-  static absl::Status Stopping() { return absl::UnavailableError("the coordinator is stopping: try again"); }
 
   Loop* const loop_;
   const Pull pull_;

@@ -28,13 +28,14 @@ std::string HostOf(const std::string& peer) {
   return absl::StrReplaceAll(peer.substr(begin + 1, end - begin - 1), {{"%5B", ""}, {"%5D", ""}});
 }
 
-// Moves the loop's answer into the reply. The reactor and the reply live until Finish.
+// Moves the loop's answer into the reply. The reactor and the reply live until Finish. Of one that was superseded it is
+// an answer, too, as whoever asks is to know of that.
 template <typename Directive>
 auto Finisher(const Voice* voice, grpc::ServerUnaryReactor* reactor, Directive* directive) {
   return [voice, reactor, directive](absl::StatusOr<Directive> answer) {
     if (answer.ok()) *directive = *std::move(answer);
     voice->Sign(directive);
-    reactor->Finish(common::StatusToGrpc(answer.status()));
+    reactor->Finish(voice->superseded() ? grpc::Status::OK : common::StatusToGrpc(answer.status()));
   };
 }
 
@@ -44,7 +45,7 @@ prometheus::Counter& CallCounter(common::Metrics* metrics, const std::string& me
   return metrics->Counter("rekindle_rpcs_total", "Calls received.", {{"method", method}});
 }
 
-TrainersService::TrainersService(Loop* loop, const Voice* voice, common::Metrics* metrics)
+TrainersService::TrainersService(Loop* loop, Voice* voice, common::Metrics* metrics)
     : loop_(loop),
       voice_(voice),
       calls_(CallCounter(metrics, "Trainers.Sync")),
@@ -83,7 +84,7 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
   return reactor;
 }
 
-NodesService::NodesService(Loop* loop, const Voice* voice, common::Metrics* metrics)
+NodesService::NodesService(Loop* loop, Voice* voice, common::Metrics* metrics)
     : loop_(loop), voice_(voice), calls_(CallCounter(metrics, "Nodes.Sync")) {}
 
 grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,

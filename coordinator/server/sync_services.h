@@ -12,7 +12,7 @@ namespace rekindle::coordinator {
 
 class TrainersService final : public v1::Trainers::CallbackService {
  public:
-  TrainersService(Loop* loop, const Voice* voice, common::Metrics* metrics);
+  TrainersService(Loop* loop, Voice* voice, common::Metrics* metrics);
   grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::TrainerReport* report,
                                  v1::TrainerDirective* directive) override;
   grpc::ServerUnaryReactor* RenewLease(grpc::CallbackServerContext* context, const v1::RenewLeaseRequest* request,
@@ -20,20 +20,20 @@ class TrainersService final : public v1::Trainers::CallbackService {
 
  private:
   Loop* const loop_;
-  const Voice* const voice_;
+  Voice* const voice_;
   prometheus::Counter& calls_;
   prometheus::Counter& renewals_;
 };
 
 class NodesService final : public v1::Nodes::CallbackService {
  public:
-  NodesService(Loop* loop, const Voice* voice, common::Metrics* metrics);
+  NodesService(Loop* loop, Voice* voice, common::Metrics* metrics);
   grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
                                  v1::NodeDirective* directive) override;
 
  private:
   Loop* const loop_;
-  const Voice* const voice_;
+  Voice* const voice_;
   prometheus::Counter& calls_;
 };
 

@@ -224,6 +224,9 @@ grpc::ServerUnaryReactor* UserService::CancelJob(Context* context, const v1::Job
 grpc::ServerUnaryReactor* UserService::PauseJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
   return ChangeJob<core::PauseJob>("PauseJob", context, *request, reply);
 }
+grpc::ServerUnaryReactor* UserService::AdoptJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
+  return ChangeJob<core::AdoptJob>("AdoptJob", context, *request, reply);
+}
 grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
   if (!(request->budget() >= 0 && std::isfinite(request->budget()))) {
     return Refuse(context->DefaultReactor(),

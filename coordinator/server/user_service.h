@@ -31,6 +31,7 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ListJobs(Context* context, const v1::ListJobsRequest* request,
                                      v1::ListJobsReply* reply) override;
   grpc::ServerUnaryReactor* CancelJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* AdoptJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* PauseJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,

@@ -2,43 +2,99 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/log.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kForeignSeconds = 60;  // So often the log names one of another cluster.
+constexpr double kForeignSeconds = 60;        // So often the log names one of another cluster.
+constexpr int kMostEpochsAhead = 1'000'000;   // An epoch that is further ahead cannot be meant.
+
+// Clears an answer of one that was superseded.
+template <typename Answer>
+bool SaysSuperseded(const ClusterRecord& record, Answer* answer) {
+  if (!record.superseded_by) return false;
+  answer->Clear();
+  common::ToMessage(*record.superseded_by, answer->mutable_superseded_by());
+  return true;
+}
 
 }  // namespace
 
-Voice::Voice(common::ClusterIdentity identity, common::Metrics* metrics)
-    : identity_(std::move(identity)),
-      foreign_(metrics->Counter("rekindle_foreign_calls_total", "Calls of nodes and trainers of other clusters.")) {}
+Voice::Voice(ClusterRecord record, common::Metrics* metrics, std::function<void(const ClusterRecord&)> on_superseded)
+    : foreign_(metrics->Counter("rekindle_foreign_calls_total", "Calls of nodes and trainers of other clusters.")),
+      on_superseded_(std::move(on_superseded)),
+      record_(std::move(record)) {}
 
-void Voice::Sign(v1::TrainerDirective* directive) const { common::ToMessage(identity_, directive->mutable_identity()); }
+ClusterRecord Voice::record() const {
+  const std::lock_guard lock(mutex_);
+  return record_;
+}
+
+void Voice::Sign(v1::TrainerDirective* directive) const {
+  const ClusterRecord record = this->record();
+  (void)SaysSuperseded(record, directive);
+  common::ToMessage(record.identity, directive->mutable_identity());
+}
 
 void Voice::Sign(v1::NodeDirective* directive) const {
-  common::ToMessage(identity_, directive->mutable_identity());
+  const ClusterRecord record = this->record();
+  (void)SaysSuperseded(record, directive);
+  common::ToMessage(record.identity, directive->mutable_identity());
   for (v1::DesiredTrainer& trainer : *directive->mutable_trainers()) {
-    common::ToMessage(identity_, trainer.mutable_identity());
+    common::ToMessage(record.identity, trainer.mutable_identity());
   }
 }
 
-void Voice::Sign(v1::RenewLeaseReply* reply) const { common::ToMessage(identity_, reply->mutable_identity()); }
+void Voice::Sign(v1::RenewLeaseReply* reply) const {
+  const ClusterRecord record = this->record();
+  if (record.superseded_by) reply->set_stands(false);
+  common::ToMessage(record.identity, reply->mutable_identity());
+}
 
-bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) const {
+bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
   const common::ClusterIdentity theirs = common::FromMessage(obeys);
-  if (theirs.cluster.empty() || theirs.cluster == identity_.cluster) return true;
-  foreign_.Increment();
   const double now = common::SteadySeconds();
-  const std::lock_guard lock(mutex_);
+  std::unique_lock lock(mutex_);
+  if (record_.superseded_by) return false;
+  const common::ClusterIdentity& ours = record_.identity;
+  if (theirs.cluster.empty()) return true;
+  const bool is_of_us = theirs.cluster == ours.cluster && theirs.epoch - ours.epoch <= kMostEpochsAhead;
+  if (is_of_us && !common::IsLater(theirs, ours)) return true;
+  if (is_of_us && record_.listen_first) {
+    if (heard_.cluster.empty() || common::IsLater(theirs, heard_)) heard_ = theirs;
+    return true;
+  }
+  if (is_of_us) {
+    record_.superseded_by = theirs;
+    const ClusterRecord record = record_;
+    lock.unlock();
+    log::Error("superseded: nothing is decided any more", {{"who", who}, {"by", common::Describe(theirs)}});
+    on_superseded_(record);
+    return false;
+  }
+  foreign_.Increment();
   if (said_at_ != 0 && now < said_at_ + kForeignSeconds) return false;
   said_at_ = now;
   log::Warning(
       "one of another cluster calls, and is told nothing; a node becomes free by `rekindle-worker forget-cluster`",
-      {{"who", who}, {"its_cluster", theirs.cluster}, {"ours", identity_.cluster}});
+      {{"who", who}, {"its_cluster", theirs.cluster}, {"ours", ours.cluster}});
   return false;
+}
+
+ClusterRecord Voice::BeginDecisions() {
+  const std::lock_guard lock(mutex_);
+  if (!heard_.cluster.empty()) record_.identity = common::NextEpoch(record_.identity, heard_);
+  record_.listen_first = false;
+  return record_;
+}
+
+std::string DescribeSuperseded(const ClusterRecord& record) {
+  return absl::StrCat("superseded by ", common::Describe(*record.superseded_by),
+                      ": another coordinator of this cluster has taken over, and this one decides nothing any more; "
+                      "stop it, and let everybody call the other one");
 }
 
 }  // namespace rekindle::coordinator

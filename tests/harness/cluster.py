@@ -225,7 +225,8 @@ class Cluster:
                                     env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                     start_new_session=True)
 
-    def start_coordinator(self):
+    def start_coordinator(self, answers=True):
+        """Until it answers, if it is to."""
         data = self.dir / "coordinator"
         data.mkdir(exist_ok=True)
         endpoint = data / "endpoint"
@@ -240,7 +241,8 @@ class Cluster:
             self.port = int(self.endpoint.rsplit(":", 1)[1])
         wait_until(self.listening, 10, "the coordinator to listen")
         self.listening_since = time.monotonic()
-        wait_until(lambda: self.try_cli("jobs"), 10, "the coordinator to answer")
+        if answers:
+            wait_until(lambda: self.try_cli("jobs"), 10, "the coordinator to answer")
 
     def listening(self):
         with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), timeout=1):
@@ -303,10 +305,12 @@ class Cluster:
 
     # ------------------------------------------------------------ the user's command
 
+    def command(self, *args):
+        return [program("rekindle"), *args, "--endpoint", self.endpoint, "-o", "json"]
+
     def cli(self, *args, check=True):
         """Runs `rekindle ARGS -o json`; its parsed output."""
-        done = subprocess.run([program("rekindle"), *args, "--endpoint", self.endpoint, "-o", "json"],
-                              env=self.env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(self.command(*args), env=self.env, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             if check:
                 raise RuntimeError(f"rekindle {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")

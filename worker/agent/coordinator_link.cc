@@ -89,10 +89,11 @@ bool CoordinatorLink::CallOnce() {
   std::lock_guard lock(mutex_);
   const bool cancelled_for_news = waiting_ != nullptr && answered_ < published_;
   call_ = waiting_ = nullptr;
-  const common::ClusterIdentity before = obeys_.known(), told = common::FromMessage(directive.identity());
-  foreign_ = status.ok() && !obeys_.Obeys(told);
+  const common::ClusterIdentity before = obeys_.known();
+  const std::string refusal = status.ok() ? common::WhyNotObeyed(directive, obeys_) : "";
+  foreign_ = !refusal.empty();
   if (foreign_) {
-    NoteFailure("the one that answers is not obeyed: " + obeys_.WhyNot(told), kForeignSeconds);
+    NoteFailure("the one that answers is not obeyed: " + refusal, kForeignSeconds);
     return false;
   }
   if (status.ok()) {

@@ -39,6 +39,8 @@ absl::StatusOr<common::UniqueFd> OpenLog(const std::string& path, int64_t* size)
   return fd;
 }
 
+constexpr size_t kMaxJobFileBytes = 4 << 20;
+
 absl::Status WriteJobFile(const NodeFolder& folder, const v1::DesiredTrainer& desired) {
   const absl::Status made = folder.MakeJobFolder(desired.job_uid());
   if (!made.ok()) return made;
@@ -55,6 +57,15 @@ absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots) {
     return absl::InvalidArgumentError(absl::StrCat("slot ", desired.slot(), " of ", slots, " does not exist"));
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const std::string& job_uid, int slot) {
+  const std::string path = folder.JobFile(job_uid, slot);
+  const absl::StatusOr<std::string> content = ReadSmallFile(path, kMaxJobFileBytes);
+  if (!content.ok()) return content.status();
+  v1::DesiredTrainer desired;
+  if (desired.ParseFromString(*content) && desired.job_uid() == job_uid) return desired;
+  return absl::DataLossError(absl::StrCat(path, " is no job file of job ", job_uid));
 }
 
 std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu) {

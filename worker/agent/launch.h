@@ -26,6 +26,9 @@ struct LaunchOptions {
 // Why a desired trainer cannot be taken from the coordinator; OK when it can. `slots`: of this node.
 absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
 
+// What was wanted of the trainer of that slot, as its job file has it. NOT_FOUND; DATA_LOSS: it is none.
+absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const std::string& job_uid, int slot);
+
 // All of a trainer's environment: what pins its arithmetic, the threads of the spec, and of `own` ("NAME=value") only
 // what locates things or is meant for trainers (REKINDLE_*, CUDA_*, ...), so that results do not depend on the shell.
 // `gpu`: the one it may use, by the driver's number; below 0: none.

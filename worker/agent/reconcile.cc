@@ -26,6 +26,8 @@ class Planner {
     std::string reason;
     if (node_.stop_all) {
       reason = "the node stops";
+    } else if (node_.left_alone.count(running.job_uid) > 0) {
+      // It stays, whatever else its slot is wanted for.
     } else if (node_.desired_known && !slot.wanted) {
       reason = "no longer wanted here";
     } else if (node_.desired_known && *slot.wanted != running.job_uid) {

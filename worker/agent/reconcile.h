@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct Node {
   bool desired_known = false;  // False until the first directive: nothing starts or stops.
   bool draining = false;       // Nothing new starts.
   bool stop_all = false;       // Out of time: whatever is wanted, all stop.
+  // Uids of jobs that the coordinator does not know: what runs of them goes on, and is not started again.
+  std::set<std::string> left_alone;
 };
 
 struct Action {

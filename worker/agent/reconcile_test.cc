@@ -48,6 +48,21 @@ TEST(Reconcile, StopsWhatIsNotWanted) {
   EXPECT_THAT(plan.actions, ElementsAre(Action{Action::kTerminate, 0, "no longer wanted here"}));
 }
 
+TEST(Reconcile, WhatTheCoordinatorDoesNotKnowIsLeftAlone) {
+  Node node = WithDesired(Running("a"));
+  node.left_alone = {"a"};
+  EXPECT_THAT(Reconcile(node, {}, 100).actions, IsEmpty());
+  node.slots[0].wanted = "b";
+  EXPECT_THAT(Reconcile(node, {}, 100).actions, IsEmpty()) << "its slot is its own";
+  node.slots[0].wanted.reset();
+  node.slots[0].deaths = AfterExit(node.slots[0].deaths, *node.slots[0].running, 1, {}, 102);
+  node.slots[0].running.reset();
+  EXPECT_THAT(Reconcile(node, {}, 103).actions, IsEmpty()) << "nobody has asked for another";
+  node.slots[0] = Running("a");
+  node.stop_all = true;
+  EXPECT_THAT(Kinds(Reconcile(node, {}, 104)), ElementsAre(Action::kTerminate));
+}
+
 TEST(Reconcile, AnotherJobWaitsForTheSlot) {
   Slot slot = Running("a");
   slot.wanted = "b";

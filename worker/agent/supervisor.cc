@@ -42,7 +42,24 @@ void Supervisor::Apply(const v1::NodeDirective& directive) {
     desired_[desired.slot()] = desired;
     node_.slots[desired.slot()].wanted = desired.job_uid();
   }
+  node_.left_alone = {directive.leave_alone().begin(), directive.leave_alone().end()};
   node_.desired_known = true;
+  ReadLeftAlone();
+}
+
+void Supervisor::ReadLeftAlone() {
+  left_alone_.clear();
+  for (const auto& [slot, trainer] : trainers_) {
+    const std::string& uid = trainer.record.job_uid;
+    if (node_.left_alone.count(uid) == 0 || left_alone_.count(uid) > 0) continue;
+    absl::StatusOr<v1::DesiredTrainer> wanted = ReadJobFile(*folder_, uid, slot);
+    if (wanted.ok()) {
+      left_alone_[uid] = *std::move(wanted);
+    } else {
+      log::Warning("what was wanted of a trainer cannot be told",
+                   {{"job_uid", uid}, {"error", std::string(wanted.status().message())}});
+    }
+  }
 }
 
 void Supervisor::SetDraining(bool draining) {
@@ -219,6 +236,7 @@ void Supervisor::Report(v1::NodeReport* report) const {
     process.set_adopted(trainer.adopted);
     *report->add_trainers() = std::move(process);
   }
+  for (const auto& [uid, wanted] : left_alone_) *report->add_left_alone() = wanted;
   for (const TrainerRecord& record : ended_) {
     v1::TrainerProcess process = ToProto(record);
     process.set_exit_code(record.exit_code);

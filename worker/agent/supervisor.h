@@ -88,6 +88,7 @@ class Supervisor {
 
   // All below: REQUIRES mutex_ held.
   void AdoptRecord(const TrainerRecord& record);
+  void ReadLeftAlone();
   void CollectExits(double now);
   // How it ended; nothing while that is not known.
   std::optional<common::ExitStatus> ExitOf(Trainer& trainer, double now);
@@ -106,6 +107,7 @@ class Supervisor {
   mutable std::mutex mutex_;
   Node node_;  // What the pure part sees.
   std::map<int, v1::DesiredTrainer> desired_;
+  std::map<std::string, v1::DesiredTrainer> left_alone_;  // By uid: what was wanted of jobs that are left alone.
   std::map<int, Trainer> trainers_;
   std::map<int, std::string> last_trainer_;                           // That ended last in a slot.
   std::deque<TrainerRecord> ended_;                                   // Not acknowledged; bounded.

@@ -13,12 +13,10 @@ namespace rekindle::agent {
 namespace {
 
 constexpr size_t kMaxRecordBytes = 64 << 10;
-constexpr size_t kMaxJobFileBytes = 4 << 20;
 
 std::string ReadSecret(const NodeFolder& folder, const std::string& job_uid, int slot) {
-  const absl::StatusOr<std::string> content = ReadSmallFile(folder.JobFile(job_uid, slot), kMaxJobFileBytes);
-  v1::DesiredTrainer desired;
-  return content.ok() && desired.ParseFromString(*content) ? desired.job_secret() : "";
+  const absl::StatusOr<v1::DesiredTrainer> desired = ReadJobFile(folder, job_uid, slot);
+  return desired.ok() ? desired->job_secret() : "";
 }
 
 bool SameSecret(const std::string& a, const std::string& b) {

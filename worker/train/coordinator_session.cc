@@ -121,6 +121,8 @@ class Session final : public ControlPlane {
     message.set_host(identity_.host);
     *message.mutable_process() = process_;
     if (!cluster_.known().cluster.empty()) common::ToMessage(cluster_.known(), message.mutable_obeys());
+    // One that was away may be another when it is back, on older records.
+    if ((away_ || tell_) && told_.generation() > 0) *message.mutable_membership() = told_;
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
     message.set_known_revision(known_revision_);
@@ -159,10 +161,10 @@ class Session final : public ControlPlane {
     const grpc::Status status = stub_->Sync(&context, message, &reply);
     std::lock_guard lock(mutex_);
     call_ = nullptr;
-    const common::ClusterIdentity told = common::FromMessage(reply.identity());
-    foreign_ = status.ok() && !cluster_.Obeys(told);
+    const std::string refusal = status.ok() ? common::WhyNotObeyed(reply, cluster_) : "";
+    foreign_ = !refusal.empty();
     if (foreign_) {
-      SetAway("the one that answers is not obeyed: " + cluster_.WhyNot(told), kForeignSeconds);
+      SetAway("the one that answers is not obeyed: " + refusal, kForeignSeconds);
       return false;
     }
     if (status.ok()) {
@@ -191,10 +193,13 @@ class Session final : public ControlPlane {
     away_ = false;
     if (reply.revision() == known_revision_) return;
     known_revision_ = reply.revision();
+    tell_ = reply.tell_membership();
+    if (tell_) return;  // What it was told before stands.
     directive_ = FromProto(reply);
     const Membership& membership = directive_.membership;
     const bool runs = directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
     if (runs) lease_.Begin(membership.generation, membership.lease_seconds, sent);
+    if (runs) told_ = reply.membership();
     ++version_;
     changed_.notify_all();
   }
@@ -278,6 +283,8 @@ class Session final : public ControlPlane {
   int known_revision_ = 0;
   std::deque<StepLoss> losses_;
   Directive directive_;
+  v1::Membership told_;  // The newest that this trainer was told to be in.
+  bool tell_ = false;    // The coordinator does not know it.
   int64_t version_ = 0;
   grpc::ClientContext* call_ = nullptr;
   grpc::ClientContext* renew_call_ = nullptr;

@@ -58,6 +58,7 @@ void World::AgentReport(SimNode& node) {
   Send(name, [this, report, request, incarnation, name] {
     if (!coordinator_up_) return;
     Feed(NodeReported{report}, [this, report, request, incarnation, name] {
+      if (cluster_->IsListening()) return;
       const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
       if (directive.revision() == 0) return;  // It is not decided yet whether the node's name is its own.
       Send(name, [this, directive, request, incarnation, name] {

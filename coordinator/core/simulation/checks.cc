@@ -26,7 +26,15 @@ std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
 }  // namespace
 
 // Each generation is above every earlier one and above the store; its parts are partitions.
+// Its ranks were told of it by a coordinator whose records are gone.
+bool World::IsTakenOver(const SimJob& job, const v1::Membership& membership) {
+  const auto known = job.fabrics.find(membership.generation());
+  return known != job.fabrics.end() && known->second.membership.digest() == membership.digest();
+}
+
 void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
+  const bool newer = record.membership().generation() > before.membership().generation();
+  if (newer && IsTakenOver(job, record.membership())) return tally_.Count(Fault::kMembershipTakenOver);
   CheckDurable(job, before, record);
   const v1::Membership& membership = record.membership();
   if (membership.generation() == before.membership().generation()) {

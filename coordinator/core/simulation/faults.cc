@@ -34,6 +34,7 @@ void World::PlanFaults() {
   for (int i = 0; i < options_.unheard; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds / 2), [this] { StopHearing(); });
   }
+  PlanCopies();
   for (int i = 0; i < options_.store; ++i) {
     queue_.At(chance_.Uniform(2, options_.chaos_seconds), [this] { StoreFault(); });
   }

@@ -48,6 +48,7 @@ struct Options {
   int faults = 7;
   int unheard = 0;  // So often the coordinator hears none of some nodes for a while.
   int store = 0;    // So often something is wrong with the store of a job.
+  int copies = 0;   // So often the coordinator's records are brought back from a copy.
 };
 
 enum class Damage { kNone, kShard, kManifest };  // The first is only seen by whoever reads all of it.

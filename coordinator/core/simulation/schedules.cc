@@ -32,6 +32,13 @@ void AddStore(uint64_t seed, Options* options) {
   options->chaos_seconds = 25;
 }
 
+// The records are brought back from a copy when others have joined and left.
+void AddCopies(uint64_t seed, Options* options) {
+  options->copies = 1 + static_cast<int>(seed / 10 % 2);
+  options->jobs[0].steps = 400;
+  options->chaos_seconds = 60;
+}
+
 // They share machines that are there, or machines of pools that take orders, or both; each fits by itself.
 Options ManyJobs(uint64_t seed) {
   Chance chance(~seed);
@@ -67,6 +74,7 @@ Options OptionsOf(uint64_t seed) {
   if (seed % 10 == 8) return ManyJobs(seed);
   Options options = OneJob(seed);
   if (seed % 5 == 2) AddUnheard(seed, &options);
+  if (seed % 10 == 3) AddCopies(seed, &options);
   if (seed % 5 == 4) AddStore(seed, &options);
   return options;
 }

@@ -72,6 +72,10 @@ const char* NameOf(Fault fault) {
       return "a message is lost";
     case Fault::kMessageDoubled:
       return "a message arrives twice";
+    case Fault::kCopyBroughtBack:
+      return "a copy of the coordinator's records is brought back";
+    case Fault::kMembershipTakenOver:
+      return "a membership is taken over from those that live in it";
     case Fault::kCount:
       break;
   }

@@ -41,6 +41,8 @@ enum class Fault {
   kLeaseEnded,
   kStoodStill,
   kWentOn,
+  kCopyBroughtBack,
+  kMembershipTakenOver,
   kCount,
 };
 

@@ -37,11 +37,15 @@ void World::TrainerLoop(const std::string& id) {
 void World::Report(Process& process) {
   process.report.set_sequence(process.report.sequence() + 1);
   process.report.set_known_revision(process.known_revision);
+  if (epoch_ > 1 && process.report.generation() > 0) {
+    *process.report.mutable_membership() = process.job->fabrics[process.report.generation()].membership;
+  }
   const v1::TrainerReport report = process.report;
   const double sent = ClockOf(process);
   Send(process.node, [this, report, sent] {
     if (!coordinator_up_) return;
     Feed(TrainerReported{report}, [this, report, sent] {
+      if (cluster_->IsListening()) return;
       const v1::TrainerDirective directive =
           cluster_->DirectiveForTrainer(report.job_uid(), report.trainer(), report.known_revision());
       if (directive.revision() == report.known_revision()) return;
@@ -60,6 +64,7 @@ void World::Report(Process& process) {
 
 void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   process.known_revision = directive.revision();
+  if (directive.tell_membership()) return;  // What it was told before stands.
   process.directive = directive;
   if (!directive.error().empty()) return Violate(absl::StrCat(process.id, " is refused: ", directive.error()));
   if (directive.action() == v1::TrainerDirective::EXIT) return StopTrainer(process, 0, false);

@@ -77,10 +77,13 @@ void World::StartCoordinator() {
   for (const auto& [uid, record] : records_) {
     if (record.job().uid().empty()) continue;
     restored.jobs.push_back(record);
-    SetLease(record);
+    if (!listens_first_) SetLease(record);
   }
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
   restored.prices = PricesOfPools();
+  restored.epoch = {epoch_, 0};
+  restored.listen_first = listens_first_;
+  if (listens_first_) Listen();
   for (auto& [name, pool] : pools_) pool.reported = -1;
   Note("coordinator starts");
   Feed(restored);
@@ -113,6 +116,7 @@ void World::RunTurn() {
   for (const auto& [event, then] : arrived) cluster_->Take(event, queue_.now(), &effects);
   cluster_->Settle(queue_.now(), &effects);
   if (saved) {
+    listens_first_ = listens_first_ && cluster_->IsListening();
     for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
     for (const v1::JobRecord& job : effects.save_jobs) {
       v1::JobRecord& before = records_[job.job().uid()];

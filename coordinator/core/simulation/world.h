@@ -135,6 +135,7 @@ class World {
   Process* Running(SimNode& node);
 
   // checks.cc
+  static bool IsTakenOver(const SimJob& job, const v1::Membership& membership);
   void CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
   void CheckReduction(const SimJob& job, const Fabric& fabric, int step);
   void CheckApplied(const Process& process, int generation, int step);
@@ -143,6 +144,11 @@ class World {
 
   // durable.cc
   void CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
+
+  // copies.cc
+  void PlanCopies();
+  void BringBackCopy();
+  void Listen();
 
   // leases.cc
   double ClockOf(const Process& process) const;
@@ -170,6 +176,10 @@ class World {
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
   std::map<std::string, v1::NodeRecord> node_records_;
+  std::map<std::string, v1::JobRecord> copied_records_;
+  std::map<std::string, v1::NodeRecord> copied_node_records_;
+  int epoch_ = 1;
+  bool listens_first_ = false;
   std::map<std::string, SimLease> leases_;  // By uid.
   std::map<std::string, SimNode> nodes_;
   std::map<std::string, SimPool> pools_;

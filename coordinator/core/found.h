@@ -1,0 +1,29 @@
+// Jobs whose trainers live, and of which there is no record: they were submitted after the copy was made from which the
+// records came. They are never stopped; they are shown, and taken over when their user says so.
+#ifndef REKINDLE_COORDINATOR_CORE_FOUND_H_
+#define REKINDLE_COORDINATOR_CORE_FOUND_H_
+
+#include <string>
+
+#include "coordinator/core/state.h"
+
+namespace rekindle::core {
+
+// A trainer of a job that nobody knows speaks.
+void TakeFound(Turn& turn, const v1::TrainerReport& report);
+// So does an agent: of such jobs' processes, which keep their slots, and of what was wanted of them.
+void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report);
+
+// Does a trainer of a job that nobody knows run in that slot?
+bool IsLeftAlone(const State& state, const NodeState& node, int slot);
+
+// Null where no such job has that uid or name.
+const FoundJob* FindFound(const State& state, const std::string& name_or_uid);
+
+// Makes it a job like any other, from what its agents and trainers say. NOT_FOUND: there is none; FAILED_PRECONDITION:
+// nobody has said what was wanted of it, or another job has its name.
+void AdoptFound(Turn& turn, const std::string& uid);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_FOUND_H_

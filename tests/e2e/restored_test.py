@@ -1,0 +1,130 @@
+"""A coordinator on records that were brought back from a backup takes over who lives: no trainer stops, no step is redone."""
+import subprocess
+import unittest
+
+from base import ClusterTest, Injector, small_job, steps_done, wait_until
+
+LISTENS = 3
+
+
+class RestoredTest(ClusterTest):
+    def start(self, steps=2000, submitted=True):
+        self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
+        self.spec = small_job("job", self.text, steps=steps)
+        self.spec["spec"]["checkpoint"]["store"] = f"file://{self.folder}/store"    # The folders move.
+        self.inject = Injector(self.running, "job")
+        if submitted:
+            self.submit()
+
+    def submit(self):
+        self.running.submit(self.spec)
+        self.inject.await_members(3)
+        self.inject.await_steps(20)
+
+    def backup(self):
+        self.file = f"{self.folder}/backup"
+        self.running.cli("backup", self.file)
+
+    def trainers(self):
+        return sorted(pid for node in self.running.nodes.values() for pid in node.pids("trainer"))
+
+    def await_generation_after(self, generation):
+        """Of three members that step."""
+        wait_until(lambda: self.running.status("job")["generation"] > generation, 60, "a newer generation", poll=0.1)
+        self.inject.await_members(3)
+        self.inject.await_steps(5)
+        return self.running.status("job")["generation"]
+
+    def data(self):
+        return self.running.dir / "coordinator"
+
+    def swap_data(self, aside, back=None):
+        """The coordinator is killed, and started on another folder at its address: on `back`, or on the backup."""
+        self.running.kill_coordinator()
+        self.data().rename(self.running.dir / aside)
+        if back:
+            (self.running.dir / back).rename(self.data())
+        else:
+            self.running.cli("restore", self.file, "--data", str(self.data()))
+        self.running.start_coordinator()
+
+    def events(self, kind):
+        return [event["text"] for event in self.running.cli("events") if event["kind"] == kind]
+
+    def await_event(self, kind):
+        return wait_until(lambda: self.events(kind), 60, f"an event {kind}", poll=0.1)
+
+    def assert_goes_on(self):
+        done = steps_done(self.running)
+        wait_until(lambda: steps_done(self.running) > done + 10, 60, "the trainers to step", poll=0.02)
+        self.assertEqual(self.trainers(), self.pids)
+
+    def assert_ends_in(self, generation):
+        status = self.await_end(self.running, "job")
+        self.assertEqual(status["generation"], generation)
+        self.assert_undisturbed(status, self.spec)
+
+    def test_five_changes_of_membership_after_the_backup(self):
+        self.start()
+        generation = self.running.status("job")["generation"]
+        self.backup()
+        for name in ("n1", "n2", "n3"):
+            self.running.nodes[name].kill_trainers()
+            generation = self.await_generation_after(generation)
+        node = self.running.nodes["n2"]
+        node.kill()
+        wait_until(lambda: self.running.status("job")["generation"] > generation, 60, "the others to go on", poll=0.1)
+        generation = self.running.status("job")["generation"]
+        node.start()
+        generation = self.await_generation_after(generation)
+        self.pids = self.trainers()
+        self.swap_data(aside="lost")
+        self.assert_goes_on()    # While it listens.
+        taken_over, = self.await_event("membership_adopted")
+        self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
+        self.assert_goes_on()
+        self.assert_ends_in(generation)
+
+    def test_the_coordinator_of_before_comes_back(self):
+        self.start()
+        self.backup()
+        generation = self.running.status("job")["generation"]
+        self.running.nodes["n1"].kill_trainers()
+        generation = self.await_generation_after(generation)
+        self.pids = self.trainers()
+        self.swap_data(aside="old")
+        self.await_event("membership_adopted")
+        # With the other one still at its address it would be told at once, too; here it is alone.
+        self.running.kill_coordinator()
+        self.data().rename(self.running.dir / "new")
+        (self.running.dir / "old").rename(self.data())
+        self.running.start_coordinator(answers=False)
+
+        def said():
+            done = subprocess.run([*self.running.command("jobs")], capture_output=True, text=True, timeout=60)
+            return "superseded by" in done.stderr
+        wait_until(said, 60, "the coordinator of before to say that it is superseded", poll=0.1)
+        self.assert_goes_on()
+        self.swap_data(aside="old", back="new")
+        self.assert_goes_on()
+        self.assertEqual(len(self.events("membership_adopted")), 1)
+        self.assert_ends_in(generation)
+
+    def test_a_job_that_was_submitted_after_the_backup(self):
+        self.start(submitted=False)
+        self.backup()
+        self.submit()
+        generation = self.running.status("job")["generation"]
+        self.pids = self.trainers()
+        self.swap_data(aside="lost")
+        self.await_event("job_found")
+        self.assertEqual(self.running.status("job")["state"], "FOUND")
+        self.assert_goes_on()
+        self.running.cli("adopt", "job")
+        wait_until(lambda: self.running.status("job")["state"] == "RUNNING", 60, "the job to be taken over", poll=0.1)
+        self.assert_goes_on()
+        self.assert_ends_in(generation)
+
+
+if __name__ == "__main__":
+    unittest.main()
