@@ -176,7 +176,16 @@ void World::Heal() {
   if (!coordinator_up_) StartCoordinator();
   for (auto& [name, node] : nodes_) ReturnNode(name);
   for (auto& [name, pool] : pools_) pool.offered = pool.options.max;
-  for (const auto& [uid, record] : records_) {  // The pause may be under way.
+  ResumeAll();
+}
+
+// Again until it is taken in, as users do. The pause may be under way.
+void World::ResumeAll() {
+  if (cluster_->IsListening()) {
+    queue_.At(queue_.now() + 1, [this] { ResumeAll(); });
+    return;
+  }
+  for (const auto& [uid, record] : records_) {
     if (jobs_.at(uid).paused || record.want_paused()) Feed(ResumeJob{uid});
   }
 }

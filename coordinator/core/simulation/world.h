@@ -129,6 +129,7 @@ class World {
   void ReturnNode(const std::string& name);
   void Withdraw(const std::string& name);
   void Heal();
+  void ResumeAll();
   SimJob& AnyJob();
   SimNode* AnyNode();
   Process* AnyProcess();
