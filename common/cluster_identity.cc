@@ -45,8 +45,7 @@ absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text) {
   const std::vector<std::string> parts = absl::StrSplit(text, absl::ByAnyChar("/-"));
   ClusterIdentity identity;
   if (parts.size() == 3 && IsCluster(parts[0]) && absl::SimpleAtoi(parts[1], &identity.epoch) && identity.epoch > 0 &&
-      identity.epoch <= kMostEpochs &&
-      parts[2].size() == 16 && absl::SimpleHexAtoi(parts[2], &identity.epoch_tag)) {
+      identity.epoch <= kMostEpochs && parts[2].size() == 16 && absl::SimpleHexAtoi(parts[2], &identity.epoch_tag)) {
     identity.cluster = parts[0];
     if (Describe(identity) == text) return identity;
   }

@@ -60,8 +60,7 @@ absl::StatusOr<ClusterRecord> ReadOrMakeCluster(StateStore* store) {
 absl::StatusOr<ClusterRecord> BeginEpoch(StateStore* store) {
   absl::StatusOr<ClusterRecord> record = ReadOrMakeCluster(store);
   if (!record.ok()) return record;
-  record->identity =
-      common::NextEpoch(record->identity, record->superseded_by.value_or(common::ClusterIdentity()));
+  record->identity = common::NextEpoch(record->identity, record->superseded_by.value_or(common::ClusterIdentity()));
   record->superseded_by.reset();
   record->listen_first = true;
   if (absl::Status written = Save(store, *record); !written.ok()) return written;

@@ -40,8 +40,9 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
       "Fleet file: what nodes cost (docs/costs.md) and how to get them (docs/fleet.md); read again on SIGHUP");
   app.add_flag("--end-local-machines", options.end_local_machines,
                "Machines of local pools drain and end with this coordinator; else they stay for the next one");
-  app.add_option("--listen-first", options.listen_seconds,
-                 "Seconds to listen who lives, before anything is decided on records that were brought back from a copy")
+  app.add_option(
+         "--listen-first", options.listen_seconds,
+         "Seconds to listen who lives, before anything is decided on records that were brought back from a copy")
       ->check(CLI::Range(1.0, 600.0))
       ->capture_default_str();
   app.add_option("--alert-webhook", options.alert_webhook,

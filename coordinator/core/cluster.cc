@@ -104,13 +104,10 @@ struct Route {
     state.started = turn.now;
     state.restarted = true;
     const std::vector<Event> kept = EndListening(state.listening);
-    state.taking_in = true;
     for (const Event& event : kept) std::visit(*this, event);
-    state.taking_in = false;
     for (auto& [uid, job] : state.jobs) {
       ForgetEnd(job);
-      if (IsBehind(job)) ConsiderAdoption(turn, job);
-      StartWaitingAnew(job);
+      if (!IsBehind(job)) StartWaitingAnew(job);
     }
     return All();
   }
@@ -300,6 +297,8 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
   }
   Spread(turn, event, concern);
   std::move(own.events.begin(), own.events.end(), std::back_inserter(effects->events));
+  std::move(own.leases.begin(), own.leases.end(), std::back_inserter(effects->leases));
+  std::move(own.changed_jobs.begin(), own.changed_jobs.end(), std::back_inserter(effects->changed_jobs));
 }
 
 void Cluster::Settle(double now, Effects* effects) {
@@ -371,9 +370,10 @@ const v1::JobRecord* Cluster::FindJob(const std::string& name_or_uid) const {
   const auto by_uid = impl_->jobs.find(name_or_uid);
   if (by_uid != impl_->jobs.end()) return &by_uid->second.record;
   const auto by_name = impl_->newest.find(name_or_uid);
-  if (by_name != impl_->newest.end()) return &impl_->jobs.at(by_name->second).record;
-  const FoundJob* found = FindFound(*impl_, name_or_uid);
-  return found == nullptr ? nullptr : &found->record;
+  const Job* newest = by_name == impl_->newest.end() ? nullptr : &impl_->jobs.at(by_name->second);
+  if (newest != nullptr && !IsOver(*newest)) return &newest->record;
+  if (const FoundJob* found = FindFound(*impl_, name_or_uid); found != nullptr) return &found->record;
+  return newest == nullptr ? nullptr : &newest->record;
 }
 
 std::vector<const v1::JobRecord*> Cluster::Jobs() const {

@@ -98,9 +98,9 @@ struct LeaseChecked {
   double seconds_left = 0;  // 0: it has ended, and no member of that generation gets an answer any more.
 };
 struct Tick {};  // Time has come to Effects::wake_at.
-using Event =
-    std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, DrainNode, NodeGone, TrainerReported, NodeReported,
-                 PoolReported, Restored, ListenedFirst, ClockSet, PricesSet, PriceHeard, CarbonSet, LeaseChecked, Tick>;
+using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, DrainNode, NodeGone, TrainerReported,
+                           NodeReported, PoolReported, Restored, ListenedFirst, ClockSet, PricesSet, PriceHeard,
+                           CarbonSet, LeaseChecked, Tick>;
 
 // Nobody of that generation was heard of for so long. Has any of them got an answer since?
 struct LeaseQuestion {
@@ -178,7 +178,8 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   // Those with slots of one of these jobs.
   std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 
-  // After Restored, until ListenedFirst: users' verbs are UNAVAILABLE, all else is kept, and nobody is to be told anything.
+  // After Restored, until ListenedFirst: users' verbs are UNAVAILABLE, all else is kept, and nobody is to be told
+  // anything.
   bool IsListening() const;
 
   // Views for the user's verbs. Null when there is none.

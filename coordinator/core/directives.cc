@@ -105,6 +105,12 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
     return directive;
   }
   const Trainer* trainer = FindTrainer(job, id);
+  const bool is_known = trainer != nullptr && (trainer->reported || !trainer->death.empty());
+  if (!is_known && !IsOver(job) && job.record.membership().generation() == 0) {  // It asked when the job was unknown.
+    v1::TrainerDirective directive;
+    directive.set_tell_membership(true);
+    return directive;
+  }
   if (IsOver(job)) {
     return Told(v1::TrainerDirective::EXIT,
                 absl::StrCat("job ", job.record.job().name(), " is over: ", job.record.job().status().reason()));
@@ -163,10 +169,15 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
     desired->set_slot(slot);
     if (FindsMicroBatch(job)) desired->set_micro_batch_at_most(job.record.micro_batch_search().at_most());
   }
-  std::set<std::string> unknown;
+  std::set<std::string> unknown;  // Or not as it is now.
   for (const v1::TrainerProcess& process : node.report.trainers()) {
-    if (!process.running()) directive.add_acknowledged_exits(process.trainer());
-    if (process.running() && state.jobs.count(process.job_uid()) == 0) unknown.insert(process.job_uid());
+    // Of a job without a record it is to be told again when there is one.
+    if (!process.running() && state.jobs.count(process.job_uid()) > 0) {
+      directive.add_acknowledged_exits(process.trainer());
+    }
+    if (!process.running()) continue;
+    const auto job = state.jobs.find(process.job_uid());
+    if (job == state.jobs.end() || IsBehind(job->second)) unknown.insert(process.job_uid());
   }
   for (const std::string& uid : unknown) directive.add_leave_alone(uid);
   for (const v1::SoughtTrainer& sought : state.sought) {

@@ -78,6 +78,21 @@ bool RecordDeathsOn(Turn& turn, const std::string& node, const std::string& deat
   return any;
 }
 
+// Of members whose node's name another machine has now. False: there are none.
+bool EndGivenUpOn(Turn& turn, const std::string& node) {
+  bool any = false;
+  for (auto& [uid, job] : turn.state.jobs) {
+    if (IsOver(job)) continue;
+    for (const v1::Member& member : job.record.membership().members()) {
+      const Trainer* trainer = FindTrainer(job, member.trainer());
+      if (member.node() != node || trainer == nullptr || trainer->death.empty() || trainer->certain) continue;
+      RecordDeath(turn, job, member.trainer(), "node_killed", "is gone with its node, its operator says");
+      any = true;
+    }
+  }
+  return any;
+}
+
 // Where an agent can tell at once, nobody needs to wait.
 bool IsMissing(const State& state, const v1::Member& member, const Trainer* trainer) {
   if (trainer != nullptr && !trainer->death.empty()) return true;
@@ -176,7 +191,14 @@ void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked) {
 
 void TakeGone(Turn& turn, const std::string& name) {
   const auto node = turn.state.nodes.find(name);
-  if (node != turn.state.nodes.end() && node->second.reported && !node->second.lost) {
+  const bool is_heard = node != turn.state.nodes.end() && node->second.reported && !node->second.lost;
+  if (is_heard && EndGivenUpOn(turn, name)) {
+    turn.Emit(nullptr, "node_gone",
+              absl::StrCat("the machine that was node ", name, " before does not run any more, its ", "operator says"),
+              name);
+    return;
+  }
+  if (is_heard) {
     turn.effects.status = absl::FailedPreconditionError(
         absl::StrCat("node ", name, " is heard of: its machine runs; `rekindle drain ", name, "` takes it out"));
     return;

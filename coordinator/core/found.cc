@@ -1,11 +1,11 @@
 #include "coordinator/core/found.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/adoption.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/text.h"
@@ -13,10 +13,9 @@
 namespace rekindle::core {
 namespace {
 
-constexpr size_t kMostFound = 1000;    // Jobs; whoever comes after that is left alone as well, and not shown.
-constexpr size_t kMostReports = 4096;  // Of one job's trainers.
-constexpr size_t kMaxName = 300;       // Bytes.
-constexpr size_t kMaxReport = 512 << 10;
+constexpr size_t kMostFound = 1000;  // Jobs; whoever comes after that is left alone as well, and not shown.
+constexpr size_t kMaxName = 300;     // Bytes.
+constexpr size_t kMaxReport = 300 << 10;
 constexpr size_t kMaxSpec = 1 << 20;
 
 bool IsName(const std::string& text) { return !text.empty() && text.size() <= kMaxName; }
@@ -36,23 +35,27 @@ FoundJob* FindOrAdd(Turn& turn, const std::string& uid) {
   return &job;
 }
 
+bool Runs(const FoundJob& job, const std::string& trainer) {
+  const auto node = job.running.find(NodeOf(trainer));
+  return node != job.running.end() && node->second.count(trainer) > 0;
+}
+
 // What is shown of it; tells in an event when its name is known.
 void Show(Turn& turn, FoundJob& job) {
   int generation = 0, step = 0;
-  std::set<std::string> nodes;
+  std::vector<std::string> nodes;
   for (const auto& [id, report] : job.trainers) {
     generation = std::max(generation, report.generation());
     step = std::max(step, report.completed_step());
   }
-  for (const std::string& trainer : job.running) nodes.insert(NodeOf(trainer));
+  for (const auto& [node, trainers] : job.running) nodes.push_back(node);
   v1::Job* shown = job.record.mutable_job();
   v1::JobStatus* status = shown->mutable_status();
-  const std::string where =
-      nodes.empty() ? "nothing of it runs any more"
-                    : absl::StrCat("its trainers run on ",
-                                   Bounded(JoinWords(std::vector<std::string>(nodes.begin(), nodes.end())), 300));
-  const std::string reason = absl::StrCat(where, ", and there is no record of it: what runs goes on as it is; `rekindle adopt ",
-                                          shown->name(), "` takes it over");
+  const std::string where = nodes.empty() ? "nothing of it runs any more"
+                                          : absl::StrCat("its trainers run on ", Bounded(JoinWords(nodes), 300));
+  const std::string reason =
+      absl::StrCat(where, ", and there is no record of it: what runs goes on as it is; `rekindle adopt ", shown->name(),
+                   "` takes it over");
   if (status->generation() == generation && status->step() == step && status->reason() == reason) return;
   status->set_generation(generation);
   status->set_step(step);
@@ -77,57 +80,55 @@ void TakeWanted(Turn& turn, const v1::DesiredTrainer& wanted) {
   record.mutable_job()->set_name(wanted.job_name());
   *record.mutable_job()->mutable_spec() = wanted.spec();
   *record.mutable_job()->mutable_status()->mutable_resolved_spec() = wanted.spec();
+  Show(turn, found->second);
 }
 
 }  // namespace
 
 void TakeFound(Turn& turn, const v1::TrainerReport& report) {
-  if (!IsName(report.trainer()) || report.ByteSizeLong() > kMaxReport) return;
-  FoundJob* job = FindOrAdd(turn, report.job_uid());
-  if (job == nullptr) return;
-  const auto known = job->trainers.find(report.trainer());
-  if (known == job->trainers.end()) {
-    if (job->trainers.size() >= kMostReports) return;
-    job->trainers[report.trainer()] = report;
-  } else if (report.sequence() > known->second.sequence()) {
-    known->second = report;
+  const auto found = turn.state.found.find(report.job_uid());
+  if (found == turn.state.found.end() || report.ByteSizeLong() > kMaxReport) return;
+  FoundJob& job = found->second;
+  if (!Runs(job, report.trainer())) return;  // Its agent has yet to speak of it.
+  const auto known = job.trainers.find(report.trainer());
+  if (known != job.trainers.end()) {
+    const bool is_same = known->second.job_secret() == report.job_secret();
+    if (is_same && report.sequence() <= known->second.sequence()) return;
+    if (!is_same && known->second.job_secret() == job.record.secret()) return;  // It is the other one that is false.
   }
-  Show(turn, *job);
+  job.trainers[report.trainer()] = report;
+  Show(turn, job);
 }
 
 void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report) {
-  std::set<std::string> ended;  // Of this node, as far as it does not list them.
-  for (const auto& [uid, job] : turn.state.found) {
-    for (const std::string& trainer : job.running) {
-      if (NodeOf(trainer) == report.node()) ended.insert(trainer);
-    }
-  }
-  std::set<std::string> changed;
+  std::map<std::string, std::set<std::string>> runs;  // By uid.
   for (const v1::TrainerProcess& process : report.trainers()) {
-    if (!process.running() || turn.state.jobs.count(process.job_uid()) > 0 || !IsName(process.trainer())) continue;
-    FoundJob* job = FindOrAdd(turn, process.job_uid());
-    if (job == nullptr) continue;
-    ended.erase(process.trainer());
-    if (job->running.size() < kMostReports && job->running.insert(process.trainer()).second) {
-      changed.insert(process.job_uid());
-    }
+    const bool is_unknown = process.running() && turn.state.jobs.count(process.job_uid()) == 0;
+    if (!is_unknown || !IsName(process.trainer()) || NodeOf(process.trainer()) != report.node()) continue;
+    runs[process.job_uid()].insert(process.trainer());
     if (process.slot() >= 0 && process.slot() < report.slots()) node.slots[process.slot()] = process.job_uid();
   }
+  if (runs.empty() && turn.state.found.empty()) return;
+  for (const auto& [uid, trainers] : runs) (void)FindOrAdd(turn, uid);
   for (auto& [uid, job] : turn.state.found) {
-    for (const std::string& trainer : ended) {
-      if (job.running.erase(trainer) > 0) changed.insert(uid);
-    }
+    const auto now = runs.find(uid);
+    const auto before = job.running.find(report.node());
+    if (now == runs.end() && before == job.running.end()) continue;
+    if (now != runs.end() && before != job.running.end() && now->second == before->second) continue;
+    turn.state.plan_due = true;
+    job.running.erase(report.node());
+    if (now != runs.end()) job.running[report.node()] = now->second;
+    std::erase_if(job.trainers, [&](const auto& trainer) { return !Runs(job, trainer.first); });
+    Show(turn, job);
   }
   for (const v1::DesiredTrainer& wanted : report.left_alone()) {
-    TakeWanted(turn, wanted);
-    if (turn.state.found.count(wanted.job_uid()) > 0) changed.insert(wanted.job_uid());
+    if (runs.count(wanted.job_uid()) > 0) TakeWanted(turn, wanted);
   }
-  for (const std::string& uid : changed) Show(turn, turn.state.found.at(uid));
 }
 
 bool IsLeftAlone(const State& state, const NodeState& node, int slot) {
   const auto held = node.slots.find(slot);
-  if (held == node.slots.end() || state.found.count(held->second) == 0) return false;
+  if (held == node.slots.end() || state.jobs.count(held->second) > 0) return false;
   return std::any_of(node.report.trainers().begin(), node.report.trainers().end(),
                      [&](const v1::TrainerProcess& process) {
                        return process.running() && process.slot() == slot && process.job_uid() == held->second;
@@ -166,10 +167,9 @@ void AdoptFound(Turn& turn, const std::string& uid) {
   turn.state.found.erase(at);
   Job& job = AddFound(turn, found.record);
   turn.Emit(&job, "job_adopted", absl::StrCat("job ", name, " is taken over from its trainers, as its user asked"));
-  turn.state.taking_in = true;
-  for (const auto& [id, report] : found.trainers) (void)AcceptReport(turn, job, report);
-  turn.state.taking_in = false;
-  if (IsBehind(job)) ConsiderAdoption(turn, job);
+  for (const auto& [id, report] : found.trainers) {
+    if (report.job_secret() == found.record.secret()) (void)AcceptReport(turn, job, report);
+  }
 }
 
 }  // namespace rekindle::core

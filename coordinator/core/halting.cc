@@ -13,9 +13,7 @@ std::string StopReason(const Job& job) {
   return job.record.retries_stop().empty() ? "paused by the user" : job.record.retries_stop();
 }
 
-void ShowStopped(Job& job) {
-  SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job));
-}
+void ShowStopped(Job& job) { SetState(job, job.record.want_paused() ? v1::PAUSED : v1::PENDING, StopReason(job)); }
 
 bool IsSaved(const Job& job) {
   const v1::JobStatus& status = job.record.job().status();

@@ -27,7 +27,8 @@ namespace {
 
 Job* FindOrRefuse(Turn& turn, const std::string& uid) {
   const auto it = turn.state.jobs.find(uid);
-  if (const FoundJob* found = FindFound(turn.state, uid); found != nullptr) {
+  const FoundJob* found = it == turn.state.jobs.end() ? FindFound(turn.state, uid) : nullptr;
+  if (found != nullptr) {
     const std::string& name = found->record.job().name();
     turn.effects.status = absl::FailedPreconditionError(
         absl::StrCat("there is no record of job ", name, ", which runs: `rekindle adopt ", name, "` takes it over"));
@@ -35,6 +36,11 @@ Job* FindOrRefuse(Turn& turn, const std::string& uid) {
   }
   if (it == turn.state.jobs.end()) {
     turn.effects.status = absl::NotFoundError(absl::StrCat("no job has the uid ", uid, "; `rekindle jobs` lists all"));
+    return nullptr;
+  }
+  if (!IsOver(it->second) && IsBehind(it->second)) {
+    turn.effects.status = absl::UnavailableError(absl::StrCat(
+        "job ", it->second.record.job().name(), " is being taken over: ", it->second.record.job().status().reason()));
     return nullptr;
   }
   if (!IsOver(it->second)) return &it->second;
@@ -146,9 +152,10 @@ void Submit(Turn& turn, const v1::JobRecord& record) {
     return;
   }
   if (FindFound(turn.state, record.job().name()) != nullptr) {
-    turn.effects.status = absl::AlreadyExistsError(
-        absl::StrCat("a job of the name ", record.job().name(), " runs, and there is no record of it; choose another "
-                     "name, or `rekindle adopt ", record.job().name(), "`"));
+    turn.effects.status = absl::AlreadyExistsError(absl::StrCat("a job of the name ", record.job().name(),
+                                                                " runs, and there is no record of it; choose another "
+                                                                "name, or `rekindle adopt ",
+                                                                record.job().name(), "`"));
     return;
   }
   if (turn.state.tunables.refuse_unfit_precision) {
@@ -299,6 +306,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
 void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
+  if (IsBehind(job)) ConsiderAdoption(turn, job);
   if (IsBehind(job)) return;
   EaseSuspicions(turn, job);
   CountCosts(turn, job);

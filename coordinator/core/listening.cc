@@ -18,7 +18,9 @@ std::string SenderOf(const Event& event) {
     return absl::StrCat("1 ", node->report.node(), " ", node->report.agent_incarnation());
   }
   if (const auto* trainer = std::get_if<TrainerReported>(&event)) {
-    return absl::StrCat("2 ", trainer->report.job_uid(), " ", trainer->report.trainer());
+    // With its secret: who does not know it replaces nobody's word.
+    return absl::StrCat("2 ", trainer->report.job_uid(), " ", trainer->report.trainer(), " ",
+                        trainer->report.job_secret());
   }
   return "";
 }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
@@ -159,7 +160,8 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     if (it == turn.state.jobs.end() || IsOver(it->second)) continue;
     if (process.running()) {
       // After a coordinator restart a running trainer tells whom its slot serves, unless it is on its way out.
-      const bool serves = !it->second.record.released() && process.slot() >= 0 && process.slot() < kMaxSlots;
+      const bool serves =
+          (!it->second.record.released() || IsBehind(it->second)) && process.slot() >= 0 && process.slot() < kMaxSlots;
       const bool is_member = it->second.active && FindMember(it->second, process.trainer()) != nullptr;
       if (serves && (is_member || !node.slots.count(process.slot()))) {
         node.slots[process.slot()] = process.job_uid();
@@ -236,7 +238,7 @@ std::string FindRefusal(const v1::NodeReport& report) {
       return absl::StrCat("malformed report: incarnations and home have at most ", kMaxAddress, " characters");
   }
   if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
-      report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots) {
+      report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots || report.left_alone_size() > kMaxSlots) {
     return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
   }
   const v1::Machine& machine = report.machine();

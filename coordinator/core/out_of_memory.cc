@@ -28,6 +28,15 @@ bool SizeHasChanged(const Job& job) {
   return of_members > 0 && of_members != SpecOf(job).training().micro_batch();
 }
 
+void ScaleMicroBatch(Job& job, int now) {
+  v1::JobSpec::Training* training = MutableSpec(job)->mutable_training();
+  const int factor = training->micro_batch() / now;
+  training->set_micro_batch(now);
+  // An evaluation reads the same samples as before.
+  training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));
+  job.record.clear_probe_digest();
+}
+
 void TakeOutOfMemory(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!report.out_of_memory().empty()) HalveMicroBatch(turn, job, report.trainer(), Bounded(report.out_of_memory()));
 }
@@ -47,11 +56,8 @@ void HalveMicroBatch(Turn& turn, Job& job, const std::string& id, const std::str
                                "with training.micro_batch ",
                                now, " or auto, or with training.activations recompute"));
   }
-  v1::JobSpec::Training* training = MutableSpec(job)->mutable_training();
-  training->set_micro_batch(now);
-  // An evaluation reads the same samples as before.
-  training->set_evaluate_micro_batches(std::min(kMaxEvaluated, training->evaluate_micro_batches() * factor));
-  job.record.clear_probe_digest();
+  ScaleMicroBatch(job, now);
+  const v1::JobSpec::Training* training = &SpecOf(job).training();
   v1::MicroBatchSearch* search = job.record.mutable_micro_batch_search();
   if (search->micro_batch() > 0) {  // The next job should not run into it, too.
     search->set_micro_batch(now);

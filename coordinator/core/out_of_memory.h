@@ -17,6 +17,10 @@ void TakeOutOfMemory(Turn& turn, Job& job, const v1::TrainerReport& report);
 // to do.
 void HalveMicroBatch(Turn& turn, Job& job, const std::string& trainer, const std::string& how);
 
+// Makes the job's micro-batch so much smaller; an evaluation reads what it did. REQUIRES: now > 0, a size that is
+// known.
+void ScaleMicroBatch(Job& job, int now);
+
 // The newest membership computes with another size than the job's: what its members hold of a step is of no use.
 bool SizeHasChanged(const Job& job);
 

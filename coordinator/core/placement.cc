@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/adoption.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/found.h"
 #include "coordinator/core/micro_batch.h"
@@ -82,7 +83,7 @@ std::vector<NodeSlot> LivingSlots(const Job& job) {
 void FreeSlots(State& state) {
   std::unordered_map<std::string_view, const Job*> serving;  // Hashed: asked for every slot.
   for (const auto& [uid, job] : state.jobs) {
-    if (!IsOver(job) && !job.record.released()) serving[uid] = &job;
+    if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;
   }
   for (auto& [name, node] : state.nodes) {
     std::erase_if(node.slots, [&, &node_name = name, &reported = node](const auto& slot) {

@@ -62,7 +62,11 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
     return absl::StrCat("its generation is more than ", kMostAhead, " above the newest");
   }
   if (report.membership().ByteSizeLong() > kMaxMembership) return "its membership is too large";
-  if (report.assigned_size() > MicroBatches(job)) return "assigned names more micro-batches than the job has";
+  // Of a generation that the record does not know the micro-batch is not known either.
+  const bool is_ahead = report.generation() > job.record.membership().generation();
+  if (report.assigned_size() > (is_ahead ? SpecOf(job).training().global_batch() : MicroBatches(job))) {
+    return "assigned names more micro-batches than the job has";
+  }
   if (report.accusations_size() > 1000 || report.losses_size() > 100'000 || report.error().size() > kMaxText) {
     return "too many accusations or losses, or too long an error";
   }
@@ -283,7 +287,6 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   }
   const bool is_new = !is_known || before.phase() != v1::TRAINER_READY;
   if (report.phase() == v1::TRAINER_READY) CheckCandidate(turn, job, report, is_new);
-  if (IsBehind(job) && !turn.state.taking_in) ConsiderAdoption(turn, job);
   return true;
 }
 

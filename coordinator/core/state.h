@@ -128,6 +128,7 @@ struct Job {
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
   std::set<std::string> ahead;                 // Trainers in a generation above the record's; see adoption.h.
+  std::set<std::string> past;                  // Those in one that an earlier epoch's coordinator formed beside it.
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
 
@@ -189,9 +190,9 @@ struct Job {
 // A job that lives, and of which there is no record; found.h.
 struct FoundJob {
   v1::JobRecord record;  // What is shown; with spec and secret once an agent has told them.
-  std::map<std::string, v1::TrainerReport> trainers;  // The newest of each.
-  std::set<std::string> running;                      // Trainers that agents list.
-  bool told = false;                                  // In an event.
+  std::map<std::string, v1::TrainerReport> trainers;     // The newest of each that runs.
+  std::map<std::string, std::set<std::string>> running;  // By node: trainers that its agent lists.
+  bool told = false;                                     // In an event.
 };
 
 // Another machine that reports under a node's name.
@@ -259,7 +260,6 @@ struct State {
   Tunables tunables;
   Epoch epoch;
   Listening listening;
-  bool taking_in = false;  // What was heard while listening: nothing is decided before all of it is there.
   PriceBook prices;
   CarbonBook carbon;
   std::set<std::string> carbon_missed;     // Regions of pools of which was told that nothing is known now.

@@ -112,7 +112,12 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   self->users_ = std::make_unique<UserService>(
       self->loop_.get(), &self->metrics_,
       UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen),
-                           [raw](const v1::SetMarketRequest& request) { return raw->machines_->SetMarket(request); }});
+                           [raw](const v1::SetMarketRequest& request) {
+                             if (raw->voice_->superseded()) {
+                               return absl::FailedPreconditionError(DescribeSuperseded(raw->voice_->record()));
+                             }
+                             return raw->machines_->SetMarket(request);
+                           }});
 
   // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
   absl::StatusOr<std::unique_ptr<common::Server>> server =
@@ -150,6 +155,7 @@ void CoordinatorServer::Supersede(const ClusterRecord& record) {
 }
 
 absl::Status CoordinatorServer::ReloadFleet() {
+  if (voice_->superseded()) return absl::FailedPreconditionError(DescribeSuperseded(voice_->record()));
   const absl::StatusOr<FleetFile> fleet = ReadFleet(fleet_file_);
   if (!fleet.ok()) return fleet.status();
   absl::StatusOr<std::unique_ptr<CarbonWatch>> carbon = OpenCarbon(fleet->fleet);
@@ -181,7 +187,9 @@ absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
 void CoordinatorServer::Stop() {
   carbon_.reset();
   if (machines_) machines_->Stop();
-  if (machines_ && end_local_machines_) machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
+  const bool are_its_own = voice_ && !voice_->superseded();
+  if (machines_ && end_local_machines_ && are_its_own)
+    machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
   if (loop_) loop_->Stop();
   if (server_) server_->Shutdown(kFinishCallsSeconds);
 }

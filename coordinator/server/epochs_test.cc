@@ -102,7 +102,7 @@ TEST_F(EpochsTest, OnRecordsOfACopyItListensAndThenDecidesInAnEpochAboveAll) {
   const v1::TrainerDirective running = RunOne("job", &trainer);
   const ClusterRecord restored = BeginAnother();
   EXPECT_EQ(restored.identity.epoch, 2);
-  options_.listen_seconds = 1;
+  options_.listen_seconds = 3;
   Start();
   const double begun = common::SteadySeconds();
   EXPECT_TRUE(absl::IsUnavailable(Sync(AgentReport("node-a")).status()));

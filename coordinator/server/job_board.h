@@ -19,7 +19,8 @@ class JobBoard {
   void Set(const v1::Job& job) {
     JobPointer& at = jobs_[job.uid()];
     if (at == nullptr) order_.push_back(job.uid());
-    if (at == nullptr || at->name() != job.name()) newest_[job.name()] = job.uid();  // One that is found is named later.
+    if (at == nullptr || at->name() != job.name())
+      newest_[job.name()] = job.uid();  // One that is found is named later.
     at = std::make_shared<const v1::Job>(job);
   }
 

@@ -11,7 +11,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kShortestTick = 0.001;  // The core's next wish may be now; never spin on it.
+constexpr double kListeningPollSeconds = 1;  // Less than agents wait for an answer.
+constexpr double kShortestTick = 0.001;      // The core's next wish may be now; never spin on it.
 
 double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
@@ -45,6 +46,14 @@ double Loop::core_now() const { return (failing() ? failed_since_ : now()) - sta
 absl::Status Loop::Start() {
   absl::StatusOr<core::Restored> restored = journal_.Load();
   if (!restored.ok()) return restored.status();
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = superseded_;
+  }
+  if (!ended_.ok()) {  // What its records say is nobody's business any more.
+    thread_ = std::thread([this] { Run(); });
+    return absl::OkStatus();
+  }
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
   restored->carbon = options_.carbon;
@@ -139,14 +148,13 @@ void Loop::Supersede(std::vector<Write> writes, const std::string& why, std::fun
   superseded_ = absl::FailedPreconditionError(why);
   queue_.push_back(Task([this, writes = std::move(writes), done = std::move(done)] {
     journal_.Add(writes);
-    options_.on_serving(false);
-    done();
+    on_silent_ = done;
   }));
   arrived_.notify_one();
 }
 
 void Loop::Run() {
-  CommitAndPublish();  // What restoring changed.
+  if (ended_.ok()) CommitAndPublish();  // What restoring changed.
   while (true) {
     std::vector<Item> items;
     {
@@ -221,6 +229,8 @@ void Loop::Handle(NodeItem& item) {
   const std::string rival = cluster_.RivalOf(key.first, key.second);
   const bool alone = !rival.empty() && !node_polls_.AnyAlive({key.first, rival});
   (void)Take(core::NodeReported{std::move(item.report), alone});
+  // Nobody is told anything, so that nobody asks again at once.
+  if (cluster_.IsListening()) item.deadline = std::max(item.deadline, now() + kListeningPollSeconds);
   if (!cluster_.RivalOf(key.first, key.second).empty()) {
     item.deadline = std::min(item.deadline, now() + kUndecidedSeconds);
   }
@@ -252,6 +262,7 @@ absl::Status Loop::Take(const core::Event& event) {
   cluster_.Take(event, core_now(), &effects);
   journal_.Add(effects, now() + unix_offset_);
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
+  unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
   return effects.status;
 }
 
@@ -302,6 +313,7 @@ void Loop::CommitAndPublish() {
     retry_after_ = 0;
     stalled_ += now() - failed_since_;
     clock_moved_ = true;
+    if (cluster_.IsListening()) listens_until_ = now() + options_.listen_seconds;  // What came meanwhile was not kept.
     options_.on_serving(true);
   }
   PublishJobs(events);

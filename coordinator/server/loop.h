@@ -86,8 +86,8 @@ class Loop {
   // What a provider says of a pool. While the store fails it is kept until it can be acted upon.
   void Report(core::PoolReported report);
   // Another coordinator of the cluster has taken over: all that waits, and whatever comes, is answered with `why`
-  // (FAILED_PRECONDITION), and nothing is decided any more. `writes` are made durable, and `done` is called on the loop's
-  // thread when the last decision was made. Before Start too.
+  // (FAILED_PRECONDITION), and nothing is decided any more. `writes` are made durable, and `done` is called on the
+  // loop's thread when the last decision was made. Before Start too.
   void Supersede(std::vector<Write> writes, const std::string& why, std::function<void()> done);
   // Runs `task` on the loop's thread. UNAVAILABLE: the loop has stopped or has too much to do; it will not run.
   absl::Status Post(std::function<void()> task);
@@ -206,6 +206,7 @@ class Loop {
   double retry_after_ = 0;
   double logged_failure_at_ = 0;
   absl::Status ended_;
+  std::function<void()> on_silent_;  // Set once it was superseded, and called when everybody has been answered.
 };
 
 }  // namespace rekindle::coordinator

@@ -80,10 +80,13 @@ void Loop::RefuseAll(std::vector<Item> items) {
 
 void Loop::BeSilent(std::vector<Item> items) {
   RefuseAll(std::move(items));
-  if (journal_.empty() || (failing() && now() < retry_at_)) return;
-  const absl::Status committed = journal_.Commit();
-  if (!committed.ok()) return CommitFailed(committed);
-  failure_ = absl::OkStatus();
+  options_.on_serving(false);
+  if (!journal_.empty() && (!failing() || now() >= retry_at_)) {
+    const absl::Status committed = journal_.Commit();
+    if (!committed.ok()) CommitFailed(committed);
+    if (committed.ok()) failure_ = absl::OkStatus();
+  }
+  if (on_silent_) std::exchange(on_silent_, nullptr)();
 }
 
 }  // namespace rekindle::coordinator

@@ -9,8 +9,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kForeignSeconds = 60;        // So often the log names one of another cluster.
-constexpr int kMostEpochsAhead = 1'000'000;   // An epoch that is further ahead cannot be meant.
+constexpr double kForeignSeconds = 60;       // So often the log names one of another cluster.
+constexpr int kMostEpochsAhead = 1'000'000;  // An epoch that is further ahead cannot be meant.
 
 // Clears an answer of one that was superseded.
 template <typename Answer>
