@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "coordinator/record_keys.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -47,9 +48,9 @@ absl::StatusOr<Connection> Open(const std::string& path, int flags) {
 }
 
 // The first column of the first row; empty where there is none.
-absl::StatusOr<std::string> Ask(sqlite3* db, const char* sql, const std::string& path) {
+absl::StatusOr<std::string> Ask(sqlite3* db, const std::string& sql, const std::string& path) {
   sqlite3_stmt* statement = nullptr;
-  int code = sqlite3_prepare_v2(db, sql, -1, &statement, nullptr);
+  int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &statement, nullptr);
   std::string answer;
   if (code == SQLITE_OK) code = sqlite3_step(statement);
   if (code == SQLITE_ROW) {
@@ -152,9 +153,13 @@ absl::StatusOr<DatabaseCopy> ReadFacts(const Copying& copying) {
   if (!page.ok()) return page.status();
   absl::StatusOr<std::string> release = Ask(from, "SELECT value FROM meta WHERE name = 'needs_release'", path);
   if (!release.ok()) return release.status();
+  absl::StatusOr<std::string> identity =
+      Ask(from, absl::StrCat("SELECT value FROM entries WHERE key = '", kIdentityKey, "'"), path);
+  if (!identity.ok()) return identity.status();
   DatabaseCopy facts;
   facts.schema = static_cast<int>(*schema);
   facts.needs_release = *std::move(release);
+  facts.identity = *std::move(identity);
   facts.bytes = *pages * *page;
   return facts;
 }

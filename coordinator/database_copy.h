@@ -19,6 +19,7 @@ struct DatabaseCopy {
   std::string xxh3_128;
   int schema = 0;
   std::string needs_release;  // What the database says of that schema (SqliteStore).
+  std::string identity;       // Under kIdentityKey.
 };
 
 struct CopyOptions {

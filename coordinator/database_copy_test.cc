@@ -12,6 +12,7 @@
 #include <set>
 
 #include "common/hash.h"
+#include "coordinator/record_keys.h"
 #include "coordinator/sqlite_store.h"
 
 namespace rekindle::coordinator {
@@ -61,16 +62,19 @@ class DatabaseCopyTest : public testing::Test {
 
 TEST_F(DatabaseCopyTest, IsWhatOneTransactionSawWhileTheDatabaseIsWritten) {
   PutPair(0);
+  ASSERT_TRUE(store_->Put(kIdentityKey, "who").ok());
   int steps = 0;
   const auto copy = CopyDatabase(From(), To(), {.pages_at_once = 8, .after_step = [&] {
                                                   PutPair(++steps);
                                                   ASSERT_TRUE(store_->Put("key1", std::string(50'000, 'y')).ok());
                                                   ASSERT_TRUE(store_->Delete("key2").ok());
+                                                  ASSERT_TRUE(store_->Put(kIdentityKey, "another").ok());
                                                 }});
   ASSERT_TRUE(copy.ok()) << copy.status();
   EXPECT_GT(steps, 20) << "it was written all along";
   EXPECT_EQ(copy->schema, SqliteStore::SchemaVersion());
   EXPECT_EQ(copy->needs_release, "0.2.0");
+  EXPECT_EQ(copy->identity, "who");
   struct stat info = {};
   ASSERT_EQ(fstat(copy->file.get(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0600u);

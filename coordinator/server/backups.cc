@@ -69,7 +69,9 @@ absl::Status Backups::Send(BackupCall* call) {
   const absl::StatusOr<DatabaseCopy> copy =
       CopyDatabase(options_.database, options_.copy, {.cancelled = [call] { return call->ended(); }});
   if (!copy.ok()) return copy.status();
-  *call->data() = BackupPreamble({.identity = options_.identity,
+  const absl::StatusOr<common::ClusterIdentity> identity = common::ParseClusterIdentity(copy->identity);
+  if (!identity.ok()) return absl::DataLossError("the state store does not say of which cluster it is");
+  *call->data() = BackupPreamble({.identity = *identity,
                                   .taken_at = taken_at,
                                   .release = common::kVersion,
                                   .schema = copy->schema,

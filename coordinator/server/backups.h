@@ -8,7 +8,6 @@
 #include <string>
 #include <thread>
 
-#include "common/cluster_identity.h"
 #include "rekindle/v1/coordinator.pb.h"
 
 namespace rekindle::coordinator {
@@ -20,9 +19,8 @@ class BackupCall;
 class Backups {
  public:
   struct Options {
-    std::string database;  // Empty: the state is in no file, and cannot be copied.
-    std::string copy;      // Where the copy is made: a path on the same disk, nobody else's.
-    common::ClusterIdentity identity;
+    std::string database;         // Empty: the state is in no file, and cannot be copied.
+    std::string copy;             // Where the copy is made: a path on the same disk, nobody else's.
     double stalled_seconds = 60;  // A caller that takes no chunk for so long is given up.
   };
 

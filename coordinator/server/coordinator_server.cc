@@ -114,7 +114,6 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &*self->voice_, &self->metrics_);
   self->backups_ = std::make_unique<Backups>(Backups::Options{.database = database,
                                                               .copy = self->folder_->File("backup.tmp"),
-                                                              .identity = cluster->identity,
                                                               .stalled_seconds = options.backup_stalled_seconds});
   self->users_ = std::make_unique<UserService>(
       self->loop_.get(), &self->metrics_,

@@ -34,7 +34,7 @@ class CoordinatorServer {
     std::string fleet;                    // Fleet file with prices and machines; empty: there are none.
     bool end_local_machines = false;      // Stop drains and ends them; else they stay for the next coordinator.
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
-    double listen_seconds = 10;  // After its records were brought back from a copy, before it decides.
+    double listen_seconds = 10;           // After its records were brought back from a copy, before it decides.
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
