@@ -62,6 +62,7 @@ void AddNodeVerbs(CLI::App& app, Context& context);
 void AddCheckpointVerbs(CLI::App& app, Context& context);
 void AddSimulateVerb(CLI::App& app, Context& context);
 void AddMarketVerb(CLI::App& app, Context& context);
+void AddBackupVerbs(CLI::App& app, Context& context);
 void AddUpVerb(CLI::App& app, Context& context);
 
 }  // namespace rekindle::cli

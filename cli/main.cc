@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   cli::AddNodeVerbs(app, context);
   cli::AddMarketVerb(app, context);
   cli::AddCheckpointVerbs(app, context);
+  cli::AddBackupVerbs(app, context);
   cli::AddSimulateVerb(app, context);
   try {
     app.parse(argc, argv);

@@ -116,13 +116,15 @@ class PosixReadableFile : public ReadableFile {
   DirectReader direct_;
 };
 
+absl::StatusOr<std::unique_ptr<WritableFile>> NewFile(const std::string& path, mode_t mode) {
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+  if (fd < 0) return ErrnoStatus(errno, "cannot create", path);
+  return std::make_unique<PosixWritableFile>(path, fd);
+}
+
 class PosixFiles : public FileSystem {
  public:
-  absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) return ErrnoStatus(errno, "cannot create", path);
-    return std::make_unique<PosixWritableFile>(path, fd);
-  }
+  absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override { return NewFile(path, 0644); }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> Open(const std::string& path) override {
     // Not blocking, so that a FIFO in the store cannot hang a reader.
@@ -228,16 +230,15 @@ absl::Status ErrnoStatus(int error, std::string_view what, std::string_view path
   }
 }
 
+absl::StatusOr<std::unique_ptr<WritableFile>> CreatePrivate(const std::string& path) { return NewFile(path, 0600); }
+
 std::string DirName(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash == std::string::npos) return ".";
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string BaseName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
+std::string BaseName(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, size_t limit) {
   auto file = fs.Open(path);

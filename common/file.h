@@ -81,6 +81,9 @@ FileSystem* PosixFileSystem();
 std::string DirName(const std::string& path);
 std::string BaseName(const std::string& path);
 
+// Of the machine's own file system, and for its owner only (mode 0600). ALREADY_EXISTS when there is one.
+absl::StatusOr<std::unique_ptr<WritableFile>> CreatePrivate(const std::string& path);
+
 // The whole file; OUT_OF_RANGE when it is larger than `limit`, before anything is allocated.
 absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, size_t limit);
 // Creates the missing folders of `path`, each durable in its parent.

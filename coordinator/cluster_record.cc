@@ -5,11 +5,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "coordinator/record_keys.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr char kIdentity[] = "cluster/identity";
 constexpr char kListenFirst[] = "cluster/listen_first";
 constexpr char kSupersededBy[] = "cluster/superseded_by";
 
@@ -34,14 +34,14 @@ std::vector<Write> ToWrites(const ClusterRecord& record) {
     return there ? std::optional<std::string>(std::move(value)) : std::nullopt;
   };
   const common::ClusterIdentity by = record.superseded_by.value_or(common::ClusterIdentity());
-  return {{kIdentity, common::Describe(record.identity), std::nullopt},
+  return {{kIdentityKey, common::Describe(record.identity), std::nullopt},
           {kListenFirst, text(record.listen_first, "yes"), std::nullopt},
           {kSupersededBy, text(record.superseded_by.has_value(), common::Describe(by)), std::nullopt}};
 }
 
 absl::StatusOr<ClusterRecord> ReadOrMakeCluster(StateStore* store) {
   ClusterRecord record;
-  const absl::StatusOr<common::ClusterIdentity> identity = ReadIdentity(store, kIdentity);
+  const absl::StatusOr<common::ClusterIdentity> identity = ReadIdentity(store, kIdentityKey);
   if (!identity.ok()) return identity.status();
   const absl::StatusOr<common::ClusterIdentity> by = ReadIdentity(store, kSupersededBy);
   if (!by.ok()) return by.status();

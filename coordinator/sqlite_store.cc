@@ -97,6 +97,8 @@ absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string
   return store;
 }
 
+int SqliteStore::SchemaVersion() { return kSchemaVersion; }
+
 SqliteStore::~SqliteStore() { sqlite3_close_v2(db_); }
 
 absl::Status SqliteStore::Prepare(int64_t max_bytes) {

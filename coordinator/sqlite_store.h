@@ -19,6 +19,8 @@ class SqliteStore final : public StateStore {
   // A file over `max_bytes` answers RESOURCE_EXHAUSTED as a full disk does.
   static absl::StatusOr<std::unique_ptr<SqliteStore>> Open(const std::string& path, int64_t max_bytes = 4LL << 30);
   ~SqliteStore() override;
+  // The newest that this program reads, and the one that it writes.
+  static int SchemaVersion();
 
   absl::StatusOr<int64_t> Commit(const Transaction& transaction) override;
   absl::StatusOr<std::optional<Entry>> Get(const std::string& key) override;

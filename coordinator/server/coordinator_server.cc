@@ -14,6 +14,7 @@
 #include "coordinator/cluster_record.h"
 #include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/price_book.h"
+#include "coordinator/restore.h"
 #include "coordinator/sqlite_store.h"
 
 namespace rekindle::coordinator {
@@ -74,9 +75,11 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     self->webhook_ = *std::move(webhook);
   }
 
+  if (absl::Status restored = CheckRestored(self->folder_->path()); !restored.ok()) return restored;
   StateStore* store = options.store;
+  const std::string database = store == nullptr ? self->folder_->File("state.db") : "";
   if (store == nullptr) {
-    absl::StatusOr<std::unique_ptr<SqliteStore>> opened = SqliteStore::Open(self->folder_->File("state.db"));
+    absl::StatusOr<std::unique_ptr<SqliteStore>> opened = SqliteStore::Open(database);
     if (!opened.ok()) return opened.status();
     self->own_store_ = *std::move(opened);
     store = self->own_store_.get();
@@ -109,6 +112,9 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
       .fleet = options.fleet, .data = self->folder_->path(), .endpoint_file = self->folder_->File("endpoint")});
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &*self->voice_, &self->metrics_);
   self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &*self->voice_, &self->metrics_);
+  self->backups_ = std::make_unique<Backups>(Backups::Options{.database = database,
+                                                              .copy = self->folder_->File("backup.tmp"),
+                                                              .stalled_seconds = options.backup_stalled_seconds});
   self->users_ = std::make_unique<UserService>(
       self->loop_.get(), &self->metrics_,
       UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen),
@@ -117,7 +123,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
                                return absl::FailedPreconditionError(DescribeSuperseded(raw->voice_->record()));
                              }
                              return raw->machines_->SetMarket(request);
-                           }});
+                           },
+                           self->backups_.get()});
 
   // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
   absl::StatusOr<std::unique_ptr<common::Server>> server =
@@ -190,6 +197,7 @@ void CoordinatorServer::Stop() {
   const bool are_its_own = voice_ && !voice_->superseded();
   if (machines_ && end_local_machines_ && are_its_own)
     machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
+  if (backups_) backups_->Stop();
   if (loop_) loop_->Stop();
   if (server_) server_->Shutdown(kFinishCallsSeconds);
 }

@@ -12,6 +12,7 @@
 #include "common/rpc.h"
 #include "coordinator/data_folder.h"
 #include "coordinator/job_spec.h"
+#include "coordinator/server/backups.h"
 #include "coordinator/server/carbon_watch.h"
 #include "coordinator/server/loop.h"
 #include "coordinator/server/machines.h"
@@ -37,6 +38,7 @@ class CoordinatorServer {
     core::Tunables tunables;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
+    double backup_stalled_seconds = 60;
   };
 
   // Listens when it returns. Errors are those of the parts; each says what to do.
@@ -71,6 +73,7 @@ class CoordinatorServer {
   std::unique_ptr<Machines> machines_;
   std::unique_ptr<TrainersService> trainers_;
   std::unique_ptr<NodesService> nodes_;
+  std::unique_ptr<Backups> backups_;
   std::unique_ptr<UserService> users_;
   std::unique_ptr<common::Server> server_;
   bool end_local_machines_ = false;

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/record_keys.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr char kJobs[] = "job/";
 constexpr char kNodes[] = "node/";
 constexpr char kRequestsPrefix[] = "request/";
 
@@ -30,7 +30,7 @@ absl::StatusOr<std::vector<Record>> Read(StateStore& store, const std::string& p
 }  // namespace
 
 absl::StatusOr<core::Restored> Journal::Load() {
-  auto jobs = Read<v1::JobRecord>(*store_, kJobs, revisions_);
+  auto jobs = Read<v1::JobRecord>(*store_, kJobKeys, revisions_);
   if (!jobs.ok()) return jobs.status();
   auto nodes = Read<v1::NodeRecord>(*store_, kNodes, revisions_);
   if (!nodes.ok()) return nodes.status();
@@ -60,7 +60,7 @@ void Journal::Set(const std::string& key, std::string value) {
 }
 
 void Journal::Add(const core::Effects& effects, double unix_time) {
-  for (const v1::JobRecord& job : effects.save_jobs) Set(kJobs + job.job().uid(), job.SerializeAsString());
+  for (const v1::JobRecord& job : effects.save_jobs) Set(kJobKeys + job.job().uid(), job.SerializeAsString());
   for (const v1::NodeRecord& node : effects.save_nodes) Set(kNodes + node.name(), node.SerializeAsString());
   for (const v1::Event& event : effects.events) {
     v1::Event& stamped = events_.emplace_back(event);

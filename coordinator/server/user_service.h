@@ -7,6 +7,7 @@
 
 #include "common/metrics.h"
 #include "coordinator/job_spec.h"
+#include "coordinator/server/backups.h"
 #include "coordinator/server/loop.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
 
@@ -19,6 +20,7 @@ class UserService final : public v1::Coordinator::CallbackService {
     bool check_files = false;  // Trainers run on this machine: look at the files that a job names.
     // Of the local pools. Thread-safe; may take seconds.
     std::function<absl::Status(const v1::SetMarketRequest&)> set_market;
+    Backups* backups = nullptr;  // Not null, not owned.
   };
 
   UserService(Loop* loop, common::Metrics* metrics, Options options);
@@ -44,6 +46,7 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;
   grpc::ServerWriteReactor<v1::Event>* ListEvents(Context* context, const v1::ListEventsRequest* request) override;
   grpc::ServerWriteReactor<v1::LogLine>* GetLogs(Context* context, const v1::GetLogsRequest* request) override;
+  grpc::ServerWriteReactor<v1::BackupChunk>* Backup(Context* context, const v1::BackupRequest* request) override;
 
  private:
   template <typename Verb>

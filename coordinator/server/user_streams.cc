@@ -133,4 +133,9 @@ grpc::ServerWriteReactor<v1::LogLine>* UserService::GetLogs(Context*, const v1::
   return Stream<v1::LogLine>::Start(loop_, Pulling<LogFeed>(loop_, *request));
 }
 
+grpc::ServerWriteReactor<v1::BackupChunk>* UserService::Backup(Context* context, const v1::BackupRequest*) {
+  Count("Backup");
+  return options_.backups->Start(context);
+}
+
 }  // namespace rekindle::coordinator
