@@ -83,7 +83,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (!cluster.ok()) return cluster.status();
   self->voice_.emplace(cluster->identity, &self->metrics_);
   CoordinatorServer* raw = self.get();
-  Loop::Options loop{.tunables = options.tunables,
+  Loop::Options loop{.identity = cluster->identity,
+                     .tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
                      .carbon = self->carbon_->book()};
   loop.on_serving = [raw](bool serving) {

@@ -32,6 +32,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
       commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
       unix_offset_(common::WallSeconds() - common::SteadySeconds()),
+      job_files_(options_.identity),
       cluster_(options_.tunables),
       journal_(store),
       job_metrics_(metrics) {}
@@ -317,6 +318,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) continue;
     SetLease(*record);
+    job_files_.Set(*record, now() + unix_offset_);
     const JobBoard::JobPointer before = jobs_.Find(uid);
     job_metrics_.Update(before.get(), record->job(), events);
     jobs_.Set(record->job());

@@ -16,10 +16,12 @@
 #include <variant>
 #include <vector>
 
+#include "common/cluster_identity.h"
 #include "common/metrics.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/server/bulletin.h"
 #include "coordinator/server/job_board.h"
+#include "coordinator/server/job_file_book.h"
 #include "coordinator/server/job_metrics.h"
 #include "coordinator/server/journal.h"
 #include "coordinator/server/lease_book.h"
@@ -32,6 +34,7 @@ namespace rekindle::coordinator {
 class Loop {
  public:
   struct Options {
+    common::ClusterIdentity identity;
     core::Tunables tunables;
     core::PriceBook prices;
     core::CarbonBook carbon;
@@ -85,6 +88,7 @@ class Loop {
   absl::Status Post(std::function<void()> task);
 
   LeaseBook& leases() { return leases_; }
+  JobFileBook& job_files() { return job_files_; }
 
   // The rest on the loop's thread only.
   bool stopping() const { return stopping_; }
@@ -169,6 +173,7 @@ class Loop {
   std::thread thread_;
 
   LeaseBook leases_;
+  JobFileBook job_files_;
 
   // The loop's thread only.
   core::Cluster cluster_;
