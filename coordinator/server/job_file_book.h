@@ -21,7 +21,7 @@ namespace rekindle::coordinator {
 
 class JobFileBook {
  public:
-  static constexpr double kRenewSeconds = 5;  // A record that says no more than progress is taken over so often.
+  static constexpr double kRenewSeconds = 2;  // A record that says no more than progress is taken over so often.
   static constexpr double kOverSeconds = 60;  // A job that ended longer before this process began is nobody's any more.
   static constexpr size_t kMaxOver = 64;      // Of so many jobs that are over the files can still be had.
 

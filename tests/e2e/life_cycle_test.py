@@ -202,7 +202,7 @@ class JobFileTest(ClusterTest):
 
     def test_the_store_knows_the_job_and_that_it_is_over(self):
         cluster = self.cluster(nodes=("n1", "n2"))
-        spec = small_job("job", self.text, steps=300, workers=2)
+        spec = small_job("job", self.text, steps=600, workers=2)
         cluster.submit(spec)
         uid = cluster.cli("get", "job")["uid"]
         store, secret = self.store_of(cluster, uid), self.secret_of(cluster, uid)
@@ -216,7 +216,7 @@ class JobFileTest(ClusterTest):
         self.assertEqual(told["job_uid"], uid)
         self.assertEqual(told["secret_sha256"], hashlib.sha256(secret).hexdigest())
         job = told["record"]["job"]
-        self.assertEqual(job["status"]["resolved_spec"]["training"]["steps"], 300)
+        self.assertEqual(job["status"]["resolved_spec"]["training"]["steps"], 600)
         self.assertEqual(job["spec"]["training"]["global_batch"], 12)
         self.assertGreater(job["status"]["cost"]["node_hours"], 0)
         self.assertEqual(told["record"]["membership"]["generation"], cluster.status("job")["generation"])

@@ -211,8 +211,7 @@ class Session final : public ControlPlane {
     known_revision_ = reply.revision();
     directive_ = FromProto(reply);
     const Membership& membership = directive_.membership;
-    const bool runs = directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
-    if (runs) lease_.Begin(membership.generation, membership.lease_seconds, sent);
+    if (Stands()) lease_.Begin(membership.generation, membership.lease_seconds, sent);
     ++version_;
     changed_.notify_all();
   }
