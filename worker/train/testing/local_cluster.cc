@@ -192,9 +192,12 @@ class LocalTrainer::Control final : public ControlPlane {
       if (muted_) continue;
       const v1::TrainerReport message = Message();
       const double sent = lease_.Now();
+      const bool asks = job_file_.empty();
       lock.unlock();
       const std::optional<v1::TrainerDirective> answer = coordinator_.Answer(message);
+      const std::string job_file = asks ? coordinator_.JobFile() : "";
       lock.lock();
+      if (!job_file.empty() && !muted_) job_file_ = job_file;
       if (muted_ || !answer) continue;
       const Membership& membership = directive_.membership;
       lease_.Renew(membership.generation, sent);
