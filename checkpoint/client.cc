@@ -32,8 +32,9 @@ class Client : public CheckpointClient {
                                                       const std::vector<ShardRange>& ranges) override {
     return StageShards(core_, snapshot, ranges);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const JobFile& job_file, const Retention& retention,
                                             double wait_seconds) override;
+  absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override;
   absl::StatusOr<Newest> FindNewest(bool verify) override { return Find("", verify); }
   absl::StatusOr<Newest> FindNamed(const std::string& name, bool verify) override { return Find(name, verify); }
   absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
@@ -54,7 +55,8 @@ class Client : public CheckpointClient {
   ClientCore core_;
 };
 
-absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Retention& retention, double wait_seconds) {
+absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const JobFile& job_file,
+                                                  const Retention& retention, double wait_seconds) {
   manifest.job_uid = core_.options().job_uid;
   manifest.writer = SafeName(core_.options().trainer);
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
@@ -62,6 +64,8 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Reten
   request.set_store(core_.options().store);
   ToProto(retention, request.mutable_retention());
   ToProto(manifest, request.mutable_manifest());
+  request.set_job_file(job_file.text);
+  request.set_needs_job_file(job_file.required);
   const double until = common::SteadySeconds() + wait_seconds;
   while (true) {
     v1::WriteManifestReply reply;
@@ -72,6 +76,16 @@ absl::StatusOr<std::string> Client::WriteManifest(Manifest manifest, const Reten
     if (!absl::IsNotFound(status) || common::SteadySeconds() >= until) return status;
     if (!core_.channel().Sleep(kPollSeconds)) return absl::CancelledError("cancelled");
   }
+}
+
+absl::Status Client::WriteJobFile(int generation, const std::string& text, double seconds) {
+  v1::WriteJobFileRequest request;
+  request.set_store(core_.options().store);
+  request.set_job_uid(core_.options().job_uid);
+  request.set_generation(generation);
+  request.set_job_file(text);
+  v1::WriteJobFileReply reply;
+  return core_.channel().Call(&CheckpointsStub::WriteJobFile, request, &reply, seconds, /*patience=*/0);
 }
 
 absl::StatusOr<Newest> Client::Find(const std::string& name, bool verify) {

@@ -7,7 +7,7 @@
 //   (*staged)->refs();          // To the committer (EncodeShardRef, AllGather).
 //   (*staged)->Commit();        // Durable in the store: slow.
 //   // The committer, with the refs of all ranks:
-//   client->WriteManifest(manifest, retention, /*wait_seconds=*/60);
+//   client->WriteManifest(manifest, job_file, retention, /*wait_seconds=*/60);
 //
 // Every call has a deadline and retries by itself while the service is away or being restarted, at most
 // `patience_seconds`; then it fails with UNAVAILABLE, naming the socket. Errors of the store come as the service saw
@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/job_file.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/planes.h"
 #include "checkpoint/retention.h"
@@ -99,9 +100,14 @@ class CheckpointClient {
   // Commits the checkpoint and returns its name when it is durable. job_uid and writer are filled in here. Shards of
   // other ranks that are not in the store yet are waited for, at most `wait_seconds`, then NOT_FOUND names one.
   // FAILED_PRECONDITION: the store has a newer generation; this trainer has been left out.
+  // `job_file` is durable before the manifest; ABORTED: one is required, none is given, and the store has none.
   // Afterwards what `retention` does not keep is collected.
-  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, const Retention& retention,
-                                                    double wait_seconds) = 0;
+  virtual absl::StatusOr<std::string> WriteManifest(Manifest manifest, const JobFile& job_file,
+                                                    const Retention& retention, double wait_seconds) = 0;
+
+  // Replaces the store's job.json without a checkpoint, as a writer of that generation; takes at most `seconds`.
+  // FAILED_PRECONDITION as above.
+  virtual absl::Status WriteJobFile(int generation, const std::string& text, double seconds) = 0;
 
   // The newest checkpoint of the job that is there: every shard, with its size. `verify`: whole, byte for byte, as
   // Restore would find out later.

@@ -29,7 +29,7 @@ absl::Status DoSave(CheckpointClient& client, const Json& command, Json& answer)
   std::sort(manifest.shards.begin(), manifest.shards.end(), [](const ShardRef& a, const ShardRef& b) {
     return std::tie(a.index, a.plane) < std::tie(b.index, b.plane);
   });
-  const auto name = client.WriteManifest(manifest, {.keep_last = command.at("keep")}, 0);
+  const auto name = client.WriteManifest(manifest, {}, {.keep_last = command.at("keep")}, 0);
   if (name.ok()) answer["name"] = *name;
   return name.status();
 }

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/framed_json.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/manifest_release.h"
 #include "checkpoint/state_shards.h"
-#include "common/hash.h"
 #include "common/strict_json.h"
 
 namespace rekindle::checkpoint {
@@ -18,10 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kHashDigits = 32;
-constexpr char kFrameStart[] = "{\"xxh3\":\"";
-constexpr char kFrameMiddle[] = "\",\"manifest\":";
-constexpr char kFrameEnd[] = "}\n";
+constexpr char kFrame[] = "manifest";
 
 absl::Status Bad(std::string what) { return absl::InvalidArgumentError(absl::StrCat("manifest: ", what)); }
 
@@ -196,27 +193,14 @@ std::string EncodeManifest(const Manifest& manifest) {
   for (const ShardRef& ref : manifest.shards) {
     body["shards"].push_back({{"index", ref.index}, {"plane", ref.plane}, {"bytes", ref.bytes}, {"xxh3", ref.xxh3}});
   }
-  const std::string text = body.dump();
-  return absl::StrCat(kFrameStart, common::Xxh3_128Hex(text), kFrameMiddle, text, kFrameEnd);
+  return FrameJson(kFrame, body.dump());
 }
 
 absl::StatusOr<Manifest> DecodeManifest(const std::string& text) {
   if (text.size() > kMaxManifestBytes) return Bad(absl::StrCat("more than ", kMaxManifestBytes, " bytes"));
-  // Framed by literal text, so that no byte of the file can change unseen.
-  constexpr size_t kStart = sizeof(kFrameStart) - 1;
-  constexpr size_t kBody = kStart + kHashDigits + sizeof(kFrameMiddle) - 1;
-  constexpr size_t kEnd = sizeof(kFrameEnd) - 1;
-  const std::string_view view = text;
-  if (view.size() < kBody + kEnd || view.substr(0, kStart) != kFrameStart ||
-      view.substr(kStart + kHashDigits, kBody - kStart - kHashDigits) != kFrameMiddle ||
-      view.substr(view.size() - kEnd) != kFrameEnd) {
-    return absl::DataLossError("manifest: truncated or damaged: its frame is wrong");
-  }
-  const std::string_view body = view.substr(kBody, view.size() - kBody - kEnd);
-  if (common::Xxh3_128Hex(body) != view.substr(kStart, kHashDigits)) {
-    return absl::DataLossError("manifest: damaged: its checksum is wrong");
-  }
-  const auto document = common::ParseStrictJson(body);
+  const auto body = UnframeJson(kFrame, text);
+  if (!body.ok()) return body.status();
+  const auto document = common::ParseStrictJson(*body);
   if (!document.ok()) return Bad(std::string(document.status().message()));
   auto manifest = DecodeBody(*document);
   if (!manifest.ok()) return manifest.status();

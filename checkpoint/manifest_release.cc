@@ -11,6 +11,7 @@ namespace rekindle::checkpoint {
 namespace {
 
 constexpr char kMark[] = "rekindle/newer-release";  // It marks the status, as a store may give the same code.
+constexpr char kManifest[] = "manifest";
 constexpr size_t kMaxRelease = 32;
 constexpr size_t kMaxShown = 64;
 
@@ -20,9 +21,9 @@ bool IsRelease(const std::string& text) {
          std::all_of(text.begin(), text.end(), allowed);
 }
 
-absl::Status Newer(const std::string& why, const std::string& install) {
+absl::Status Newer(const std::string& what, const std::string& why, const std::string& install) {
   absl::Status status =
-      absl::FailedPreconditionError(absl::StrCat("manifest: made by a newer release (", why, "): install ", install));
+      absl::FailedPreconditionError(absl::StrCat(what, ": made by a newer release (", why, "): install ", install));
   status.SetPayload(kMark, absl::Cord());
   return status;
 }
@@ -30,13 +31,17 @@ absl::Status Newer(const std::string& why, const std::string& install) {
 }  // namespace
 
 absl::Status NewerFormat(int format, const std::string& needs_release) {
+  return NewerFormatOf(kManifest, format, kManifestFormat, needs_release);
+}
+
+absl::Status NewerFormatOf(const std::string& what, int format, int reads, const std::string& needs_release) {
   return Newer(
-      absl::StrCat("format ", format, ", this one reads up to ", kManifestFormat),
+      what, absl::StrCat("format ", format, ", this one reads up to ", reads),
       IsRelease(needs_release) ? absl::StrCat("release ", needs_release, " or later") : "the release that made it");
 }
 
 absl::Status UnknownField(const std::string& object, const std::string& field) {
-  return Newer(absl::StrCat(object, " has an unknown field '", common::Printable(field, kMaxShown), "'"),
+  return Newer(kManifest, absl::StrCat(object, " has an unknown field '", common::Printable(field, kMaxShown), "'"),
                "the release that made it");
 }
 

@@ -20,6 +20,8 @@ inline constexpr char kNeedsRelease[] = "needs_release";
 // FAILED_PRECONDITION, with what to install. `needs_release` is the field as it was read: empty, or not a release's
 // number, says no more than that a newer one is needed.
 absl::Status NewerFormat(int format, const std::string& needs_release);
+// The same of another document than a manifest: `what`, of which this release reads formats up to `reads`.
+absl::Status NewerFormatOf(const std::string& what, int format, int reads, const std::string& needs_release);
 // This is the error for a field that the format does not have.
 absl::Status UnknownField(const std::string& object, const std::string& field);
 

@@ -128,12 +128,18 @@ absl::Status CheckpointService::DoWriteManifest(const v1::WriteManifestRequest& 
   const auto manifest = FromProto(request.manifest());
   if (!manifest.ok()) return manifest.status();
   parts_.tiers.Announce(*manifest);
-  const auto name = store->PutManifest(*manifest);
+  const auto name = store->PutManifest(*manifest, {.text = request.job_file(), .required = request.needs_job_file()});
   if (!name.ok()) return name.status();
   log::Info("checkpoint durable", {{"job", manifest->job_uid}, {"checkpoint", *name}, {"step", manifest->step}});
   housekeeper_.Due(request.store(), manifest->job_uid, manifest->generation, *retention);
   reply->set_name(*name);
   return absl::OkStatus();
+}
+
+absl::Status CheckpointService::DoWriteJobFile(const v1::WriteJobFileRequest& request) {
+  auto store = stores_.Open(request.store());
+  if (!store.ok()) return store.status();
+  return store->PutJobFile(request.job_uid(), request.generation(), request.job_file());
 }
 
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
@@ -223,6 +229,11 @@ grpc::Status CheckpointService::CommitShard(grpc::ServerContext*, const v1::Comm
 grpc::Status CheckpointService::WriteManifest(grpc::ServerContext*, const v1::WriteManifestRequest* request,
                                               v1::WriteManifestReply* reply) {
   return Run("manifest", [&] { return DoWriteManifest(*request, reply); });
+}
+
+grpc::Status CheckpointService::WriteJobFile(grpc::ServerContext*, const v1::WriteJobFileRequest* request,
+                                             v1::WriteJobFileReply*) {
+  return Run("job_file", [&] { return DoWriteJobFile(*request); });
 }
 
 grpc::Status CheckpointService::FindNewest(grpc::ServerContext*, const v1::FindNewestRequest* request,

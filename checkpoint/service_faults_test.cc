@@ -46,7 +46,7 @@ TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
   service_.Start();
   ASSERT_TRUE((*staged)->Commit().ok());
   EXPECT_NE(client->GetInfo()->incarnation, before);
-  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {.keep_last = 1}, 0);
+  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, {.keep_last = 1}, 0);
   ASSERT_TRUE(name.ok()) << name.status();
   TestState restored(kTotal);
   ASSERT_TRUE(client->Restore(2, *name, restored.writable()).ok());

@@ -114,13 +114,13 @@ inline Manifest ManifestOf(int generation, int step, std::vector<ShardRef> refs)
 
 // As one trainer that writes all shards.
 inline absl::StatusOr<std::string> SaveAll(CheckpointClient& client, int generation, int step, const TestState& state,
-                                           int keep_last = 0) {
+                                           int keep_last = 0, const JobFile& job_file = {}) {
   auto staged = client.Stage({generation, step, kServiceTotal}, CutShards(kServiceTotal, 1));
   if (!staged.ok()) return staged.status();
   absl::Status status = (*staged)->Copy(state.view());
   if (status.ok()) status = (*staged)->Commit();
   if (!status.ok()) return status;
-  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), {.keep_last = keep_last}, 0);
+  return client.WriteManifest(ManifestOf(generation, step, (*staged)->refs()), job_file, {.keep_last = keep_last}, 0);
 }
 
 // A test with such a process.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "checkpoint/client.h"
+#include "checkpoint/job_file_testing.h"
 #include "checkpoint/service_process.h"
 #include "checkpoint/testing.h"
 #include "common/clock.h"
@@ -37,10 +38,10 @@ TEST_F(ServiceTest, ThreeRanksSaveAndAnyoneRestores) {
     refs.insert(refs.end(), (*staged)->refs().begin(), (*staged)->refs().end());
   }
   const Manifest manifest = ManifestOf(4, 100, refs);
-  const auto name = clients[0]->WriteManifest(manifest, {.keep_last = 2}, 0);
+  const auto name = clients[0]->WriteManifest(manifest, {}, {.keep_last = 2}, 0);
   ASSERT_TRUE(name.ok()) << name.status();
   EXPECT_EQ(*name, "4-100-node-a_0");
-  EXPECT_EQ(clients[0]->WriteManifest(manifest, {.keep_last = 2}, 0).value(), *name);  // Repeating is harmless.
+  EXPECT_EQ(clients[0]->WriteManifest(manifest, {}, {.keep_last = 2}, 0).value(), *name);  // Repeating is harmless.
 
   const auto newest = clients[1]->FindNewest(/*verify=*/true);
   ASSERT_TRUE(newest.ok() && newest->found) << newest.status();
@@ -78,7 +79,7 @@ TEST_F(ServiceTest, SeveralThreadsCopyOneSnapshot) {
   EXPECT_EQ(copied, 4);
   live = TestState::Random(kTotal, 99);  // Nobody reads it any more.
   ASSERT_TRUE((*staged)->Commit().ok());
-  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {.keep_last = 2}, 0);
+  const auto name = client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, {.keep_last = 2}, 0);
   ASSERT_TRUE(name.ok()) << name.status();
   TestState restored(kTotal);
   ASSERT_TRUE(client->Restore(2, *name, restored.writable()).ok());
@@ -98,7 +99,7 @@ TEST_F(ServiceTest, ArchivesBehindTheCommitAndNamesTheArchiveWhereNothingIsLeft)
   auto staged = client->Stage({1, 10, kTotal}, CutShards(kTotal, 1));
   ASSERT_TRUE(staged.ok() && (*staged)->Copy(state_.view()).ok() && (*staged)->Commit().ok());
   const Retention at_once{.keep_last = 1, .archive_store = cold, .archive_seconds = 0};
-  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), at_once, 0).ok());
+  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 10, (*staged)->refs()), {}, at_once, 0).ok());
   Store hot = service_.OpenStore();
   ASSERT_TRUE(Eventually([&] { return hot.List("job-1")->empty(); }));
   EXPECT_TRUE(Store(*common::PosixFileSystem(), service_.dir() + "/cold").Verify("job-1", "1-10-node-a_0").ok());
@@ -156,7 +157,7 @@ TEST_F(ServiceTest, PlaneZeroAloneIsHalfTheBytesAndNotForExactJobs) {
   int64_t bytes = 0;
   for (const ShardRef& ref : (*staged)->refs()) bytes += ref.bytes;
   EXPECT_LE(static_cast<double>(bytes), 0.51 * 12 * kTotal);
-  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 20, (*staged)->refs()), {}, 0).ok());
+  ASSERT_TRUE(client->WriteManifest(ManifestOf(1, 20, (*staged)->refs()), {}, {}, 0).ok());
 
   const auto newest = client->FindNewest(/*verify=*/false);
   EXPECT_EQ(newest->manifest.step, 20);
@@ -213,10 +214,10 @@ TEST_F(ServiceTest, TheCommitterWaitsForTheShardsOfOthers) {
   const auto elsewhere = service_.Client("b", "file://" + service_.dir() + "/elsewhere");
   const std::vector<ShardRef> theirs = commit(*elsewhere, 1);  // Equal content has equal names.
   refs.insert(refs.end(), theirs.begin(), theirs.end());
-  const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), {}, 0);
+  const auto missing = committer->WriteManifest(ManifestOf(1, 10, refs), {}, {}, 0);
   EXPECT_TRUE(absl::IsNotFound(missing.status())) << missing.status();
   std::jthread late([&] { commit(*other, 1); });
-  EXPECT_TRUE(committer->WriteManifest(ManifestOf(1, 10, refs), {}, 10).ok());
+  EXPECT_TRUE(committer->WriteManifest(ManifestOf(1, 10, refs), {}, {}, 10).ok());
 }
 
 TEST_F(ServiceTest, CancelEndsAWaitingCall) {
@@ -224,7 +225,7 @@ TEST_F(ServiceTest, CancelEndsAWaitingCall) {
   const std::string nowhere(32, 'a');
   const ShardRef missing{.name = nowhere + ".safetensors", .bytes = 100, .xxh3 = nowhere, .generation = 1, .count = 1};
   std::jthread cancel([&] { client->Cancel(); });
-  const auto name = client->WriteManifest(ManifestOf(1, 10, {missing}), {}, 60);
+  const auto name = client->WriteManifest(ManifestOf(1, 10, {missing}), {}, {}, 60);
   EXPECT_TRUE(absl::IsCancelled(name.status())) << name.status();
   EXPECT_TRUE(absl::IsCancelled(client->GetInfo().status()));
 }
@@ -243,6 +244,22 @@ TEST_F(ServiceTest, AnOlderGenerationIsRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(later.status())) << later.status();
   EXPECT_TRUE(absl::IsFailedPrecondition(zombie->Restore(6, "5-50-node-a_0", restored.writable()).status()));
   ASSERT_TRUE(SaveAll(*client, 7, 60, state_).ok());
+}
+
+TEST_F(ServiceTest, TheJobsFileIsThereBeforeTheFirstManifestAndReplacedAtItsEnd) {
+  auto client = service_.Client();
+  const auto refused = SaveAll(*client, 5, 50, state_, 0, {.required = true});
+  EXPECT_TRUE(absl::IsAborted(refused.status())) << refused.status();
+  EXPECT_THAT(*service_.OpenStore().ListNames("job-1"), SizeIs(0));
+  EXPECT_TRUE(absl::IsInvalidArgument(SaveAll(*client, 5, 50, state_, 0, {.text = "no file"}).status()));
+  ASSERT_TRUE(SaveAll(*client, 5, 50, state_, 0, {.text = JobFileOf("job-1"), .required = true}).ok());
+  EXPECT_EQ(service_.OpenStore().ReadJobFile("job-1").value(), InnerOf("job-1"));
+  ASSERT_TRUE(SaveAll(*client, 5, 60, state_, 0, {.required = true}).ok()) << "an old one will do";
+  const std::string end = JobFileOf("job-1", R"("over":true)");
+  EXPECT_TRUE(absl::IsFailedPrecondition(client->WriteJobFile(4, end, 30)));
+  EXPECT_EQ(service_.OpenStore().ReadJobFile("job-1").value(), InnerOf("job-1"));
+  ASSERT_TRUE(client->WriteJobFile(5, end, 30).ok());
+  EXPECT_EQ(service_.OpenStore().ReadJobFile("job-1").value(), InnerOf("job-1", R"("over":true)"));
 }
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {

@@ -141,16 +141,10 @@ absl::Status Store::CheckSpared(const Manifest& manifest) {
   return CheckPresent(manifest.job_uid, manifest);
 }
 
-absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
+absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest, const JobFile& job) {
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
-  const auto names = Names(manifest.job_uid, nullptr);
-  if (!names.ok()) return names.status();
-  if (!names->empty() && names->front().generation > manifest.generation) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("generation ", manifest.generation, " is over: the store has ", FormatName(names->front())));
-  }
-  if (absl::Status status = CheckGeneration(manifest.job_uid, manifest.generation); !status.ok()) return status;
-  auto name = WriteManifest(manifest);
+  if (absl::Status status = CheckNewest(manifest.job_uid, manifest.generation); !status.ok()) return status;
+  auto name = WriteManifest(manifest, job);
   if (!name.ok()) return name;
   // What was written is whole, and older than whatever the newer one writes.
   if (absl::Status status = CheckGeneration(manifest.job_uid, manifest.generation); !status.ok()) return status;
@@ -159,7 +153,7 @@ absl::StatusOr<std::string> Store::PutManifest(const Manifest& manifest) {
 
 absl::StatusOr<std::string> Store::PutCopiedManifest(const Manifest& manifest) {
   if (absl::Status status = Validate(manifest); !status.ok()) return status;
-  return WriteManifest(manifest);
+  return WriteManifest(manifest, {});
 }
 
 absl::StatusOr<bool> Store::HasCopy(const Manifest& manifest) {
@@ -171,8 +165,9 @@ absl::StatusOr<bool> Store::HasCopy(const Manifest& manifest) {
   return present.ok() && *here == manifest;
 }
 
-absl::StatusOr<std::string> Store::WriteManifest(const Manifest& manifest) {
+absl::StatusOr<std::string> Store::WriteManifest(const Manifest& manifest, const JobFile& job) {
   if (absl::Status status = CheckPresent(manifest.job_uid, manifest); !status.ok()) return status;
+  if (absl::Status status = PutBeside(manifest, job); !status.ok()) return status;
   // Shards were renamed, by any process, and their names not synced: a durable manifest must not precede them.
   if (absl::Status status = backend_->Settle(Shards(manifest.job_uid)); !status.ok()) return status;
   const std::string name = FormatName(NameOf(manifest));

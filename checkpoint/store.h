@@ -3,6 +3,7 @@
 //
 //   <root>/<job uid>/shards/<xxh3-128>.safetensors
 //   <root>/<job uid>/manifests/<generation>-<step>-<writer>.json
+//   <root>/<job uid>/job.json                                what is needed to go on with the job (job_file.h)
 //   <root>/<job uid>/generations/<number>                    that generation began from a checkpoint
 //   <root>/<job uid>/pins/<generation>-<step>-<writer>       pinned: never collected
 //   <root>/<job uid>/removed/<manifest's name>               its copy while a collection decides (store_collect.cc)
@@ -27,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "checkpoint/job_file.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/retention.h"
 #include "checkpoint/store_backend.h"
@@ -79,7 +81,17 @@ class Store {
   // Durable on return; gives the manifest's name. Repeating it is harmless. NOT_FOUND or DATA_LOSS: a shard is missing
   // or has another size. FAILED_PRECONDITION: the store knows of a newer generation. ABORTED: another process
   // is collecting one of its shards, which this checkpoint can therefore not count on; the next one has others.
-  absl::StatusOr<std::string> PutManifest(const Manifest& manifest);
+  // `job` is durable before the manifest. INVALID_ARGUMENT: it is not the job's. ABORTED also: one is required, none
+  // is given and none is there.
+  absl::StatusOr<std::string> PutManifest(const Manifest& manifest, const JobFile& job = {});
+
+  // Replaces job.json, durable on return. `generation`: the writer's. FAILED_PRECONDITION: the store knows of a newer
+  // one, and nothing was written; or that one has begun meanwhile, and writes it again with its next checkpoint.
+  // INVALID_ARGUMENT: the text is not that job's (CheckJobFile).
+  absl::Status PutJobFile(const std::string& job_uid, int generation, const std::string& text);
+  // Its inner text, the JSON of a v1.JobFile. NOT_FOUND: there is none. DATA_LOSS, FAILED_PRECONDITION: DecodeJobFile.
+  absl::StatusOr<std::string> ReadJobFile(const std::string& job_uid);
+  absl::StatusOr<bool> HasJobFile(const std::string& job_uid);
 
   // That generation is about to begin from a checkpoint: older ones save and collect nothing any more. Durable on
   // return; repeating it is harmless. FAILED_PRECONDITION: a higher one has begun, and this one must not.
@@ -156,6 +168,7 @@ class Store {
  private:
   static std::string Shards(const std::string& job_uid) { return job_uid + "/shards"; }
   static std::string Manifests(const std::string& job_uid) { return job_uid + "/manifests"; }
+  static std::string JobPath(const std::string& job_uid) { return job_uid + "/job.json"; }
   static std::string Generations(const std::string& job_uid) { return job_uid + "/generations"; }
   static std::string Pins(const std::string& job_uid) { return job_uid + "/pins"; }
   static std::string Removed(const std::string& job_uid) { return job_uid + "/removed"; }
@@ -169,9 +182,12 @@ class Store {
   // What FindNewest asks of each. `damaged`: it is there, and is not what its name says.
   absl::StatusOr<Manifest> LookAt(const std::string& job_uid, const std::string& name, const Look& look, bool* damaged);
   absl::Status VerifyShards(const std::string& job_uid, const Manifest& manifest, const Progress& progress);
-  absl::StatusOr<std::string> WriteManifest(const Manifest& manifest);
+  absl::StatusOr<std::string> WriteManifest(const Manifest& manifest, const JobFile& job);
+  absl::Status PutBeside(const Manifest& manifest, const JobFile& job);
   // FAILED_PRECONDITION: a higher one has begun.
   absl::Status CheckGeneration(const std::string& job_uid, int generation);
+  // FAILED_PRECONDITION: a higher one has begun, or has saved.
+  absl::Status CheckNewest(const std::string& job_uid, int generation);
   absl::Status ForgetGenerations(const std::string& job_uid);
 
   // A collection on its way (store_collect.cc).

@@ -145,6 +145,9 @@ absl::Status Store::Run(Sweep& sweep) {
   for (const std::string& folder : {Manifests(sweep.job_uid), Shards(sweep.job_uid), Pins(sweep.job_uid)}) {
     if (status.ok()) status = RemoveOld(folder, is_unfinished, sweep);
   }
+  // Of job.json; what else lies in that folder is nobody's here.
+  const auto is_old_job = [&](const std::string& name) { return is_unfinished(name) && name.starts_with("job.json."); };
+  if (status.ok()) status = RemoveOld(sweep.job_uid, is_old_job, sweep);
   const auto is_any = [](const std::string&) { return true; };  // Of collections that died.
   return status.ok() ? RemoveOld(Condemned(sweep.job_uid), is_any, sweep) : status;
 }

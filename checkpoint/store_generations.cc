@@ -38,6 +38,16 @@ absl::Status Store::CheckGeneration(const std::string& job_uid, int generation) 
                                                     " of the job has begun from a checkpoint of this store"));
 }
 
+absl::Status Store::CheckNewest(const std::string& job_uid, int generation) {
+  const auto names = Names(job_uid, nullptr);
+  if (!names.ok()) return names.status();
+  if (!names->empty() && names->front().generation > generation) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("generation ", generation, " is over: the store has ", FormatName(names->front())));
+  }
+  return CheckGeneration(job_uid, generation);
+}
+
 absl::Status Store::BeginGeneration(const std::string& job_uid, int generation) {
   if (generation <= 0) return absl::InvalidArgumentError("a generation's number is at least 1");
   if (absl::Status status = CheckGeneration(job_uid, generation); !status.ok()) return status;

@@ -1,5 +1,7 @@
 # YAML job files to protos.
 rk_library(rk_common_spec SRCS spec/yaml.cc DEPS rk_proto rk_common_nearest absl::status absl::strings yaml-cpp)
+# What of a job its result depends on.
+rk_library(rk_common_spec_digest SRCS spec/spec_digest.cc DEPS rk_common_hash rk_proto)
 rk_test(common_yaml_test SRCS spec/yaml_test.cc DEPS rk_common_spec)
 # Durations in job files and on command lines.
 rk_library(rk_common_duration SRCS duration.cc DEPS absl::status absl::statusor absl::strings)

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checkpoint/fuzz/framed.h"
+#include "checkpoint/job_file_testing.h"
 #include "checkpoint/manifest_testing.h"
 #include "checkpoint/planes.h"
 #include "checkpoint/safetensors.h"
@@ -76,6 +77,23 @@ void MakeManifests(Corpus corpus) {
   corpus.Add("name", "7-1200-node-a_0");
   const auto record = EncodeShardRef(manifest.shards[1]);
   corpus.Add("record", std::string(record.begin(), record.end()));
+}
+
+void MakeJobFiles(Corpus corpus) {
+  const std::string inner = InnerOf("job", R"("job":{"name":"n","status":{"step":7,"cost":{"spent":1.5}}})");
+  const std::string whole = FrameJobFile(inner);
+  corpus.Add("valid", whole);
+  corpus.Add("valid-inner", inner);
+  corpus.Add("truncated", whole.substr(0, whole.size() / 2));
+  corpus.Add("checksum", Replaced(whole, "1.5", "2.5"));
+  corpus.Add("of-another", Replaced(inner, R"("job_uid":"job")", R"("job_uid":"../job")"));
+  corpus.Add("format-2", Replaced(inner, R"("format":1)", R"("format":2,"needs_release":"9.0.0","parts":[[]])"));
+  corpus.Add("format-0", Replaced(inner, R"("format":1)", R"("format":0)"));
+  corpus.Add("huge-format", Replaced(inner, R"("format":1)", R"("format":18446744073709551616)"));
+  corpus.Add("release-with-controls", Replaced(inner, R"("format":1)", R"("format":9,"needs_release":"\u001b[2J\n"})"));
+  corpus.Add("field-twice", Replaced(inner, R"("format":1)", R"("format":1,"format":1)"));
+  corpus.Add("deep", Replaced(inner, "1.5", std::string(200, '[')));
+  corpus.Add("not-utf-8", Replaced(inner, R"("name":"n")", "\"name\":\"\xff\xc0\x80\""));
 }
 
 void MakeSafetensors(Corpus corpus) {
@@ -171,6 +189,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   MakeManifests({argv[1], "manifest"});
+  MakeJobFiles({argv[1], "job_file"});
   MakeSafetensors({argv[1], "safetensors"});
   MakePlanes({argv[1], "planes"});
   MakeJson({argv[1], "strict_json"});

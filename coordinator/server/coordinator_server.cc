@@ -31,8 +31,6 @@ std::string AlertText(const v1::Event& event) {
   return google::protobuf::util::MessageToJsonString(event, &text, options).ok() ? text : "{}";
 }
 
-core::Epoch ToEpoch(const common::ClusterIdentity& identity) { return {identity.epoch, identity.epoch_tag}; }
-
 struct FleetFile {
   v1::Fleet fleet;
   double written = 0;  // Unix time.
@@ -88,14 +86,14 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (!cluster.ok()) return cluster.status();
   CoordinatorServer* raw = self.get();
   self->voice_.emplace(*cluster, &self->metrics_, [raw](const ClusterRecord& record) { raw->Supersede(record); });
-  Loop::Options loop{.tunables = options.tunables,
+  Loop::Options loop{.identity = cluster->identity,
+                     .tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
                      .carbon = self->carbon_->book(),
-                     .epoch = ToEpoch(cluster->identity),
                      .listen_seconds = cluster->listen_first ? options.listen_seconds : 0};
   loop.on_listened = [raw] {
     const ClusterRecord record = raw->voice_->BeginDecisions();
-    return std::pair(ToEpoch(record.identity), ToWrites(record));
+    return std::pair(record.identity, ToWrites(record));
   };
   loop.on_serving = [raw](bool serving) {
     if (raw->server_) raw->server_->SetServing(serving);

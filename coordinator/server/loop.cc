@@ -33,6 +33,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
       commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
       unix_offset_(common::WallSeconds() - common::SteadySeconds()),
+      job_files_(options_.identity),
       cluster_(options_.tunables),
       journal_(store),
       job_metrics_(metrics) {}
@@ -57,7 +58,7 @@ absl::Status Loop::Start() {
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
   restored->carbon = options_.carbon;
-  restored->epoch = options_.epoch;
+  restored->epoch = {options_.identity.epoch, options_.identity.epoch_tag};
   restored->listen_first = options_.listen_seconds > 0;
   listens_until_ = now() + options_.listen_seconds;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
@@ -202,9 +203,10 @@ void Loop::Turn(std::vector<Item> items) {
 }
 
 void Loop::EndListening() {
-  const auto [epoch, writes] = options_.on_listened();
+  const auto [identity, writes] = options_.on_listened();
   journal_.Add(writes);
-  (void)Take(core::ListenedFirst{epoch});
+  job_files_.SetIdentity(identity);
+  (void)Take(core::ListenedFirst{{identity.epoch, identity.epoch_tag}});
   log::Info("listened long enough: decisions begin");
 }
 
@@ -356,7 +358,10 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
   for (const std::string& uid : unpublished_.changed_jobs) {
     const v1::JobRecord* record = cluster_.FindJob(uid);
     if (record == nullptr) continue;
-    if (!cluster_.IsListening()) SetLease(*record);
+    if (!cluster_.IsListening()) {
+      SetLease(*record);
+      job_files_.Set(*record, now() + unix_offset_);
+    }
     const JobBoard::JobPointer before = jobs_.Find(uid);
     job_metrics_.Update(before.get(), record->job(), events);
     jobs_.Set(record->job());

@@ -16,10 +16,12 @@
 #include <variant>
 #include <vector>
 
+#include "common/cluster_identity.h"
 #include "common/metrics.h"
 #include "coordinator/core/cluster.h"
 #include "coordinator/server/bulletin.h"
 #include "coordinator/server/job_board.h"
+#include "coordinator/server/job_file_book.h"
 #include "coordinator/server/job_metrics.h"
 #include "coordinator/server/journal.h"
 #include "coordinator/server/lease_book.h"
@@ -32,13 +34,13 @@ namespace rekindle::coordinator {
 class Loop {
  public:
   struct Options {
+    common::ClusterIdentity identity;
     core::Tunables tunables;
     core::PriceBook prices;
     core::CarbonBook carbon;
-    core::Epoch epoch;
     double listen_seconds = 0;  // Before anything is decided; 0: the records are what runs.
-    // So long has been listened. Gives the epoch in which decisions begin, and what is to be durable with them.
-    std::function<std::pair<core::Epoch, std::vector<Write>>()> on_listened = nullptr;
+    // So long has been listened. Gives as whom it decides from now on, and what is to be durable with the first decision.
+    std::function<std::pair<common::ClusterIdentity, std::vector<Write>>()> on_listened = nullptr;
     // Whether the store can be written, when that changes. On the loop's thread.
     std::function<void(bool)> on_serving = [](bool) {};
     // Somebody should look: a budget. Durable by now. On the loop's thread: must return at once.
@@ -93,6 +95,7 @@ class Loop {
   absl::Status Post(std::function<void()> task);
 
   LeaseBook& leases() { return leases_; }
+  JobFileBook& job_files() { return job_files_; }
 
   // The rest on the loop's thread only.
   const absl::Status& ended() const { return ended_; }  // Why nobody is answered any more; OK: everybody is.
@@ -183,6 +186,7 @@ class Loop {
   std::thread thread_;
 
   LeaseBook leases_;
+  JobFileBook job_files_;
 
   // The loop's thread only.
   core::Cluster cluster_;

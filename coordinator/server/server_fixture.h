@@ -143,6 +143,19 @@ class ServerFixture : public testing::Test {
     return reply.stands();
   }
 
+  // What the job's store is to keep, for a trainer that has the one of that digest.
+  absl::StatusOr<v1::RenewLeaseReply> AskForJobFile(const v1::TrainerReport& report, const std::string& digest = "") {
+    grpc::ClientContext context;
+    SetDeadline(context);
+    v1::RenewLeaseRequest request;
+    request.set_job_uid(report.job_uid());
+    request.set_job_secret(report.job_secret());
+    request.set_wants_job_file(true);
+    request.set_job_file_digest(digest);
+    return Checked<v1::RenewLeaseReply>(
+        [&](v1::RenewLeaseReply* reply) { return trainers_->RenewLease(&context, request, reply); });
+  }
+
   // One node and its trainer, RUNNING in the first generation of a new job. Fills `report` with what it said last.
   v1::TrainerDirective RunOne(const std::string& job, v1::TrainerReport* report) {
     const auto submitted = Submit(JobNamed(job));

@@ -28,6 +28,14 @@ std::string HostOf(const std::string& peer) {
   return absl::StrReplaceAll(peer.substr(begin + 1, end - begin - 1), {{"%5B", ""}, {"%5D", ""}});
 }
 
+void FillJobFile(JobFileBook& book, const v1::RenewLeaseRequest& request, v1::RenewLeaseReply* reply) {
+  const std::shared_ptr<const JobFileBook::File> file = book.Newest(request.job_uid(), request.job_secret());
+  if (file == nullptr) return;
+  reply->set_job_file_digest(file->digest);
+  reply->set_job_is_over(file->over);
+  if (file->digest != request.job_file_digest()) reply->set_job_file(file->text);
+}
+
 // Moves the loop's answer into the reply. The reactor and the reply live until Finish. Of one that was superseded it is
 // an answer, too, as whoever asks is to know of that.
 template <typename Directive>
@@ -55,9 +63,11 @@ grpc::ServerUnaryReactor* TrainersService::RenewLease(grpc::CallbackServerContex
                                                       const v1::RenewLeaseRequest* request,
                                                       v1::RenewLeaseReply* reply) {
   renewals_.Increment();
-  reply->set_stands(
-      voice_->MayTell(request->job_uid(), request->obeys()) &&
-      loop_->leases().Answer(request->job_uid(), request->generation(), request->digest(), request->job_secret()));
+  if (voice_->MayTell(request->job_uid(), request->obeys())) {
+    reply->set_stands(
+        loop_->leases().Answer(request->job_uid(), request->generation(), request->digest(), request->job_secret()));
+    if (request->wants_job_file()) FillJobFile(loop_->job_files(), *request, reply);
+  }
   voice_->Sign(reply);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);

@@ -8,7 +8,10 @@
 #include <fstream>
 #include <latch>
 
+#include "checkpoint/job_file.h"
 #include "common/clock.h"
+#include "common/sha256.h"
+#include "coordinator/core/job_file.h"
 #include "coordinator/memory_store.h"
 #include "coordinator/server/server_fixture.h"
 
@@ -259,6 +262,18 @@ class FailingStoreTest : public SyncTest {
   std::atomic<bool> told_ = false;
 };
 
+TEST_F(FailingStoreTest, WhileTheStoreFailsTheJobsFileIsOfWhatIsDurable) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  store_.FailCommits(absl::ResourceExhaustedError("disk full"));
+  EXPECT_TRUE(absl::IsUnavailable(Cancel("job").status()));
+  const auto file = AskForJobFile(report);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_NE(file->job_file(), "");
+  EXPECT_FALSE(file->job_is_over());
+}
+
 TEST_F(FailingStoreTest, NothingIsPublishedUntilItIsDurable) {
   Start();
   v1::TrainerReport report;
@@ -301,6 +316,44 @@ TEST_F(SyncTest, OnlyTheNewestMembershipStands) {
   report.set_phase(v1::TRAINER_INTERRUPTED);
   ASSERT_TRUE(Sync(report).ok());
   EXPECT_THAT(Renew(report, membership), IsOkAndHolds(false));
+}
+
+TEST_F(SyncTest, TheJobsFileIsForItsTrainersAndSaysHowTheJobEnded) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  const auto first = AskForJobFile(report);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_FALSE(first->stands()) << "that is another question";
+  EXPECT_FALSE(first->job_is_over());
+  const auto inner = checkpoint::DecodeJobFile(first->job_file(), report.job_uid());
+  ASSERT_TRUE(inner.ok()) << inner.status();
+  const auto file = core::ParseJobFile(*inner);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ(file->identity().cluster(), first->identity().cluster());
+  EXPECT_EQ(file->record().job().name(), "job");
+  EXPECT_EQ(file->record().membership().generation(), 1);
+  EXPECT_EQ(file->secret_sha256(), common::Sha256Hex(report.job_secret()));
+  EXPECT_THAT(first->job_file(), Not(HasSubstr(report.job_secret())));
+  const auto again = AskForJobFile(report, first->job_file_digest());
+  if (again->job_file_digest() == first->job_file_digest()) {
+    EXPECT_EQ(again->job_file(), "");
+  }
+  v1::TrainerReport stranger = report;
+  stranger.set_job_secret("a guess");
+  EXPECT_EQ(AskForJobFile(stranger)->job_file_digest(), "");
+
+  ASSERT_TRUE(Cancel("job").ok());
+  for (int starts = 0; starts < 2; ++starts) {
+    const auto last = AskForJobFile(report);
+    ASSERT_TRUE(last.ok()) << last.status();
+    EXPECT_TRUE(last->job_is_over());
+    const auto ended = core::ParseJobFile(*checkpoint::DecodeJobFile(last->job_file(), report.job_uid()));
+    ASSERT_TRUE(ended.ok()) << ended.status();
+    EXPECT_TRUE(ended->over());
+    EXPECT_THAT(ended->over_reason(), HasSubstr("cancelled by the user"));
+    if (starts == 0) Restart();
+  }
 }
 
 // The node that goes on gets the job only when nobody of the one before is answered any more.

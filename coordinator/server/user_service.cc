@@ -13,6 +13,7 @@
 #include "common/hash.h"
 #include "common/object_uri.h"
 #include "common/rpc.h"
+#include "coordinator/core/job_file.h"
 #include "coordinator/job_files.h"
 #include "coordinator/server/sync_services.h"
 
@@ -93,6 +94,9 @@ void UserService::Count(const char* method) { CallCounter(metrics_, absl::StrCat
 absl::StatusOr<v1::JobSpec> UserService::Resolve(const v1::Job& job) const {
   if (absl::Status named = CheckJobName(job.name()); !named.ok()) return named;
   absl::StatusOr<v1::JobSpec> resolved = ResolveSpec(job.spec(), options_.defaults);
+  if (resolved.ok()) {
+    if (absl::Status fits = core::CheckFitsJobFile(*resolved); !fits.ok()) return fits;
+  }
   if (resolved.ok() && options_.check_files) {
     if (absl::Status files = CheckJobFiles(*resolved); !files.ok()) return files;
   }

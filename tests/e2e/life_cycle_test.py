@@ -1,8 +1,13 @@
-"""The life of checkpoints after they were written: kept, pinned, archived, exported, imported; by the user's command."""
+"""The life of checkpoints after they were written: kept, pinned, archived, exported, imported, by the user's command; and
+what is kept of the job beside them."""
+import base64
+import contextlib
 import glob
+import hashlib
 import json
 import os
 import pathlib
+import sqlite3
 import statistics
 import subprocess
 import unittest
@@ -140,6 +145,98 @@ class LifeCycleTest(ClusterTest):
         self.rekindle(cluster, "verify", *place, newest)
         self.rekindle(cluster, "rm", *place, newest, "--force")
         self.rekindle(cluster, "ls", "job", code=3)
+
+
+def fields(message):
+    """(number, value) of each field of a serialized protobuf message that is of bytes or a number."""
+    at = 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 0x7f) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+    while at < len(message):
+        number, kind = divmod(varint(), 8)
+        size = {0: None, 1: 8, 2: None, 5: 4}[kind]
+        if kind == 0:
+            yield number, varint()
+            continue
+        size = varint() if size is None else size
+        yield number, message[at:at + size]
+        at += size
+
+
+class JobFileTest(ClusterTest):
+    """What the store knows of a job, for the day on which the coordinator's folder is gone."""
+
+    def store_of(self, cluster, uid):
+        return cluster.dir / "coordinator" / "checkpoints" / uid
+
+    def told(self, store):
+        try:
+            return json.loads((store / "job.json").read_text())["job"]
+        except FileNotFoundError:
+            return None
+
+    def secret_of(self, cluster, uid):
+        with contextlib.closing(sqlite3.connect(cluster.dir / "coordinator" / "state.db")) as state:
+            [[record]] = state.execute("SELECT value FROM entries WHERE key = ?", ("job/" + uid,)).fetchall()
+        return dict(fields(record))[2]
+
+    def assert_nowhere(self, store, secret):
+        self.assertEqual(len(secret), 32)
+        forms = [secret, secret.hex().encode(), secret.hex().upper().encode(), base64.b64encode(secret)[:40],
+                 base64.urlsafe_b64encode(secret)[:40]]
+        files = [path for path in store.parent.rglob("*") if path.is_file()]
+        self.assertGreater(len(files), 3)
+        for path in files:
+            content = path.read_bytes()
+            for form in forms:
+                self.assertNotIn(form, content, path)
+
+    def test_the_store_knows_the_job_and_that_it_is_over(self):
+        cluster = self.cluster(nodes=("n1", "n2"))
+        spec = small_job("job", self.text, steps=600, workers=2)
+        cluster.submit(spec)
+        uid = cluster.cli("get", "job")["uid"]
+        store, secret = self.store_of(cluster, uid), self.secret_of(cluster, uid)
+
+        def while_it_trains():
+            told = self.told(store)
+            return told if told and told["record"]["job"]["status"].get("step", 0) > 30 else None
+        told = wait_until(while_it_trains, 120, "the job's file", poll=0.1)
+        self.assertTrue(list((store / "manifests").glob("*.json")))
+        self.assertNotIn("over", told)
+        self.assertEqual(told["job_uid"], uid)
+        self.assertEqual(told["secret_sha256"], hashlib.sha256(secret).hexdigest())
+        job = told["record"]["job"]
+        self.assertEqual(job["status"]["resolved_spec"]["training"]["steps"], 600)
+        self.assertEqual(job["spec"]["training"]["global_batch"], 12)
+        self.assertGreater(job["status"]["cost"]["node_hours"], 0)
+        self.assertEqual(told["record"]["membership"]["generation"], cluster.status("job")["generation"])
+        self.assert_nowhere(store, secret)
+
+        status = self.await_end(cluster, "job")
+        told = wait_until(lambda: self.told(store) if "over" in self.told(store) else None, 30, "its end", poll=0.1)
+        self.assertEqual(told["over_reason"], status["reason"])
+        self.assertEqual(told["record"]["job"]["status"]["state"], "SUCCEEDED")
+        self.assertEqual(told["record"]["job"]["status"]["state_digest"], status["state_digest"])
+        self.assert_nowhere(store, secret)
+
+    def test_one_that_is_cancelled_while_it_trains_is_over_too(self):
+        cluster = self.cluster(nodes=("n1", "n2"))
+        cluster.submit(small_job("job", self.text, steps=20_000, workers=2))
+        store = self.store_of(cluster, cluster.cli("get", "job")["uid"])
+        wait_until(lambda: self.told(store), 120, "the job's file", poll=0.1)
+        cluster.cli("cancel", "job")
+        told = wait_until(lambda: self.told(store) if "over" in self.told(store) else None, 30, "its end", poll=0.1)
+        self.assertEqual(told["over_reason"], "cancelled by the user")
 
 
 if __name__ == "__main__":

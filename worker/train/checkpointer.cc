@@ -169,7 +169,8 @@ void Checkpointer::Collect(int generation, const ShardNotes& notes) {
 absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manifest& manifest) {
   const double start = common::SteadySeconds();
   for (;;) {
-    auto name = client_.WriteManifest(manifest, options_.retention, kLookSeconds);
+    const checkpoint::JobFile job_file = options_.job_file ? options_.job_file() : checkpoint::JobFile();
+    auto name = client_.WriteManifest(manifest, job_file, options_.retention, kLookSeconds);
     if (!absl::IsNotFound(name.status())) return name;
     std::lock_guard lock(mutex_);
     const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;

@@ -36,6 +36,7 @@ struct CheckpointerOptions {
   std::string spec_digest;
   checkpoint::Retention retention;
   std::vector<checkpoint::TensorInfo> tensors;           // For the manifest.
+  std::function<checkpoint::JobFile()> job_file;         // To lie beside it; asked on a background thread. Null: none.
   std::function<void(const CheckpointStatus&)> changed;  // Called from background threads.
 };
 

@@ -64,10 +64,13 @@ class GatedClient final : public checkpoint::CheckpointClient {
     if (!staged.ok()) return staged.status();
     return std::make_unique<Staged>(*std::move(staged), *this);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention& retention,
-                                            double wait_seconds) override {
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
+                                            const checkpoint::Retention& retention, double wait_seconds) override {
     if (shards_missing-- > 0) return absl::NotFoundError("a shard of another rank is not there");
-    return client_->WriteManifest(std::move(manifest), retention, wait_seconds);
+    return client_->WriteManifest(std::move(manifest), job_file, retention, wait_seconds);
+  }
+  absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override {
+    return client_->WriteJobFile(generation, text, seconds);
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
   absl::StatusOr<checkpoint::Newest> FindNamed(const std::string& name, bool verify) override {
@@ -148,9 +151,14 @@ class CheckpointerTest : public testing::Test {
   MemoryCheckpoints store_;
   GatedClient client_{store_.ClientOf("t")};
   TrainState state_;
+  std::atomic<bool> has_job_file_{true};
   Checkpointer checkpointer_{
       client_,
-      {.spec_digest = "d", .retention = {.keep_last = 2}, .tensors = {}, .changed = [](const CheckpointStatus&) {}}};
+      {.spec_digest = "d",
+       .retention = {.keep_last = 2},
+       .tensors = {},
+       .job_file = [this] { return checkpoint::JobFile{.text = has_job_file_ ? "of the job" : "", .required = true}; },
+       .changed = [](const CheckpointStatus&) {}}};
 };
 
 TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {
@@ -232,6 +240,27 @@ TEST_F(CheckpointerTest, AManifestWaitsForShardsOfRanksThatAreHeldUp) {
   ASSERT_TRUE(checkpointer_.Drain(kLong));
   EXPECT_EQ(checkpointer_.Status().failed, 0) << checkpointer_.Status().error;
   EXPECT_THAT(SavedSteps(), testing::ElementsAre(1));
+}
+
+TEST_F(CheckpointerTest, NothingIsSavedBesideNoFileOfTheJob) {
+  const auto save = [&](int64_t step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+    ASSERT_TRUE(checkpointer_.Drain(kLong));
+  };
+  has_job_file_ = false;
+  save(1);
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_EQ(checkpointer_.Status().refused_generation, 0) << "no reason to end the generation";
+  EXPECT_THAT(SavedSteps(), testing::IsEmpty());
+  has_job_file_ = true;
+  save(2);
+  EXPECT_EQ(store_.job_file(), "of the job");
+  has_job_file_ = false;
+  save(3);
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(2, 3)) << "what is there will do";
 }
 
 }  // namespace

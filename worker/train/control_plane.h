@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/job_file.h"
 #include "worker/comm/communicator.h"
 #include "worker/train/lease.h"
 
@@ -175,6 +176,11 @@ class ControlPlane {
   virtual void WaitForChange(int64_t seen, double seconds) const = 0;
   // The lease of the generation that Latest() names.
   virtual const Lease& lease() const = 0;
+  // What the job's store is to keep beside a checkpoint that this rank commits now: asks the coordinator, which takes a
+  // second at most, and gives what it told last where it does not answer.
+  virtual checkpoint::JobFile JobFileNow() = 0;
+  // The same, once more, for a rank that leaves. Empty: the job is not over, or nobody answers within `seconds`.
+  virtual std::string JobFileOfEnd(double seconds) = 0;
 };
 
 }  // namespace rekindle::train

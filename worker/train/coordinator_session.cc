@@ -20,6 +20,7 @@
 #include "common/version.h"
 #include "rekindle/v1/trainer.grpc.pb.h"
 #include "worker/train/control_plane_proto.h"
+#include "worker/train/known_job_file.h"
 
 namespace rekindle::train {
 namespace {
@@ -32,6 +33,8 @@ constexpr double kLongestRetrySeconds = 0.2;
 constexpr double kRenewalsInALease = 20;    // So often it is asked whether the generation stands, and at least each
 constexpr double kLongestRenewPause = 10;   // so many seconds.
 constexpr double kIdleRenewSeconds = 60;    // Without a generation nothing is asked.
+constexpr double kUnansweredSeconds = 1;    // After a renewal without an answer.
+constexpr double kJobFileSeconds = 1;       // What is saved does not wait longer for what is to be beside it.
 constexpr double kForeignSeconds = 60;      // So often it is said that another cluster's coordinator answers,
 constexpr double kForeignRetrySeconds = 1;  // and so often it is asked.
 constexpr double kNever = std::numeric_limits<double>::infinity();
@@ -101,6 +104,21 @@ class Session final : public ControlPlane {
   }
 
   const Lease& lease() const override { return lease_; }
+
+  checkpoint::JobFile JobFileNow() override {
+    bool asks = false;
+    {
+      std::lock_guard lock(mutex_);
+      asks = !away_ && !stopping_;
+    }
+    if (asks) AskForJobFile(kJobFileSeconds);
+    return job_file_.Newest();
+  }
+
+  std::string JobFileOfEnd(double seconds) override {
+    AskForJobFile(seconds);
+    return job_file_.OfEnd();
+  }
 
  private:
   // Ends the call that waits at the coordinator when there is something to tell it. REQUIRES: mutex_ held.
@@ -197,9 +215,8 @@ class Session final : public ControlPlane {
     if (tell_) return;  // What it was told before stands.
     directive_ = FromProto(reply);
     const Membership& membership = directive_.membership;
-    const bool runs = directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
-    if (runs) lease_.Begin(membership.generation, membership.lease_seconds, sent);
-    if (runs) told_ = reply.membership();
+    if (Stands()) lease_.Begin(membership.generation, membership.lease_seconds, sent);
+    if (Stands()) told_ = reply.membership();
     ++version_;
     changed_.notify_all();
   }
@@ -222,41 +239,86 @@ class Session final : public ControlPlane {
     }
   }
 
+  // Rank 0 of a membership hands on what the job's store is to keep. REQUIRES: mutex_ held.
+  bool KeepsJobFile() const { return Stands() && directive_.membership.RankOf(identity_.trainer) == 0; }
+  bool Stands() const {
+    return directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
+  }
+
   // Beside the reports: each of those is cancelled by the next, and a cancelled call is no answer.
   void RenewLoop() {
     std::unique_lock lock(mutex_);
+    int asked_as = 0;  // The newest generation in which the job's file was asked for.
+    bool answered = true;
     while (!stopping_) {
-      const Membership& membership = directive_.membership;
-      const double pause = std::min(kLongestRenewPause, membership.lease_seconds / kRenewalsInALease);
-      const int64_t seen = version_;
-      const bool stands =
-          directive_.action == Directive::Action::kRun || directive_.action == Directive::Action::kYield;
-      const bool asks = stands && membership.lease_seconds > 0;
-      const auto told = [&] { return stopping_ || (!asks && version_ != seen); };
-      changed_.wait_for(lock, std::chrono::duration<double>(asks ? pause : kIdleRenewSeconds), told);
-      if (asks && !stopping_) AskOnce(lock, pause);
+      const bool has_lease = Stands() && directive_.membership.lease_seconds > 0;
+      const double patience =
+          has_lease ? std::min(kLongestRenewPause, directive_.membership.lease_seconds / kRenewalsInALease)
+                    : kLongestRenewPause;
+      const bool asks = has_lease || KeepsJobFile();
+      const auto is_first = [&] { return KeepsJobFile() && directive_.membership.generation != asked_as; };
+      if (!is_first()) {
+        const int64_t seen = version_;
+        const double pause = !asks ? kIdleRenewSeconds : answered ? patience : std::min(patience, kUnansweredSeconds);
+        const auto told = [&] { return stopping_ || (version_ != seen && (!asks || is_first())); };
+        if (changed_.wait_for(lock, std::chrono::duration<double>(pause), told) || !asks) continue;
+      }
+      asked_as = directive_.membership.generation;
+      answered = AskOnce(lock, patience);
     }
   }
 
-  void AskOnce(std::unique_lock<std::mutex>& lock, double seconds) {
+  // False: nobody that is obeyed has answered.
+  bool AskOnce(std::unique_lock<std::mutex>& lock, double seconds) {
+    v1::RenewLeaseRequest request = NextRenewal();
+    if (KeepsJobFile()) job_file_.Ask(&request);
+    grpc::ClientContext context;
+    renew_call_ = &context;
+    const double sent = lease_.Now();
+    lock.unlock();
+    const std::optional<v1::RenewLeaseReply> reply = Renew(context, request, seconds);
+    lock.lock();
+    renew_call_ = nullptr;
+    if (!reply) return false;
+    if (reply->stands()) lease_.Renew(request.generation(), sent);
+    return true;
+  }
+
+  void AskForJobFile(double seconds) {
+    v1::RenewLeaseRequest request;
+    {
+      std::lock_guard lock(mutex_);
+      request = NextRenewal();
+    }
+    job_file_.Ask(&request);
+    grpc::ClientContext context;
+    Renew(context, request, seconds);
+  }
+
+  // REQUIRES: mutex_ held.
+  v1::RenewLeaseRequest NextRenewal() const {
     v1::RenewLeaseRequest request;
     request.set_job_uid(identity_.job_uid);
     request.set_job_secret(identity_.job_secret);
     request.set_generation(directive_.membership.generation);
     request.set_digest(directive_.membership.digest);
     common::ToMessage(cluster_.known(), request.mutable_obeys());
-    grpc::ClientContext context;
+    return request;
+  }
+
+  // Of a coordinator that is obeyed; none: there was none.
+  std::optional<v1::RenewLeaseReply> Renew(grpc::ClientContext& context, const v1::RenewLeaseRequest& request,
+                                           double seconds) {
     context.set_deadline(std::chrono::system_clock::now() +
                          std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::duration<double>(seconds)));
-    renew_call_ = &context;
-    const double sent = lease_.Now();
-    lock.unlock();
     v1::RenewLeaseReply reply;
-    const grpc::Status status = stub_->RenewLease(&context, request, &reply);
-    lock.lock();
-    renew_call_ = nullptr;
-    const bool obeyed = status.ok() && cluster_.Obeys(common::FromMessage(reply.identity()));
-    if (obeyed && reply.stands()) lease_.Renew(request.generation(), sent);
+    if (!stub_->RenewLease(&context, request, &reply).ok()) return std::nullopt;
+    {
+      std::lock_guard lock(mutex_);
+      if (!cluster_.Obeys(common::FromMessage(reply.identity()))) return std::nullopt;
+    }
+    if (request.wants_job_file()) job_file_.Take(reply);
+    return reply;
   }
 
   void Pause(std::unique_lock<std::mutex>& lock, double seconds) {
@@ -289,6 +351,7 @@ class Session final : public ControlPlane {
   grpc::ClientContext* call_ = nullptr;
   grpc::ClientContext* renew_call_ = nullptr;
   Lease lease_;
+  KnownJobFile job_file_;
   std::thread thread_;
   std::thread renew_thread_;
 };

@@ -63,6 +63,7 @@ absl::Status Engine::Run() {
                                    {"step", static_cast<long long>(state_.scalars.step)},
                                    {"seconds", common::SteadySeconds() - start}});
   }
+  KeepEnd();
   return failure_;
 }
 
@@ -101,6 +102,7 @@ void Engine::RunGeneration(const Membership& membership) {
   const double start = common::SteadySeconds();
   const int rank = membership.RankOf(options_.trainer);
   generation_ = membership.generation;
+  commits_ = rank == 0;
   log::SetContext({{"generation", generation_}, {"rank", rank}});
   if (checkpointer_) checkpointer_->Enter(generation_);
   flush_until_ = 0;

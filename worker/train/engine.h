@@ -134,6 +134,7 @@ class Engine {
   absl::Status SaveFinal(Generation& generation);
   bool UseFinalStore(const std::string& store);
   bool DrainFinal(double seconds);
+  void KeepEnd();
 
   int MostShards(int world_size) const;
   std::vector<checkpoint::ShardRange> OwnFiles(const Generation& generation) const;
@@ -197,6 +198,7 @@ class Engine {
   int64_t committed_step_ = -1;                   // Newest durable checkpoint this rank knows.
   double flush_until_ = 0;                        // The clock's time at which the nodes are gone; 0: nobody said so.
   int generation_ = 0;                            // The newest this engine has been in.
+  bool commits_ = false;                          // As rank 0 of that one.
   bool told_saved_ = false;                       // What the placement saves, in this generation.
   bool out_of_memory_ = false;                    // What ended this generation.
   absl::Status failure_;

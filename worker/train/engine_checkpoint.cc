@@ -132,6 +132,7 @@ CheckpointerOptions Engine::CheckpointerOptionsOf() {
   CheckpointerOptions options{.spec_digest = options_.spec_digest,
                               .retention = options_.retention,
                               .tensors = {},
+                              .job_file = [this] { return parts_.control.JobFileNow(); },
                               .changed = [this](const CheckpointStatus& status) { TellCheckpoints(status); }};
   for (const ParameterInfo& parameter : parts_.model.layout().parameters) {
     options.tensors.push_back({parameter.name, parameter.shape});

@@ -12,6 +12,8 @@ namespace {
 constexpr double kLookSeconds = 0.2;
 // A holder of the final state that is told to hand it on waits so much longer for a save under way.
 constexpr double kHandOnSeconds = 5;
+// Together less than the ten seconds that its agent gives a trainer to stop.
+constexpr double kEndDrainSeconds = 1, kEndAskSeconds = 2, kEndWriteSeconds = 3;
 
 }  // namespace
 
@@ -98,6 +100,21 @@ bool Engine::DrainFinal(double seconds) {
     const bool hands_on = saves_final_ && directive.action == Directive::Action::kYield && !directive.checkpoint;
     if (hands_on && !std::exchange(told, true)) until = std::min(until, common::SteadySeconds() + kHandOnSeconds);
     if (stopping_ || directive.action == Directive::Action::kExit) return false;
+  }
+}
+
+// A job that is over must not be taken for one that goes on by whoever has nothing but its store. Where nobody answers,
+// or the store is away, its file stays as it was with the newest checkpoint.
+void Engine::KeepEnd() {
+  if (!commits_ || parts_.checkpoints == nullptr) return;
+  checkpointer_->Drain(kEndDrainSeconds);  // What it still writes would be older.
+  const std::string text = parts_.control.JobFileOfEnd(kEndAskSeconds);
+  if (text.empty()) return;
+  for (checkpoint::CheckpointClient* client : {parts_.checkpoints, final_.client.get()}) {
+    if (client == nullptr) continue;
+    const absl::Status written = client->WriteJobFile(generation_, text, kEndWriteSeconds);
+    if (written.ok()) continue;
+    log::Warning("the job's store does not know that it is over", {{"error", std::string(written.message())}});
   }
 }
 

@@ -1,12 +1,10 @@
 #include "worker/train/job_file.h"
 
-#include <google/protobuf/util/json_util.h>
-
 #include <utility>
 
 #include "checkpoint/convert.h"
 #include "common/file.h"
-#include "common/hash.h"
+#include "common/spec/spec_digest.h"
 #include "rekindle/v1/node.pb.h"
 #include "worker/models/model_spec_proto.h"
 #include "worker/train/levers/optimizer_kind.h"
@@ -110,28 +108,6 @@ data::DataSpec ToDataSpec(const v1::JobSpec::Data& data) {
           .max_bytes = static_cast<int64_t>(data.max_bytes())};
 }
 
-// Of the spec without what may differ between equal results: the number of workers, where checkpoints go, where
-// weights came from (the digest of these counts), what backward keeps, who keeps the moments, and how the batch is cut
-// where that may change.
-absl::StatusOr<std::string> SpecDigest(v1::JobSpec spec) {
-  spec.mutable_workers()->clear_min();
-  spec.mutable_workers()->clear_max();
-  spec.clear_checkpoint();
-  spec.mutable_model()->clear_weights();
-  spec.mutable_data()->clear_fingerprint();
-  spec.mutable_training()->clear_activations();
-  spec.mutable_training()->clear_optimizer_state();
-  if (spec.training().reduce() != "exact") {
-    spec.mutable_training()->clear_micro_batch();
-    spec.mutable_training()->clear_evaluate_micro_batches();
-  }
-  std::string json;
-  if (const auto status = google::protobuf::util::MessageToJsonString(spec, &json); !status.ok()) {
-    return absl::InternalError("the job's spec cannot be printed");
-  }
-  return common::Xxh3_128Hex(json);
-}
-
 }  // namespace
 
 absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch) {
@@ -147,8 +123,8 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch)
   }
   auto retention = checkpoint::RetentionOf(spec.checkpoint());
   if (!retention.ok()) return retention.status();
-  auto digest = SpecDigest(spec);
-  if (!digest.ok()) return digest.status();
+  std::string digest = common::SpecDigest(spec);
+  if (digest.empty()) return absl::InternalError("the job's spec cannot be printed");
   TrainerJob job;
   job.uid = desired.job_uid();
   job.name = desired.job_name();
@@ -158,7 +134,7 @@ absl::StatusOr<TrainerJob> LoadJobFile(const std::string& path, int micro_batch)
   if (!train.ok()) return train.status();
   job.spec = *std::move(train);
   if (auto known = CheckKnown(job.spec); !known.ok()) return known;
-  job.spec_digest = *std::move(digest);
+  job.spec_digest = std::move(digest);
   job.model = models::ModelSpecOf(spec);
   job.model.compute = job.spec.compute;
   job.weights = spec.model().weights();

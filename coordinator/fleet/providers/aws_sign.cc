@@ -2,7 +2,6 @@
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
-#include <openssl/sha.h>
 
 #include <map>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/sha256.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -21,12 +21,6 @@ std::string Hmac(const std::string& key, const std::string& text) {
   HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(text.data()),
        text.size(), out, &bytes);
   return {reinterpret_cast<char*>(out), bytes};
-}
-
-std::string Sha256Hex(const std::string& text) {
-  unsigned char out[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), out);
-  return absl::BytesToHexString({reinterpret_cast<char*>(out), sizeof out});
 }
 
 }  // namespace
@@ -48,10 +42,10 @@ void SignAws(const AwsKeys& keys, const std::string& region, const std::string& 
   std::string canonical = absl::StrCat(request.method, "\n", request.path.substr(0, query), "\n",
                                        query == std::string::npos ? "" : request.path.substr(query + 1), "\n");
   for (const auto& [name, value] : headers) absl::StrAppend(&canonical, name, ":", value, "\n");
-  absl::StrAppend(&canonical, "\n", names, "\n", Sha256Hex(request.body));
+  absl::StrAppend(&canonical, "\n", names, "\n", common::Sha256Hex(request.body));
 
   const std::string scope = absl::StrCat(day, "/", region, "/", service, "/aws4_request");
-  const std::string text = absl::StrCat("AWS4-HMAC-SHA256\n", stamp, "\n", scope, "\n", Sha256Hex(canonical));
+  const std::string text = absl::StrCat("AWS4-HMAC-SHA256\n", stamp, "\n", scope, "\n", common::Sha256Hex(canonical));
   const std::string key = Hmac(Hmac(Hmac(Hmac("AWS4" + keys.secret, day), region), service), "aws4_request");
   request.headers["Authorization"] =
       absl::StrCat("AWS4-HMAC-SHA256 Credential=", keys.id, "/", scope, ", SignedHeaders=", names,

@@ -5,6 +5,7 @@
 
 #include "common/clock.h"
 #include "common/version.h"
+#include "coordinator/core/job_file.h"
 #include "worker/train/control_plane_proto.h"
 
 namespace rekindle::train {
@@ -100,6 +101,13 @@ v1::JobStatus LocalCoordinator::Status() {
   return record == nullptr ? v1::JobStatus() : record->job().status();
 }
 
+std::string LocalCoordinator::JobFile() {
+  std::lock_guard lock(mutex_);
+  const v1::JobRecord* record = away_ ? nullptr : cluster_->FindJob(kUid);
+  if (record == nullptr) return "";
+  return core::EncodeJobFile(core::MakeJobFile(*record, {}, common::WallSeconds())).value_or("");
+}
+
 void LocalCoordinator::Restart() {
   std::lock_guard lock(mutex_);
   core::Restored restored;
@@ -159,8 +167,23 @@ class LocalTrainer::Control final : public ControlPlane {
     changed_.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return version_ != seen || muted_; });
   }
   const Lease& lease() const override { return lease_; }
+  checkpoint::JobFile JobFileNow() override {
+    const std::string text = IsMuted() ? "" : coordinator_.JobFile();
+    std::lock_guard lock(mutex_);
+    if (!text.empty()) job_file_ = text;
+    return {.text = job_file_, .required = true};
+  }
+  std::string JobFileOfEnd(double) override {
+    const v1::JobState state = coordinator_.Status().state();
+    const bool over = state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+    return over && !IsMuted() ? coordinator_.JobFile() : "";
+  }
 
  private:
+  bool IsMuted() const {
+    std::lock_guard lock(mutex_);
+    return muted_;
+  }
   void Loop(std::stop_token stop) {
     std::unique_lock lock(mutex_);
     while (!stop.stop_requested()) {
@@ -169,9 +192,12 @@ class LocalTrainer::Control final : public ControlPlane {
       if (muted_) continue;
       const v1::TrainerReport message = Message();
       const double sent = lease_.Now();
+      const bool asks = job_file_.empty();
       lock.unlock();
       const std::optional<v1::TrainerDirective> answer = coordinator_.Answer(message);
+      const std::string job_file = asks ? coordinator_.JobFile() : "";
       lock.lock();
+      if (!job_file.empty() && !muted_) job_file_ = job_file;
       if (muted_ || !answer) continue;
       const Membership& membership = directive_.membership;
       lease_.Renew(membership.generation, sent);
@@ -205,6 +231,7 @@ class LocalTrainer::Control final : public ControlPlane {
   mutable std::mutex mutex_;
   mutable std::condition_variable_any changed_;
   Lease lease_;
+  std::string job_file_;
   Report report_;
   bool fresh_ = false;
   bool muted_ = false;

@@ -33,6 +33,8 @@ class LocalCoordinator {
   // A node that could take part, and on which nothing runs.
   void AddSpare(const std::string& node);
   v1::JobStatus Status();
+  // As job.json is to be; empty while away.
+  std::string JobFile();
   // Forgets all but what was saved, as a process that was killed and started again.
   void Restart();
   // While away nothing is heard and nothing answered.

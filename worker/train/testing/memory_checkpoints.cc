@@ -73,8 +73,8 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     }
     return std::make_unique<Staged>(store_, snapshot.generation, ranges, snapshot.precision);
   }
-  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::Retention&,
-                                            double wait_seconds) override {
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
+                                            const checkpoint::Retention&, double wait_seconds) override {
     manifest.writer = writer_;
     const auto is_there = [&](const ShardRef& ref) { return store_.files_.contains(ref.xxh3); };
     std::unique_lock lock(store_.mutex_);
@@ -85,9 +85,18 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     if (!whole) return absl::NotFoundError("a shard of another rank is not there");
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
     if (manifest.generation <= store_.refused_) return absl::FailedPreconditionError("the generation is over");
+    if (!job_file.text.empty()) store_.SetJobFile(job_file.text);
+    if (job_file.required && store_.job_file_.empty()) return absl::AbortedError("the job has no file in this store");
     const checkpoint::ManifestName name = NameOf(manifest);
     store_.manifests_[name] = manifest;
     return FormatName(name);
+  }
+  absl::Status WriteJobFile(int generation, const std::string& text, double) override {
+    std::lock_guard lock(store_.mutex_);
+    if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
+    if (generation <= store_.refused_) return absl::FailedPreconditionError("the generation is over");
+    store_.SetJobFile(text);
+    return absl::OkStatus();
   }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool) override {
     std::lock_guard lock(store_.mutex_);
@@ -162,6 +171,21 @@ void MemoryCheckpoints::SetUnreadable(bool unreadable) {
 std::set<int> MemoryCheckpoints::urgent_steps() {
   std::lock_guard lock(mutex_);
   return urgent_steps_;
+}
+
+void MemoryCheckpoints::SetJobFile(const std::string& text) {
+  job_file_ = text;
+  changed_.notify_all();
+}
+
+std::string MemoryCheckpoints::job_file() {
+  std::lock_guard lock(mutex_);
+  return job_file_;
+}
+
+bool MemoryCheckpoints::AwaitJobFile(const std::function<bool(const std::string&)>& fits) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::seconds(120), [&] { return fits(job_file_); });
 }
 
 std::vector<checkpoint::ManifestName> MemoryCheckpoints::Names() {

@@ -3,6 +3,7 @@
 #define REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
 
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -26,6 +27,10 @@ class MemoryCheckpoints {
   void SetUnreadable(bool unreadable);
   // Of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
+  // Empty: nobody has written it.
+  std::string job_file();
+  // Until somebody has written one that fits; false after 120 s.
+  bool AwaitJobFile(const std::function<bool(const std::string& text)>& fits);
   // Of snapshots that training waited for.
   std::set<int> urgent_steps();
 
@@ -33,11 +38,14 @@ class MemoryCheckpoints {
   class Client;
   class Staged;
 
+  void SetJobFile(const std::string& text);  // REQUIRES: mutex_ held.
+
   std::mutex mutex_;
   std::condition_variable changed_;
   bool broken_ = false;
   bool unreadable_ = false;
   int refused_ = 0;
+  std::string job_file_;
   std::set<int> urgent_steps_;
   std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
   std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;

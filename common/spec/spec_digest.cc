@@ -1,0 +1,26 @@
+#include "common/spec/spec_digest.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include "common/hash.h"
+
+namespace rekindle::common {
+
+std::string SpecDigest(v1::JobSpec resolved) {
+  resolved.mutable_workers()->clear_min();
+  resolved.mutable_workers()->clear_max();
+  resolved.clear_checkpoint();
+  resolved.mutable_model()->clear_weights();
+  resolved.mutable_data()->clear_fingerprint();
+  resolved.mutable_training()->clear_activations();
+  resolved.mutable_training()->clear_optimizer_state();
+  if (resolved.training().reduce() != "exact") {
+    resolved.mutable_training()->clear_micro_batch();
+    resolved.mutable_training()->clear_evaluate_micro_batches();
+  }
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(resolved, &json).ok()) return "";
+  return Xxh3_128Hex(json);
+}
+
+}  // namespace rekindle::common
