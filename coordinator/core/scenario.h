@@ -56,6 +56,7 @@ class Scenario {
   std::map<std::string, double> answered_;    // When members of a job were last told, by the command of that name.
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
+  std::map<std::string, v1::PoolRecord> saved_pools_;
   std::vector<std::string> said_;
 };
 

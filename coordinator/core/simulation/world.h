@@ -170,6 +170,7 @@ class World {
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
   std::map<std::string, v1::NodeRecord> node_records_;
+  std::map<std::string, v1::PoolRecord> pool_records_;
   std::map<std::string, SimLease> leases_;  // By uid.
   std::map<std::string, SimNode> nodes_;
   std::map<std::string, SimPool> pools_;
