@@ -48,6 +48,14 @@ void AvoidForLong(Turn& turn, const std::string& name, PoolState& pool, const st
   pool.must_save = true;
 }
 
+void TryAgain(Turn& turn, const std::string& name, PoolState& pool) {
+  pool.avoided = false;
+  pool.must_save = pool.must_save || pool.record.avoid_until() > 0;
+  pool.record.set_avoid_until(0);
+  pool.reported.trouble = PoolTrouble::kNone;
+  turn.Emit(nullptr, "pool_retried", absl::StrCat("pool ", name, " may be tried again"));
+}
+
 std::string Describe(const PoolReported& report) {
   const char* what = report.trouble == PoolTrouble::kNoCapacity  ? "it has no capacity"
                      : report.trouble == PoolTrouble::kThrottled ? "it asks to come back later"
@@ -234,6 +242,7 @@ double WatchPools(Turn& turn) {
       pool.machines.clear();
       continue;
     }
+    if (pool.avoided && turn.now >= pool.avoid_until) TryAgain(turn, name, pool);
     const Watched watched = WatchMachines(turn, name, pool);
     wake_at = std::min(wake_at, watched.wake_at);
     if (!watched.avoid_because.empty()) AvoidForLong(turn, name, pool, watched.avoid_because);
@@ -246,16 +255,7 @@ double WatchPools(Turn& turn) {
             0);
       pool.given_up = true;
     }
-    if (!pool.avoided) continue;
-    if (turn.now < pool.avoid_until) {
-      wake_at = std::min(wake_at, pool.avoid_until);
-      continue;
-    }
-    pool.avoided = false;
-    pool.must_save = pool.must_save || pool.record.avoid_until() > 0;
-    pool.record.set_avoid_until(0);
-    pool.reported.trouble = PoolTrouble::kNone;
-    turn.Emit(nullptr, "pool_retried", absl::StrCat("pool ", name, " may be tried again"));
+    if (pool.avoided) wake_at = std::min(wake_at, pool.avoid_until);
   }
   return wake_at;
 }
