@@ -43,6 +43,13 @@ void PrintPools(const v1::Cost& cost) {
   if (rows.size() > 1) std::cout << Table(rows);
 }
 
+// Beside the amounts, not in them: no node was held.
+void PrintNeverRegistered(const v1::Cost& cost) {
+  if (cost.never_registered().machines() <= 0) return;
+  std::cout << "  never registered  " << DescribeNeverRegistered(cost.never_registered(), cost.currency())
+            << " that were ordered for it: not in these amounts\n";
+}
+
 void PrintCost(const v1::Job& job) {
   const v1::JobStatus& s = job.status();
   const v1::Cost& cost = s.cost();
@@ -50,6 +57,7 @@ void PrintCost(const v1::Job& job) {
             << s.resolved_spec().training().steps() << "\n";
   if (cost.until() <= 0) {
     std::cout << "  it has held no node so far\n";
+    PrintNeverRegistered(cost);
     return;
   }
   std::cout << "  spent      " << Money(cost.spent(), cost) << " in " << Fixed(cost.hours(), 3) << " h, until "
@@ -63,6 +71,7 @@ void PrintCost(const v1::Job& job) {
     std::cout << "  unpriced   " << Fixed(cost.unpriced_node_hours(), 3)
               << " node-hours, of nodes that name no pool of the fleet file: not in these amounts\n";
   }
+  PrintNeverRegistered(cost);
   PrintPools(cost);
 }
 
@@ -77,8 +86,31 @@ void PrintTeam(const v1::ListJobsReply& jobs) {
   for (const v1::Job& job : jobs.jobs()) {
     add(job.name(), StateName(job.status().state()), job.status().cost());
   }
-  add("(all)", "", TotalOf(jobs));
+  const v1::Cost total = TotalOf(jobs);
+  add("(all)", "", total);
   std::cout << Table(rows);
+  PrintNeverRegistered(total);
+}
+
+absl::Status ShowPools(Context& context) {
+  v1::ListPoolsReply pools;
+  const absl::Status status = context.Call(&v1::Coordinator::StubInterface::ListPools, v1::ListPoolsRequest(), &pools);
+  if (!status.ok()) return status;
+  if (context.json()) {
+    std::cout << ToJson(pools) << "\n";
+    return absl::OkStatus();
+  }
+  std::vector<std::vector<std::string>> rows = {{"POOL", "NEVER REGISTERED", "OF THESE FOR NO JOB"}};
+  for (const v1::ListPoolsReply::Pool& pool : pools.pools()) {
+    rows.push_back({Printable(pool.name()), DescribeNeverRegistered(pool.never_registered(), pools.currency()),
+                    DescribeNeverRegistered(pool.of_no_job(), pools.currency())});
+  }
+  if (rows.size() == 1) {
+    std::cout << "No pool has taken an order so far; `rekindle cost JOB` and `--team TEAM` show what jobs cost\n";
+  } else {
+    std::cout << Table(rows);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status ShowTeam(Context& context, const std::string& team) {
@@ -144,13 +176,15 @@ void AddCostVerbs(CLI::App& app, Context& context) {
     std::string team;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* cost = app.add_subcommand("cost", "What a job, or the jobs of a team, cost: spent, rate, forecast, budget");
+  CLI::App* cost = app.add_subcommand("cost",
+                                      "What a job, or the jobs of a team, cost: spent, rate, forecast, budget; "
+                                      "without either, what machines cost that never registered, by pool");
   CLI::Option* job = cost->add_option("JOB", flags->job, "Name or uid");
   cost->add_option("--team", flags->team, "All jobs with this spec.team")->excludes(job);
   context.OnRun(cost, [flags, &context]() -> absl::Status {
     if (!flags->team.empty()) return ShowTeam(context, flags->team);
     if (!flags->job.empty()) return ShowJob(context, flags->job);
-    return absl::InvalidArgumentError("whose? name a JOB, or --team TEAM");
+    return ShowPools(context);
   });
   auto name = std::make_shared<std::string>();
   CLI::App* savings = app.add_subcommand("savings", "What a job did not cost, and how that was computed");

@@ -7,6 +7,12 @@
 namespace rekindle::cli {
 namespace {
 
+void Add(const v1::NeverRegistered& part, v1::NeverRegistered* sum) {
+  sum->set_machines(sum->machines() + part.machines());
+  sum->set_node_hours(sum->node_hours() + part.node_hours());
+  sum->set_spent(sum->spent() + part.spent());
+}
+
 Saving BySpot(const v1::Cost& cost) {
   Saving saving{.by = "spot"};
   double hours = 0, spent = 0, on_demand = 0, unknown = 0;
@@ -152,6 +158,13 @@ std::string DescribeCarbon(const v1::Cost& cost) {
   return text;
 }
 
+std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency) {
+  v1::Cost cost;
+  cost.set_currency(currency);
+  return Money(sum.spent(), cost) + " in " + Fixed(sum.node_hours(), 3) + " node-hours of " + Fixed(sum.machines(), 2) +
+         " machines";
+}
+
 std::string ForecastRange(const v1::Cost& cost) {
   if (cost.forecast() <= 0) return "-";
   return Money(cost.forecast(), cost) + " (" + Money(cost.forecast_low(), cost) + " to " +
@@ -204,6 +217,7 @@ v1::Cost TotalOf(const v1::ListJobsReply& jobs) {
     total.set_carbon_node_hours(total.carbon_node_hours() + cost.carbon_node_hours());
     total.set_until(std::max(total.until(), cost.until()));
     total.set_budget(total.budget() + cost.budget());
+    if (cost.has_never_registered()) Add(cost.never_registered(), total.mutable_never_registered());
     const bool over = Ended(job.status().state());
     known = known && (over || cost.forecast() > 0);
     total.set_forecast(total.forecast() + (over ? cost.spent() : cost.forecast()));

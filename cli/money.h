@@ -22,6 +22,8 @@ std::string DescribeOnDemand(const v1::Cost& cost);
 // "0.443 kg CO2", and of how many node-hours it is not known.
 std::string KgCo2(double kilograms);
 std::string DescribeCarbon(const v1::Cost& cost);
+// "0.19 USD in 0.250 node-hours of 1.00 machines".
+std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency);
 
 // Of the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent. No
 // forecast where that of a job is not known.

@@ -48,9 +48,11 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
   app.add_option("--lease-seconds", options.tunables.lease_seconds)
-      ->group("");  // Hidden, as are the next two: for tests.
+      ->group("");  // Hidden, as are the next four: for tests.
   app.add_option("--lease-save-seconds", options.tunables.lease_save_seconds)->group("");
   app.add_option("--lease-step-seconds", options.tunables.lease_step_seconds)->group("");
+  app.add_option("--register-seconds", options.tunables.register_seconds)->group("");
+  app.add_option("--return-seconds", options.tunables.return_seconds)->group("");
   app.add_option("--log-format", log_format, "text or json (REKINDLE_LOG_FORMAT)")
       ->check(CLI::IsMember({"text", "json"}));
 }

@@ -20,6 +20,7 @@
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/refusal.h"
+#include "coordinator/core/registering.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/text.h"
 
@@ -171,8 +172,9 @@ struct Route {
     state.wall_offset = e.wall_offset;
     state.prices = e.prices;
     state.carbon = e.carbon;
-    state.restarted = !e.jobs.empty();
+    state.restarted = !e.jobs.empty() || !e.pools.empty();
     for (const v1::NodeRecord& node : e.nodes) AdoptNode(turn, node);
+    for (const v1::PoolRecord& pool : e.pools) AdoptPool(turn, pool);
     for (const v1::JobRecord& job : e.jobs) {
       Adopt(turn, job);
       // The slots of members, and of those that wait to be, are taken, whoever reports first.
@@ -228,12 +230,17 @@ void Collect(Turn& turn, NodeState& node) {
   node.must_save = false;
 }
 
+void Collect(Turn& turn, PoolState& pool) {
+  if (std::exchange(pool.must_save, false)) turn.effects.save_pools.push_back(RecordOf(pool));
+}
+
 // What to save and to tell: of everything, or of those that events concerned.
 void CollectAll(Turn& turn) {
   State& state = turn.state;
   state.jobs_wake_at = kNever;
   for (auto& [uid, job] : state.jobs) Collect(turn, job);
   for (auto& [name, node] : state.nodes) Collect(turn, node);
+  for (auto& [name, pool] : state.pools) Collect(turn, pool);
 }
 void CollectSome(Turn& turn, const Unsettled& of) {
   for (const std::string& uid : of.jobs) Collect(turn, turn.state.jobs.at(uid));
@@ -241,6 +248,7 @@ void CollectSome(Turn& turn, const Unsettled& of) {
     const auto node = turn.state.nodes.find(name);
     if (node != turn.state.nodes.end()) Collect(turn, node->second);
   }
+  for (auto& [name, pool] : turn.state.pools) Collect(turn, pool);
 }
 
 // Did a cycle run?
@@ -386,6 +394,8 @@ std::vector<const v1::JobRecord*> Cluster::Jobs() const {
 size_t Cluster::ActiveJobs() const {
   return impl_->surroundings.active + (impl_->order.size() - impl_->surroundings.jobs);  // And those just submitted.
 }
+
+const PriceBook& Cluster::Prices() const { return impl_->prices; }
 
 std::vector<v1::Node> Cluster::Nodes(double now) const { return ListNodes(*impl_, now); }
 

@@ -73,6 +73,7 @@ struct Restored {
   Epoch epoch = {};
   // The records may be older than what runs: nothing is decided, and nobody told anything, before ListenedFirst.
   bool listen_first = false;
+  std::vector<v1::PoolRecord> pools;
   double wall_offset = 0;  // Unix time minus `now`; stamps Fault.at and JobStatus.finished_at, and counts costs.
   PriceBook prices;
   CarbonBook carbon;
@@ -113,6 +114,7 @@ struct Effects {
   absl::Status status;                   // Of a user's verb: NOT_FOUND, FAILED_PRECONDITION, ...
   std::vector<v1::JobRecord> save_jobs;  // To be durable before anything else of this step is seen.
   std::vector<v1::NodeRecord> save_nodes;
+  std::vector<v1::PoolRecord> save_pools;
   std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
   std::vector<std::string> changed_jobs;  // Uids whose status changed (wakes watchers); nothing to persist.
   std::vector<PoolOrder> orders;          // Those that changed; all again after a restart. Not before save_jobs.
@@ -142,7 +144,10 @@ struct Tunables {
   double idle_seconds = 120;            // An ordered node that serves nobody is kept so long.
   double pool_start_seconds = 900;      // A pool whose nodes take longer gives nothing: it is avoided.
   double pool_avoid_seconds = 60;       // Doubles each time, at most an hour.
-  double planning_seconds = 60;         // Goals in time are looked at so often.
+  double register_seconds = 600;        // A node has so long, and its pool's start_seconds, to register.
+  int never_registered_in_a_row = 3;    // Machines for which their pool is avoided.
+  double return_seconds = 60;    // After a restart nodes have so long to be heard of before any machine is ended.
+  double planning_seconds = 60;  // Goals in time are looked at so often.
   // Membership.lease_*. What a job's spec says goes first.
   double lease_seconds = 600;
   double lease_save_seconds = 60;
@@ -187,6 +192,7 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission; those that are FOUND last.
   size_t ActiveJobs() const;                       // Those that are not over.
   std::vector<v1::Node> Nodes(double now) const;   // By name.
+  const PriceBook& Prices() const;
 
  private:
   struct Impl;

@@ -12,6 +12,7 @@
 #include "coordinator/core/first_epoch.h"
 #include "coordinator/core/goals.h"
 #include "coordinator/core/placement.h"
+#include "coordinator/core/registering.h"
 #include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 #include "coordinator/core/units.h"
@@ -52,7 +53,7 @@ class Viewing {
     const double now = UnixNow(turn_);
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
-      state_.pools[name];
+      state_.pools[name].record.set_name(name);
       const int g = ordered_[name] = AddGroup(name, &pool, "");
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
@@ -130,8 +131,10 @@ class Viewing {
     int count = pool.max - static_cast<int>(nodes.leaving.size());
     if (state.avoided) {
       const auto gone = static_cast<int>(nodes.leaving.size() + nodes.released.size());
-      count = std::min(count, state.given_up ? 0 : state.reported.running - gone);
+      const int comes = state.reported.running - gone - static_cast<int>(Overdue(state).size());
+      count = std::min(count, state.given_up ? 0 : comes);
     }
+    if (state.not_ours_since != kNever) count = 0;
     scheduler::Supply& supply = view_.fleet.pools[g];
     supply.slots = std::max(supply.slots, count * pool.devices);
   }

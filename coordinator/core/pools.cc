@@ -8,6 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/pool_owner.h"
+#include "coordinator/core/registering.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -22,8 +24,10 @@ std::string Duration(double seconds) {
   return seconds < 600 ? Seconds(seconds) : absl::StrFormat("%.0f min", seconds / 60);
 }
 
-void Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::string& why, double least) {
-  if (pool.avoided) return;
+// False: it is avoided already.
+bool Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::string& why, double least,
+           const char* kind = "pool_trouble") {
+  if (pool.avoided) return false;
   const double first = turn.state.tunables.pool_avoid_seconds;
   pool.avoid_seconds = std::min(kLongestAvoid, std::max({first, 2 * pool.avoid_seconds, least}));
   pool.avoid_until = turn.now + pool.avoid_seconds;
@@ -31,8 +35,25 @@ void Avoid(Turn& turn, const std::string& name, PoolState& pool, const std::stri
   pool.given_up = false;
   pool.short_since = kNever;
   turn.state.plan_due = true;
-  turn.Emit(nullptr, "pool_trouble",
-            absl::StrCat("pool ", name, " is avoided for ", Duration(pool.avoid_seconds), ": ", why));
+  turn.Emit(nullptr, kind, absl::StrCat("pool ", name, " is avoided for ", Duration(pool.avoid_seconds), ": ", why));
+  return true;
+}
+
+// For machines that are paid for and never register: over a restart, too, and at least for as long as one is waited
+// for.
+void AvoidForLong(Turn& turn, const std::string& name, PoolState& pool, const std::string& why) {
+  if (!Avoid(turn, name, pool, why, RegistersWithin(turn.state, name), "pool_avoided")) return;
+  pool.record.set_avoid_seconds(pool.avoid_seconds);
+  pool.record.set_avoid_until(pool.avoid_until + turn.state.wall_offset);
+  pool.must_save = true;
+}
+
+void TryAgain(Turn& turn, const std::string& name, PoolState& pool) {
+  pool.avoided = false;
+  pool.must_save = pool.must_save || pool.record.avoid_until() > 0;
+  pool.record.set_avoid_until(0);
+  pool.reported.trouble = PoolTrouble::kNone;
+  turn.Emit(nullptr, "pool_retried", absl::StrCat("pool ", name, " may be tried again"));
 }
 
 std::string Describe(const PoolReported& report) {
@@ -62,14 +83,20 @@ class Ordering {
     SendHome(std::max(0, wanted - prices_.min));
     for (const NodeState* node : nodes_.released) order_.release.push_back(node->record.name());
     wanted = std::clamp(wanted, prices_.min, std::max(prices_.min, prices_.max));
+    order_.end = Overdue(pool_);
+    const int stay = pool_.reported.running - static_cast<int>(order_.end.size());
     // A machine that is being made has no name yet: were fewer wanted, one that works might go in its place. Once it is
     // there and serves nobody, it is sent home.
-    if (!pool_.avoided && pool_.is_told) {
-      const int exist = std::min(pool_.told.nodes, pool_.reported.running) - static_cast<int>(order_.release.size());
-      wanted = std::max(wanted, exist);
+    if (!pool_.avoided && pool_.is_told && pool_.not_ours_since == kNever) {
+      wanted = std::max(wanted, std::min(pool_.told.nodes, stay) - static_cast<int>(order_.release.size()));
     }
     order_.pool = name_;
     order_.nodes = wanted;
+    SetSurplus();
+    if (order_.surplus == Surplus::kEnds && wanted < stay) {  // Those go first that serve nobody for certain.
+      const std::vector<std::string> first = Unregistered(turn_.state, pool_);
+      order_.release.insert(order_.release.end(), first.begin(), first.end());
+    }
     for (const std::string& node : turn_.state.doubted) {
       const auto found = turn_.state.nodes.find(node);
       if (found != turn_.state.nodes.end() && found->second.record.pool() == name_) order_.look_for.push_back(node);
@@ -80,6 +107,18 @@ class Ordering {
   }
 
  private:
+  // After a restart it is known only after a while who is there, and before the first order not even whose that is.
+  void SetSurplus() {
+    const State& state = turn_.state;
+    const double returned_by = state.started + state.tunables.return_seconds;
+    if (!IsOurs(state, name_, pool_)) {
+      order_.surplus = Surplus::kIsOthers;
+    } else if (state.restarted && turn_.now < returned_by) {
+      order_.surplus = Surplus::kStays;
+      wake_at_ = std::min(wake_at_, returned_by);
+    }
+  }
+
   // Nodes that serve nobody, for long or that may be taken anyway: they drain, and go once they are empty.
   void SendHome(int at_most) {
     const double grace = turn_.state.tunables.idle_seconds;
@@ -104,8 +143,15 @@ class Ordering {
   void Tell(int new_nodes, const std::string& why) {
     const bool first = !pool_.is_told;
     if (first && order_.nodes == 0 && !turn_.state.restarted) return;
-    const auto content = [](const PoolOrder& order) { return std::tie(order.nodes, order.release, order.look_for); };
-    if (!first && content(order_) == content(pool_.told)) return;
+    const auto content = [](const PoolOrder& order) {
+      return std::tie(order.nodes, order.release, order.end, order.look_for);
+    };
+    // Where nothing is beyond the order, it makes no difference what would become of it.
+    const bool matters = pool_.reported.not_ours || pool_.reported.running > order_.nodes;
+    const bool same_surplus = order_.surplus == pool_.told.surplus || !matters;
+    if (!first && same_surplus && content(order_) == content(pool_.told)) return;
+    // Saved before the order is told: what comes of it is known to be ours even if this process ends first.
+    if (order_.nodes > 0 && pool_.listed && pool_.reported.running == 0) SetOurs(pool_);
     order_.reason = Reason(new_nodes, why);
     turn_.effects.orders.push_back(order_);
     if (order_.nodes != pool_.told.nodes && !(first && turn_.state.restarted)) {
@@ -121,7 +167,8 @@ class Ordering {
   std::string Reason(int new_nodes, const std::string& why) const {
     if (!pool_.is_told && turn_.state.restarted) return "as before the coordinator was restarted";
     if (order_.nodes <= pool_.told.nodes) {
-      return pool_.avoided            ? "no more than what is there is waited for now"
+      return !order_.end.empty()      ? absl::StrCat(JoinWords(order_.end), " never registered")
+             : pool_.avoided          ? "no more than what is there is waited for now"
              : order_.release.empty() ? "less is needed"
                                       : absl::StrCat(JoinWords(order_.release), " may go");
     }
@@ -138,14 +185,22 @@ class Ordering {
   // Does what was ordered come?
   void Watch() {
     const auto there = static_cast<int>(nodes_.there.size() + nodes_.leaving.size());
-    if (pool_.avoided || there >= pool_.told.nodes) {
-      if (!pool_.avoided && pool_.told.nodes > 0) pool_.avoid_seconds = 0;
+    // Those that run have a time of their own (registering.h).
+    if (pool_.avoided || there + CountAwaited(turn_.state, pool_) >= pool_.told.nodes) {
+      if (!pool_.avoided && pool_.told.nodes > 0 && there >= pool_.told.nodes) Fulfilled();
       pool_.short_since = kNever;
       return;
     }
     if (pool_.short_since == kNever || there > pool_.short_at) pool_.short_since = turn_.now;
     pool_.short_at = there;
     wake_at_ = std::min(wake_at_, pool_.short_since + turn_.state.tunables.pool_start_seconds);
+  }
+
+  void Fulfilled() {
+    pool_.avoid_seconds = 0;
+    if (pool_.record.avoid_seconds() == 0) return;
+    pool_.record.set_avoid_seconds(0);
+    pool_.must_save = true;
   }
 
   Turn& turn_;
@@ -165,9 +220,15 @@ void TakePoolReport(Turn& turn, const PoolReported& report) {
   TakeEnded(turn, report);
   PoolState& pool = it->second;
   if (report.running != pool.reported.running || report.trouble != pool.reported.trouble) turn.state.plan_due = true;
+  if (report.not_ours != pool.reported.not_ours) turn.state.plan_due = true;
   pool.reported = report;
   pool.reported.error = Bounded(report.error);
-  if (pool.reported.nodes.size() > kMaxNames) pool.reported.nodes.resize(kMaxNames);
+  if (pool.reported.machines.size() > kMaxNames) pool.reported.machines.resize(kMaxNames);
+  if (report.listed) {
+    TakeOwner(turn, it->first, pool, report);
+    if (pool.not_ours_since == kNever) TakeMachines(turn, pool, pool.reported);
+    pool.listed = true;
+  }
   if (report.trouble != PoolTrouble::kNone) {
     Avoid(turn, it->first, pool, Describe(pool.reported), std::isfinite(report.retry_after) ? report.retry_after : 0);
   }
@@ -176,6 +237,16 @@ void TakePoolReport(Turn& turn, const PoolReported& report) {
 double WatchPools(Turn& turn) {
   double wake_at = kNever;
   for (auto& [name, pool] : turn.state.pools) {
+    const PoolPrices* prices = FindPool(turn.state.prices, name);
+    if (prices == nullptr || !prices->ordered) {  // Nobody tells of it any more.
+      pool.machines.clear();
+      continue;
+    }
+    if (pool.avoided && turn.now >= pool.avoid_until) TryAgain(turn, name, pool);
+    const Watched watched = WatchMachines(turn, name, pool);
+    wake_at = std::min(wake_at, watched.wake_at);
+    if (!watched.avoid_because.empty()) AvoidForLong(turn, name, pool, watched.avoid_because);
+    wake_at = std::min(wake_at, WatchOwner(turn, name, pool));
     const double patience = turn.state.tunables.pool_start_seconds;
     if (!pool.avoided && turn.now >= pool.short_since + patience) {
       Avoid(turn, name, pool,
@@ -184,14 +255,7 @@ double WatchPools(Turn& turn) {
             0);
       pool.given_up = true;
     }
-    if (!pool.avoided) continue;
-    if (turn.now < pool.avoid_until) {
-      wake_at = std::min(wake_at, pool.avoid_until);
-      continue;
-    }
-    pool.avoided = false;
-    pool.reported.trouble = PoolTrouble::kNone;
-    turn.Emit(nullptr, "pool_retried", absl::StrCat("pool ", name, " may be tried again"));
+    if (pool.avoided) wake_at = std::min(wake_at, pool.avoid_until);
   }
   return wake_at;
 }

@@ -26,13 +26,14 @@ struct PoolPrices {
   std::string capacity;  // "spot" or "on_demand".
   int devices = 1;       // Of a node.
   PriceHistory price;
-  PriceHistory on_demand;  // Of the same node.
-  bool ordered = false;    // Its provider takes orders; else its nodes come by themselves.
-  int min = 0;             // Nodes, where it does: kept whatever happens,
-  int max = 1000;          // and at most.
-  double known_from = 0;   // When prices without a history were looked up; 0: not known.
-  double heard_at = 0;     // When its provider last said what it costs; 0: it has not.
-  std::string offer;       // Whose price its provider is asked for, in words; empty: the fleet file alone tells it.
+  PriceHistory on_demand;      // Of the same node.
+  bool ordered = false;        // Its provider takes orders; else its nodes come by themselves.
+  int min = 0;                 // Nodes, where it does: kept whatever happens,
+  int max = 1000;              // and at most.
+  double start_seconds = 300;  // The same: from an order to a machine that runs, at most.
+  double known_from = 0;       // When prices without a history were looked up; 0: not known.
+  double heard_at = 0;         // When its provider last said what it costs; 0: it has not.
+  std::string offer;           // Whose price its provider is asked for, in words; empty: the fleet file alone tells it.
   double stale_after = std::numeric_limits<double>::infinity();  // Seconds; beside the book's.
   std::string on_demand_of;   // The pool whose prices `on_demand` repeats; empty: stated, or not known.
   std::string device;         // What its nodes compute on; empty: not known.

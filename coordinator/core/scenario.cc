@@ -79,6 +79,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
   else if (command == "pool")
     Feed(ToPoolReport(name, options));
+  else if (command == "lost_machines")
+    for (const auto& [pool, record] : saved_pools_) Say(DescribeNeverRegistered(record));
   else if (command == "cancel")
     Feed(CancelJob{uid_, options.count("discard") > 0});
   else if (command == "status")
@@ -105,6 +107,7 @@ void Scenario::Feed(const Event& event) {
   wake_at_ = effects.wake_at;
   if (!effects.status.ok()) Say(absl::StrCat("refused: ", std::string(effects.status.message())));
   for (const v1::NodeRecord& node : effects.save_nodes) saved_nodes_[node.name()] = node;
+  for (const v1::PoolRecord& pool : effects.save_pools) saved_pools_[pool.name()] = pool;
   for (const v1::JobRecord& job : effects.save_jobs) {
     v1::JobRecord& before = saved_jobs_[job.job().uid()];
     if (before.membership().generation() != job.membership().generation()) {
@@ -345,6 +348,7 @@ void Scenario::Restart(const Options& options) {
   restored.carbon = carbon_;
   for (const auto& [uid, record] : saved_jobs_) restored.jobs.push_back(record);
   for (const auto& [name, record] : saved_nodes_) restored.nodes.push_back(record);
+  for (const auto& [name, record] : saved_pools_) restored.pools.push_back(record);
   shown_.clear();
   Feed(restored);
 }

@@ -62,6 +62,7 @@ class Scenario {
   std::map<std::string, v1::NodeRecord> copied_nodes_;
   int epoch_ = 1;
   double listens_until_ = 0;
+  std::map<std::string, v1::PoolRecord> saved_pools_;
   std::vector<std::string> said_;
 };
 

@@ -129,11 +129,32 @@ PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& option
   report.error = Get(options, "error", "");
   report.retry_after = ToDouble(Get(options, "retry_after", "0"));
   report.ended = absl::StrSplit(Get(options, "ended", ""), ',', absl::SkipEmpty());
+  report.not_ours = options.count("not_ours") > 0;
+  report.listed = options.count("unlisted") == 0;
+  for (const std::string& machine :
+       std::vector<std::string>(absl::StrSplit(Get(options, "machines", ""), ',', absl::SkipEmpty()))) {
+    const std::vector<std::string> words = absl::StrSplit(machine, '@');
+    const std::vector<std::string> names = absl::StrSplit(words[0], ':');
+    report.machines.push_back({.id = names[0],
+                               .node = names.back(),
+                               .running = words.back() != "starting",
+                               .since = words.size() > 1 ? ToDouble(words[1]) : 0});
+  }
+  if (options.count("machines") > 0) report.running = static_cast<int>(report.machines.size());
   return report;
+}
+
+std::string DescribeNeverRegistered(const v1::PoolRecord& pool) {
+  const v1::NeverRegistered& all = pool.never_registered();
+  const v1::NeverRegistered& rest = pool.of_no_job();
+  return absl::StrFormat("pool %s: %.2f machines never registered, %.4f node-hours, spent %.4f; for no job %.2f, %.4f",
+                         pool.name(), all.machines(), all.node_hours(), all.spent(), rest.machines(), rest.spent());
 }
 
 std::string DescribeOrder(const PoolOrder& order) {
   return absl::StrCat("order ", order.pool, ": ", order.nodes, order.nodes == 1 ? " node" : " nodes",
+                      order.surplus == Surplus::kStays ? " at least" : "",
+                      order.end.empty() ? "" : absl::StrCat(", end ", JoinWords(order.end)),
                       order.release.empty() ? "" : absl::StrCat(", without ", JoinWords(order.release)),
                       order.look_for.empty() ? "" : absl::StrCat(", look for ", JoinWords(order.look_for)));
 }
@@ -209,6 +230,11 @@ std::vector<std::string> DescribeCost(const v1::Cost& cost) {
   }
   if (cost.carbon_node_hours() > 0) {
     absl::StrAppendFormat(&total, ", %.3f kg CO2 in %.2f node-hours", cost.kg_co2(), cost.carbon_node_hours());
+  }
+  if (cost.never_registered().machines() > 0) {
+    absl::StrAppendFormat(&total, ", %.2f machines never registered, %.4f node-hours for %.4f",
+                          cost.never_registered().machines(), cost.never_registered().node_hours(),
+                          cost.never_registered().spent());
   }
   std::vector<std::string> lines = {total};
   for (const v1::PoolCost& line : cost.pools()) {

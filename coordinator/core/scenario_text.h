@@ -12,12 +12,14 @@
 #include "rekindle/v1/cost.pb.h"
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/node.pb.h"
+#include "rekindle/v1/store.pb.h"
 #include "rekindle/v1/trainer.pb.h"
 
 namespace rekindle::core {
 
 // KEY=VALUE of a command.
 using ScenarioOptions = std::map<std::string, std::string>;
+std::string DescribeNeverRegistered(const v1::PoolRecord& pool);
 PoolReported ToPoolReport(const std::string& pool, const ScenarioOptions& options);
 std::string DescribeOrder(const PoolOrder& order);
 

@@ -72,8 +72,23 @@ struct Unit {
   std::string last_pool;   // Where it was interrupted.
 };
 
+// A machine of such a pool, from when it runs.
+struct WatchedMachine {
+  v1::PoolRecord::Machine record;
+  double seen = 0;          // When this process first heard of it.
+  bool registered = false;  // Its node has, so that it is not in the pool's record any more.
+};
+
 // A pool whose nodes come by orders.
 struct PoolState {
+  v1::PoolRecord record;  // But for its machines.
+  bool must_save = false;
+  std::map<std::string, WatchedMachine> machines;  // By the provider's id: those that run and have a name.
+  bool listed = false;                             // Its provider has said what runs.
+  double not_ours_since = kNever;                  // Machines run there that this cluster has not ordered; see Surplus.
+  bool told_not_ours = false;
+  double unnamed_since = kNever;  // Nodes of it are none of those that its provider names ...
+  bool told_unnamed = false;      // ... and that was told.
   PoolOrder told;
   bool is_told = false;
   PoolReported reported;

@@ -130,7 +130,8 @@ void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& cou
       found.push_back({.pool = pool, .placed = true, .working = count.working > 0});
     }
     const auto state = turn.state.pools.find(pool);
-    if (state == turn.state.pools.end() || !state->second.avoided) continue;
+    if (state == turn.state.pools.end()) continue;
+    if (!state->second.avoided && state->second.not_ours_since == kNever) continue;
     for (Unit* unit : units) {
       if (!unit->placed) Lose(*unit, "");
     }

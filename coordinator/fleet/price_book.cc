@@ -53,6 +53,7 @@ core::PriceBook ToPriceBook(const v1::Fleet& fleet, double written) {
     prices.devices = pool.devices();
     prices.min = pool.min();
     prices.ordered = pool.has_machines();
+    if (pool.machines().start_seconds() > 0) prices.start_seconds = pool.machines().start_seconds();
     prices.max = pool.max();
     prices.price = HistoryOf(pool);
     prices.device = pool.device();

@@ -10,6 +10,7 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr char kNodes[] = "node/";
+constexpr char kPools[] = "pool/";
 constexpr char kRequestsPrefix[] = "request/";
 
 template <typename Record>
@@ -34,6 +35,8 @@ absl::StatusOr<core::Restored> Journal::Load() {
   if (!jobs.ok()) return jobs.status();
   auto nodes = Read<v1::NodeRecord>(*store_, kNodes, revisions_);
   if (!nodes.ok()) return nodes.status();
+  auto pools = Read<v1::PoolRecord>(*store_, kPools, revisions_);
+  if (!pools.ok()) return pools.status();
   auto requests = Read<v1::RequestRecord>(*store_, kRequestsPrefix, revisions_);
   if (!requests.ok()) return requests.status();
   const auto last_event = store_->LastEventRevision();
@@ -48,6 +51,7 @@ absl::StatusOr<core::Restored> Journal::Load() {
   core::Restored restored;
   restored.jobs = *std::move(jobs);
   restored.nodes = *std::move(nodes);
+  restored.pools = *std::move(pools);
   std::stable_sort(restored.jobs.begin(), restored.jobs.end(), [](const auto& a, const auto& b) {
     return a.job().status().submitted_at() < b.job().status().submitted_at();
   });
@@ -62,6 +66,7 @@ void Journal::Set(const std::string& key, std::string value) {
 void Journal::Add(const core::Effects& effects, double unix_time) {
   for (const v1::JobRecord& job : effects.save_jobs) Set(kJobKeys + job.job().uid(), job.SerializeAsString());
   for (const v1::NodeRecord& node : effects.save_nodes) Set(kNodes + node.name(), node.SerializeAsString());
+  for (const v1::PoolRecord& pool : effects.save_pools) Set(kPools + pool.name(), pool.SerializeAsString());
   for (const v1::Event& event : effects.events) {
     v1::Event& stamped = events_.emplace_back(event);
     stamped.set_revision(++last_event_);

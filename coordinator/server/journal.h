@@ -1,5 +1,5 @@
 // Collects what the core wants durable into one transaction at a time, and writes it. Keys: "job/<uid>", "node/<name>",
-// "request/<id>".
+// "pool/<name>", "request/<id>".
 //
 // Thread-compatible: the loop's thread owns it.
 #ifndef REKINDLE_COORDINATOR_SERVER_JOURNAL_H_

@@ -18,10 +18,10 @@ double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_
 
 // What waits for a person, and what is lost. docs/costs.md lists them.
 bool IsAlert(const v1::Event& event) {
-  static const std::set<std::string> kinds = {"arithmetic_differs", "budget_alert",       "budget_stop",
-                                              "burn_rate",          "checkpoint_damaged", "checkpoint_missing",
-                                              "data_differs",       "finishing",          "final_state_lost",
-                                              "retries_stop",       "finishing_alert",    "steps_lost"};
+  static const std::set<std::string> kinds = {
+      "arithmetic_differs", "budget_alert", "budget_stop",  "burn_rate",        "checkpoint_damaged",
+      "checkpoint_missing", "data_differs", "finishing",    "final_state_lost", "retries_stop",
+      "finishing_alert",    "steps_lost",   "pool_avoided", "pool_not_ours",    "pool_names_differ"};
   return kinds.contains(event.kind());
 }
 
@@ -36,6 +36,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       job_files_(options_.identity),
       cluster_(options_.tunables),
       journal_(store),
+      pools_(metrics),
       job_metrics_(metrics) {}
 
 absl::Status Loop::Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
@@ -62,6 +63,7 @@ absl::Status Loop::Start() {
   restored->listen_first = options_.listen_seconds > 0;
   listens_until_ = now() + options_.listen_seconds;
   for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
+  for (const v1::PoolRecord& record : restored->pools) unpublished_.pools[record.name()] = record;
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
   thread_ = std::thread([this] { Run(); });
@@ -296,6 +298,7 @@ void Loop::Absorb(const core::Effects& effects) {
   wake_at_ = effects.wake_at;
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
+  for (const v1::PoolRecord& pool : effects.save_pools) unpublished_.pools[pool.name()] = pool;
   unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
   unpublished_.touched_jobs.insert(effects.touched_jobs.begin(), effects.touched_jobs.end());
   unpublished_.touched_all = unpublished_.touched_all || effects.all_touched;
@@ -318,6 +321,7 @@ void Loop::CommitAndPublish() {
     if (cluster_.IsListening()) listens_until_ = now() + options_.listen_seconds;  // What came meanwhile was not kept.
     options_.on_serving(true);
   }
+  for (const auto& [name, pool] : unpublished_.pools) pools_.Set(pool);
   PublishJobs(events);
   if (!unpublished_.orders.empty()) options_.on_orders(unpublished_.orders);
   for (auto& [done, reply] : unpublished_.answers) done(std::move(reply));

@@ -8,6 +8,7 @@
 
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <mutex>
 #include <set>
 #include <string>
@@ -27,6 +28,7 @@
 #include "coordinator/server/lease_book.h"
 #include "coordinator/server/log_book.h"
 #include "coordinator/server/poll_table.h"
+#include "coordinator/server/pool_board.h"
 #include "coordinator/state_store.h"
 
 namespace rekindle::coordinator {
@@ -104,6 +106,7 @@ class Loop {
   double core_now() const;
   const core::Cluster& cluster() const { return cluster_; }
   const JobBoard& jobs() const { return jobs_; }
+  const PoolBoard& pools() const { return pools_; }
   const LogBook& logs() const { return logs_; }
   StateStore& store() { return *store_; }
   Bulletin& bulletin() { return bulletin_; }
@@ -132,6 +135,7 @@ class Loop {
     std::vector<Mutation> unanswered;  // Taken in, and to be answered with what was decided.
     std::set<std::string> requests;    // Ids of these.
     std::vector<core::PoolOrder> orders;
+    std::map<std::string, v1::PoolRecord> pools;  // That changed.
     std::vector<core::LeaseQuestion> leases;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
@@ -192,6 +196,7 @@ class Loop {
   core::Cluster cluster_;
   Journal journal_;
   JobBoard jobs_;
+  PoolBoard pools_;
   JobMetrics job_metrics_;
   LogBook logs_;
   Bulletin bulletin_;

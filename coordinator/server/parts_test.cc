@@ -9,6 +9,7 @@
 #include "coordinator/server/journal.h"
 #include "coordinator/server/log_book.h"
 #include "coordinator/server/poll_table.h"
+#include "coordinator/server/pool_board.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -177,6 +178,44 @@ TEST(Journal, KeepsEverythingForAnotherTryWhenTheStoreFails) {
 
   journal.Add(Saves("a", 9), 103);
   EXPECT_EQ(journal.Commit().code(), absl::StatusCode::kAborted) << "someone else wrote";
+}
+
+TEST(Journal, PoolsAndJobsAreSavedTogether) {
+  MemoryStore store;
+  Journal journal(&store);
+  ASSERT_TRUE(journal.Load().ok());
+  core::Effects effects = Saves("a", 1);
+  v1::PoolRecord& pool = effects.save_pools.emplace_back();
+  pool.set_name("zone/t/spot");
+  pool.mutable_never_registered()->set_machines(2);
+  pool.add_machines()->set_id("i-1");
+  store.FailCommits(absl::ResourceExhaustedError("full"));
+  journal.Add(effects, 100);
+  EXPECT_FALSE(journal.Commit().ok());
+  EXPECT_TRUE(store.List("")->empty());
+  store.FailCommits(absl::OkStatus());
+  ASSERT_TRUE(journal.Commit().ok());
+  Journal next(&store);
+  const auto restored = next.Load();
+  ASSERT_TRUE(restored.ok());
+  EXPECT_EQ(restored->jobs.size(), 1u);
+  ASSERT_EQ(restored->pools.size(), 1u);
+  EXPECT_EQ(restored->pools[0].SerializeAsString(), pool.SerializeAsString());
+}
+
+TEST(PoolBoard, ShowsWhatNeverRegistered) {
+  common::Metrics metrics;
+  PoolBoard board(&metrics);
+  v1::PoolRecord pool;
+  pool.set_name("p");
+  for (const double machines : {1.0, 3.0}) {
+    pool.mutable_never_registered()->set_machines(machines);
+    pool.mutable_never_registered()->set_spent(machines / 4);
+    board.Set(pool);
+    EXPECT_EQ(metrics.Gauge("rekindle_pool_never_registered", "", {{"pool", "p"}}).Value(), machines);
+    EXPECT_EQ(metrics.Gauge("rekindle_pool_never_registered_spent", "", {{"pool", "p"}}).Value(), machines / 4);
+  }
+  EXPECT_EQ(board.pools().size(), 1u);
 }
 
 TEST(Journal, RemembersRequestsWithinItsBounds) {

@@ -266,6 +266,22 @@ grpc::ServerUnaryReactor* UserService::ListNodes(Context* context, const v1::Lis
   });
 }
 
+grpc::ServerUnaryReactor* UserService::ListPools(Context* context, const v1::ListPoolsRequest*,
+                                                 v1::ListPoolsReply* reply) {
+  Count("ListPools");
+  return Answer(loop_, context->DefaultReactor(), [this, reply]() -> absl::Status {
+    const core::PriceBook& prices = loop_->cluster().Prices();
+    reply->set_currency(prices.currency);
+    for (const auto& [name, record] : loop_->pools().pools()) {
+      v1::ListPoolsReply::Pool* pool = reply->add_pools();
+      pool->set_name(name);
+      *pool->mutable_never_registered() = record.never_registered();
+      *pool->mutable_of_no_job() = record.of_no_job();
+    }
+    return absl::OkStatus();
+  });
+}
+
 grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::DrainNodeRequest* request,
                                                  v1::Node* reply) {
   Count("DrainNode");

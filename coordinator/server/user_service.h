@@ -41,6 +41,8 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* DrainNode(Context* context, const v1::DrainNodeRequest* request, v1::Node* reply) override;
   grpc::ServerUnaryReactor* NodeGone(Context* context, const v1::NodeGoneRequest* request,
                                      v1::NodeGoneReply* reply) override;
+  grpc::ServerUnaryReactor* ListPools(Context* context, const v1::ListPoolsRequest* request,
+                                      v1::ListPoolsReply* reply) override;
   grpc::ServerUnaryReactor* SetMarket(Context* context, const v1::SetMarketRequest* request,
                                       v1::SetMarketReply* reply) override;
   grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;

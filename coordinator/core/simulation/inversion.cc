@@ -74,7 +74,10 @@ void World::CheckInversion(SimJob& job) {
     absl::StrAppend(&serving, " ", name, "=", WantedOn(node));
   }
   absl::StrAppend(&usable, " ", coordinator_life_);
-  const bool counts = !instead.empty() && coordinator_up_ && usable == job.usable;
+  // What is ordered for it in a machine's place comes once that is known to be dead.
+  const bool waits =
+      std::any_of(pools_.begin(), pools_.end(), [](const auto& pool) { return !pool.second.dead.empty(); });
+  const bool counts = !instead.empty() && coordinator_up_ && !waits && usable == job.usable;
   job.usable = usable;
   if (!counts) {
     job.inverted_for = 0;

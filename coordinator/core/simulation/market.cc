@@ -58,6 +58,7 @@ void Market::Feed(const Event& event) {
   const Effects effects = cluster_->Step(event, now_);
   wake_at_ = effects.wake_at;
   for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
+  for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;
   for (const v1::JobRecord& job : effects.save_jobs) records_[job.job().uid()] = job;
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat(e.job(), " ", e.kind(), ": ", e.text()));
@@ -68,6 +69,7 @@ void Market::Feed(const Event& event) {
     pool.ordered = order.nodes;
     pool.doubted = order.look_for;
     for (const std::string& name : order.release) machines_.erase(name);
+    for (const std::string& name : order.end) machines_.erase(name);
   }
 }
 
@@ -78,6 +80,7 @@ void Market::Start() {
   restored.prices = prices_;
   for (const auto& [uid, record] : records_) restored.jobs.push_back(record);
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
+  for (const auto& [name, record] : pool_records_) restored.pools.push_back(record);
   Feed(restored);
 }
 
@@ -152,7 +155,10 @@ void Market::Provide() {
     }
     const bool refuses = pool.ordered > pool.market;
     if (refuses != pool.refuses || before != there.size() || chance_.Happens(0.05)) {
-      PoolReported report{.pool = name, .running = static_cast<int>(there.size()), .nodes = there};
+      PoolReported report{.pool = name, .running = static_cast<int>(there.size())};
+      for (const std::string& machine : there) {
+        report.machines.push_back({.id = machine, .node = machine, .running = machines_[machine].ready_at <= now_});
+      }
       if (refuses) report.trouble = PoolTrouble::kNoCapacity;
       for (const std::string& machine : pool.doubted) {
         if (machines_.count(machine) == 0) report.ended.push_back(machine);

@@ -89,6 +89,7 @@ class Market {
   PriceBook prices_;
   std::map<std::string, v1::JobRecord> records_;
   std::map<std::string, v1::NodeRecord> node_records_;
+  std::map<std::string, v1::PoolRecord> pool_records_;
   std::map<std::string, Pool> pools_;
   std::map<std::string, Machine> machines_;
   std::map<std::string, Process> processes_;  // By trainer.

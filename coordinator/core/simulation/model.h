@@ -18,6 +18,7 @@ namespace rekindle::core::simulation {
 // Of the coordinator; shorter than usual, as schedules are of a minute.
 inline constexpr double kPauseSeconds = 6;
 inline constexpr double kPoolStartSeconds = 6;
+inline constexpr double kRegisterSeconds = 18;  // More than a machine that is late takes.
 inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
 inline constexpr double kLeaseStepSeconds = 1;
@@ -163,9 +164,11 @@ struct SimPool {
   PoolOrder order;
   int made = 0;                    // Machines so far.
   std::set<std::string> machines;  // That exist or are being made.
+  std::set<std::string> dead;      // Of these: they run, and no node comes of them.
   bool answered = true;            // The newest order.
   int reported = -1;               // So many machines; -1: nothing since the coordinator started.
-  std::vector<std::string> ended;  // As was reported then.
+  std::vector<std::string> ended;  // As was reported then, as are the next.
+  std::vector<PoolMachine> told;
 };
 
 inline const v1::Member* FindMember(const v1::Membership& membership, const std::string& id) {

@@ -20,6 +20,7 @@ PriceBook World::PricesOfPools() const {
     prices.price = {{0, pool.options.price}};
     prices.ordered = true;
     prices.max = pool.options.max;
+    prices.start_seconds = 0;
   }
   return book;
 }
@@ -31,6 +32,7 @@ void World::TakeOrder(const PoolOrder& order) {
     SimPool& pool = pools_.at(order.pool);
     pool.order = order;
     pool.answered = false;
+    for (const std::string& name : order.end) EndMachine(name);
     Note(absl::StrCat("pool ", order.pool, " is to have ", order.nodes, ": ", order.reason));
     Fulfil(pool);
     TellOfPool(pool);
@@ -47,7 +49,8 @@ void World::PoolLoop(const std::string& name) {
 // Where fewer are wanted those that were named go first, then the newest.
 void World::Fulfil(SimPool& pool) {
   const int desired = std::clamp(pool.order.nodes, 0, pool.options.max);
-  while (static_cast<int>(pool.machines.size()) > desired) {
+  const bool ends = pool.order.surplus == Surplus::kEnds;
+  while (ends && static_cast<int>(pool.machines.size()) > desired) {
     std::string name = *pool.machines.rbegin();
     for (const std::string& released : pool.order.release) {
       if (pool.machines.count(released)) name = released;
@@ -62,6 +65,12 @@ void World::MakeMachine(SimPool& pool) {
   const bool late = chance_.Happens(0.2) && lossy_;
   if (late) tally_.Count(Fault::kMachineLate);
   pool.machines.insert(name);
+  if (lossy_ && chance_.Happens(0.1)) {
+    tally_.Count(Fault::kMachineNeverRegisters);
+    Note(absl::StrCat("machine ", name, " never registers"));
+    pool.dead.insert(name);
+    return;
+  }
   queue_.At(queue_.now() + (late ? chance_.Uniform(kLate, 3 * kLate) : chance_.Uniform(0.3, 2)), [this, name, &pool] {
     if (!pool.machines.count(name)) return;
     Note(absl::StrCat("machine ", name, " is there"));
@@ -74,7 +83,10 @@ void World::MakeMachine(SimPool& pool) {
 }
 
 void World::EndMachine(const std::string& name) {
-  for (auto& [pool_name, pool] : pools_) pool.machines.erase(name);
+  for (auto& [pool_name, pool] : pools_) {
+    pool.machines.erase(name);
+    pool.dead.erase(name);
+  }
   const auto found = nodes_.find(name);
   if (found == nodes_.end() || found->second.gone) return;
   SimNode& node = found->second;
@@ -92,11 +104,15 @@ void World::TellOfPool(SimPool& pool) {
     const auto node = nodes_.find(name);
     if (pool.says_what_ended && node != nodes_.end() && node->second.gone) report.ended.push_back(name);
   }
-  if (!coordinator_up_ || (pool.answered && pool.reported == running && pool.ended == report.ended)) return;
+  for (const std::string& name : pool.machines) {
+    const bool runs = pool.dead.count(name) > 0 || nodes_.count(name) > 0;
+    report.machines.push_back({.id = name, .node = name, .running = runs});
+  }
+  const bool same = pool.reported == running && pool.ended == report.ended && pool.told == report.machines;
+  if (!coordinator_up_ || (pool.answered && same)) return;
   if (!report.ended.empty()) tally_.Count(Fault::kMachineEnded);
   report.pool = pool.options.name;
   report.running = running;
-  report.nodes.assign(pool.machines.begin(), pool.machines.end());
   if (running < pool.order.nodes) {
     tally_.Count(Fault::kOrderShort);
     if (pool.says_when_short) {
@@ -107,6 +123,7 @@ void World::TellOfPool(SimPool& pool) {
   pool.answered = true;
   pool.reported = running;
   pool.ended = report.ended;
+  pool.told = report.machines;
   Feed(report);
 }
 

@@ -46,6 +46,8 @@ const char* NameOf(Fault fault) {
       return "a market gives more machines";
     case Fault::kMachineLate:
       return "a machine comes late";
+    case Fault::kMachineNeverRegisters:
+      return "a machine runs and never registers";
     case Fault::kMachineEnded:
       return "a provider says that a machine has ended";
     case Fault::kOrderShort:

@@ -28,6 +28,7 @@ enum class Fault {
   kMarketTakes,
   kMarketGives,
   kMachineLate,
+  kMachineNeverRegisters,
   kMachineEnded,  // As its provider says of a node that is not heard of.
   kOrderShort,
   kSaveFailed,

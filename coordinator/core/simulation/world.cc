@@ -18,6 +18,7 @@ constexpr double kBusy = 0.3;            // An event waits for the end of a turn
 constexpr double kLongestTurn = 0.01;    // ... so long at most, with all that arrive meanwhile.
 constexpr double kIdleSeconds = 10;
 constexpr double kPoolAvoidSeconds = 4;
+constexpr double kReturnSeconds = 3;
 constexpr double kFinishSeconds = 400;  // After the faults have stopped.
 constexpr size_t kJournalLines = 4000;
 
@@ -68,6 +69,8 @@ void World::StartCoordinator() {
   tunables.lease_step_seconds = kLeaseStepSeconds;
   tunables.pool_start_seconds = kPoolStartSeconds;
   tunables.pool_avoid_seconds = kPoolAvoidSeconds;
+  tunables.register_seconds = kRegisterSeconds;
+  tunables.return_seconds = kReturnSeconds;
   cluster_ = std::make_unique<Cluster>(tunables);
   coordinator_up_ = true;
   ++coordinator_life_;
@@ -80,6 +83,7 @@ void World::StartCoordinator() {
     if (!listens_first_) SetLease(record);
   }
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
+  for (const auto& [name, record] : pool_records_) restored.pools.push_back(record);
   restored.prices = PricesOfPools();
   restored.epoch = {epoch_, 0};
   restored.listen_first = listens_first_;
@@ -118,6 +122,7 @@ void World::RunTurn() {
   if (saved) {
     listens_first_ = listens_first_ && cluster_->IsListening();
     for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
+    for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;
     for (const v1::JobRecord& job : effects.save_jobs) {
       v1::JobRecord& before = records_[job.job().uid()];
       CheckMembership(jobs_.at(job.job().uid()), before, job);

@@ -181,6 +181,7 @@ class World {
   std::map<std::string, v1::NodeRecord> copied_node_records_;
   int epoch_ = 1;
   bool listens_first_ = false;
+  std::map<std::string, v1::PoolRecord> pool_records_;
   std::map<std::string, SimLease> leases_;  // By uid.
   std::map<std::string, SimNode> nodes_;
   std::map<std::string, SimPool> pools_;

@@ -1,6 +1,7 @@
 #include "coordinator/fleet/providers/aws.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "common/clock.h"
 #include "common/printable.h"
 #include "coordinator/fleet/providers/aws_query.h"
+#include "coordinator/fleet/providers/cloud_api.h"
 
 namespace rekindle::fleet {
 namespace {
@@ -102,6 +104,7 @@ class AwsProvider final : public Provider {
       listing.shortage = *shortage;
     }
     listing.machines = std::move(group->machines);
+    TellLaunches(pool, listing.machines);
     return listing;
   }
 
@@ -160,6 +163,39 @@ class AwsProvider final : public Provider {
     return group;
   }
 
+  // Auto Scaling does not say since when an instance runs: EC2 is asked once of each. One of which it does not tell
+  // then is of an unknown age.
+  void TellLaunches(const std::string& pool, std::vector<Machine>& machines) {
+    const std::map<std::string, double> before = std::exchange(launched_[pool], {});
+    std::map<std::string, double>& launched = launched_[pool];
+    std::vector<std::string> unknown;
+    for (const Machine& machine : machines) {
+      if (machine.state != MachineState::kRunning) continue;
+      const auto known = before.find(machine.id);
+      const bool asks = known == before.end() && unknown.size() < kMostFiltered;
+      if (asks) unknown.push_back(machine.id);
+      if (asks || known != before.end()) launched[machine.id] = asks ? 0 : known->second;
+    }
+    if (!unknown.empty()) AskLaunches(unknown, launched);
+    for (Machine& machine : machines) {
+      const auto known = launched.find(machine.id);
+      if (known != launched.end()) machine.since = known->second;
+    }
+  }
+
+  void AskLaunches(const std::vector<std::string>& ids, std::map<std::string, double>& launched) {
+    AwsQuery::Parameters parameters = {{"Filter.1.Name", "instance-id"}};
+    for (size_t i = 0; i < ids.size(); ++i) parameters[absl::StrCat("Filter.1.Value.", i + 1)] = ids[i];
+    const absl::StatusOr<Xml> answer = ec2_->Call("DescribeInstances", parameters);
+    if (!answer.ok()) return;
+    for (const Xml& reservation : (*answer)["reservationSet"].children) {
+      for (const Xml& instance : reservation["instancesSet"].children) {
+        const auto asked = launched.find(instance["instanceId"].text);
+        if (asked != launched.end()) asked->second = UnixTime(instance["launchTime"].text);
+      }
+    }
+  }
+
   // Why the newest launch failed; OK where it did not.
   absl::StatusOr<absl::Status> LastLaunch(const std::string& name) {
     const auto result = Call("DescribeScalingActivities", {{"AutoScalingGroupName", name}, {"MaxRecords", "20"}});
@@ -175,6 +211,7 @@ class AwsProvider final : public Provider {
   const AwsOptions options_;
   const std::unique_ptr<AwsQuery> api_;  // Auto Scaling.
   const std::unique_ptr<AwsQuery> ec2_;
+  std::map<std::string, std::map<std::string, double>> launched_;  // By pool and instance; 0: not known.
 };
 
 }  // namespace

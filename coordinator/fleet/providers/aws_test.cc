@@ -42,7 +42,8 @@ class AwsTest : public testing::Test {
     if (action == "DescribeInstances") {
       for (const auto& [id, state] : instances_) {
         absl::StrAppend(&result, "<item><instancesSet><item><instanceId>", id, "</instanceId><instanceState><name>",
-                        state, "</name></instanceState></item></instancesSet></item>");
+                        state, "</name></instanceState><launchTime>2026-11-22T10:00:00.000Z</launchTime></item>",
+                        "</instancesSet></item>");
       }
       return response.set_content(absl::StrCat("<DescribeInstancesResponse><requestId>r</requestId><reservationSet>",
                                                result, "</reservationSet></DescribeInstancesResponse>"),
@@ -98,6 +99,27 @@ TEST_F(AwsTest, WhatRunsIsListedByInstance) {
   EXPECT_EQ(listing->machines[2].state, MachineState::kEnding);
   EXPECT_EQ(listing->machines[3].state, MachineState::kEnding);
   EXPECT_TRUE(listing->shortage.ok());
+}
+
+TEST_F(AwsTest, SinceWhenAnInstanceRunsIsAskedOnce) {
+  desired_ = 2;
+  instances_ = {{"i-1", "InService"}, {"i-2", "Pending:Wait"}};
+  const auto asked = [this] {
+    const std::vector<std::string> seen = cloud_.TakeSeen();
+    return std::count_if(seen.begin(), seen.end(), [](const std::string& each) {
+      return each.find("Action=DescribeInstances") != std::string::npos;
+    });
+  };
+  for (int i = 0; i < 2; ++i) {
+    const auto listing = aws_->List("p", 10);
+    ASSERT_TRUE(listing.ok()) << listing.status();
+    EXPECT_EQ(listing->machines[0].since, 1795341600);
+    EXPECT_EQ(listing->machines[1].since, 0);
+    EXPECT_EQ(asked(), i == 0 ? 1 : 0);
+  }
+  instances_["i-2"] = "InService";
+  EXPECT_EQ(aws_->List("p", 10)->machines[1].since, 1795341600);
+  EXPECT_EQ(asked(), 1);
 }
 
 // One that was detached from the group runs on, and one that EC2 does not tell of is not known to have ended.

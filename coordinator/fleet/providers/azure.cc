@@ -71,10 +71,10 @@ class AzureProvider final : public Provider {
       if (!machines.ok()) return machines.status();
       for (const json& each : Member(*machines, "value")) {
         const std::string name = common::StringOr(each, "name");
-        listing.machines.push_back(
-            {.id = common::StringOr(each, "instanceId"),
-             .node = name,
-             .state = StateOf(common::StringOr(Member(each, "properties"), "provisioningState"))});
+        listing.machines.push_back({.id = common::StringOr(each, "instanceId"),
+                                    .node = name,
+                                    .state = StateOf(common::StringOr(Member(each, "properties"), "provisioningState")),
+                                    .since = UnixTime(common::StringOr(Member(each, "properties"), "timeCreated"))});
       }
       const std::string link = common::StringOr(*machines, "nextLink");
       if (link.empty()) return listing;

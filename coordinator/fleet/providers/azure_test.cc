@@ -18,7 +18,9 @@ using testing::Not;
 constexpr char kSet[] = "/subscriptions/sub/resourceGroups/rg/providers/Microsoft.Compute/virtualMachineScaleSets/set";
 
 json Vm(const std::string& id, const std::string& state) {
-  return {{"name", "set_" + id}, {"instanceId", id}, {"properties", {{"provisioningState", state}}}};
+  return {{"name", "set_" + id},
+          {"instanceId", id},
+          {"properties", {{"provisioningState", state}, {"timeCreated", "2026-11-22T10:00:00+00:00"}}}};
 }
 
 class AzureTest : public testing::Test {
@@ -78,6 +80,7 @@ TEST_F(AzureTest, VirtualMachinesOfAllPagesAreListed) {
   EXPECT_EQ(listing->desired, 2);
   ASSERT_EQ(listing->machines.size(), 2u);
   EXPECT_EQ(listing->machines[0].node, "set_0");
+  EXPECT_EQ(listing->machines[0].since, 1795341600);
   EXPECT_EQ(listing->machines[1].state, MachineState::kStarting);
   machines_ = {Vm("0", "Deleting")};
   EXPECT_EQ(azure_->List("p", 10)->machines[0].state, MachineState::kEnding);

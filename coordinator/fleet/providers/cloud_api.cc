@@ -106,6 +106,13 @@ const nlohmann::json& Member(const nlohmann::json& object, const char* key) {
   return found == object.end() ? *nothing : *found;
 }
 
+double UnixTime(const std::string& text) {
+  absl::Time time;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, text, &time, &error)) return 0;
+  return absl::ToDoubleSeconds(time - absl::UnixEpoch());
+}
+
 std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::string Escaped(const std::string& text) {

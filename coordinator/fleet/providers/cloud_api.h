@@ -39,6 +39,9 @@ absl::Status RefineShortage(const absl::Status& status, const std::vector<std::s
 // A member that may be missing, or of another type than it should be: null then.
 const nlohmann::json& Member(const nlohmann::json& object, const char* key);
 
+// Unix seconds of a time as of RFC 3339; 0: it is none.
+double UnixTime(const std::string& text);
+
 // The last part of a path or URL.
 std::string LastPart(const std::string& path);
 // As a part of a query or form: all but letters, digits and -_.~ becomes %XX.

@@ -13,7 +13,7 @@ namespace rekindle::fleet {
 namespace {
 
 constexpr size_t kMaxOutput = 16 << 20;
-constexpr common::JsonLimits kLimits{.depth = 4, .values = 5 * kMaxMachines};
+constexpr common::JsonLimits kLimits{.depth = 4, .values = 6 * kMaxMachines};
 constexpr size_t kLongestName = 256;
 constexpr char kEnded[] = "ended";
 
@@ -48,6 +48,9 @@ absl::StatusOr<Machine> ParseMachine(const nlohmann::json& each) {
   if (machine.id.size() > kLongestName || machine.node.size() > kLongestName) {
     return absl::InvalidArgumentError("a name of more than 256 bytes");
   }
+  const auto since = each.find("since");
+  if (since != each.end() && !since->is_number()) return absl::InvalidArgumentError("'since' is no Unix time");
+  if (since != each.end()) machine.since = since->get<double>();
   const std::string state = common::StringOr(each, "state");
   if (state == "starting") machine.state = MachineState::kStarting;
   if (state == "ending") machine.state = MachineState::kEnding;

@@ -53,11 +53,13 @@ TEST_F(ExecTest, ArgumentsArePassedWithoutAShell) {
 
 TEST_F(ExecTest, WhatRunsIsRead) {
   const auto listing = Lists(
-      R"({"machines": [{"id": "a", "node": "n1"}, {"id": "b", "state": "starting"}, {"id": "c", "state": "ending"}],
+      R"({"machines": [{"id": "a", "node": "n1", "since": 1795341600.5}, {"id": "b", "state": "starting"}, {"id": "c", "state": "ending"}],
           "desired": 2, "comment": "others may be there"})");
   ASSERT_TRUE(listing.ok()) << listing.status();
   ASSERT_EQ(listing->machines.size(), 3u);
   EXPECT_EQ(listing->machines[0].node, "n1");
+  EXPECT_EQ(listing->machines[0].since, 1795341600.5);
+  EXPECT_EQ(listing->machines[1].since, 0);
   EXPECT_EQ(listing->machines[1].state, MachineState::kStarting);
   EXPECT_EQ(listing->machines[2].state, MachineState::kEnding);
   EXPECT_EQ(listing->desired, 2);
@@ -78,6 +80,7 @@ TEST_F(ExecTest, WhatCannotBeIsRefusedWithTheReason) {
         {"[]", "'machines' is missing"},
         {R"({"machines": [{"node": "x"}]})", "'id' is missing"},
         {R"({"machines": [{"id": "x", "state": "dead"}]})", "use starting, running, ending or ended"},
+        {R"({"machines": [{"id": "x", "since": "noon"}]})", "'since' is no Unix time"},
         {R"({"machines": [], "desired": -1})", "'desired' is no number"}}) {
     const auto listing = Lists(output);
     EXPECT_EQ(listing.status().code(), absl::StatusCode::kInternal) << output;

@@ -21,7 +21,8 @@ constexpr double kCallSeconds = 20;
 class FleetRunner::Worker {
  public:
   Worker(Account account, Report report) : account_(std::move(account)), outlet_(std::move(report)) {
-    for (const ReconcileOptions& pool : account_.pools) {
+    for (ReconcileOptions pool : account_.pools) {
+      pool.chooses_what_ends = account_.provider->ChoosesWhatEnds();
       pools_.emplace(pool.pool, PoolReconciler(pool, common::SteadySeconds()));
     }
   }

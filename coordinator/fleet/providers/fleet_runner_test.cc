@@ -15,22 +15,29 @@ namespace {
 
 using testing::ElementsAre;
 
-// Has what it is told to have, at once.
+// Has what it is told to have, at once; where fewer are wanted those that are named go first.
 class FakeProvider final : public Provider {
  public:
-  absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>&, double) override {
+  absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
+                          double) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !hangs_; });
     if (!refusal_.ok()) return refusal_;
-    nodes_[pool] = nodes;
+    std::vector<std::string>& machines = machines_[pool];
+    const auto wanted = static_cast<size_t>(nodes);
+    for (const std::string& name : release) {
+      if (machines.size() > wanted) std::erase(machines, name);
+    }
+    if (machines.size() > wanted) machines.resize(wanted);
+    while (machines.size() < wanted) machines.push_back("n" + std::to_string(++made_));
     asked_.push_back(nodes);
     return absl::OkStatus();
   }
   absl::StatusOr<Listing> List(const std::string& pool, double) override {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !hangs_; });
-    Listing listing{.desired = nodes_[pool]};
-    listing.machines.resize(static_cast<size_t>(nodes_[pool]));
+    Listing listing{.desired = static_cast<int>(machines_[pool].size())};
+    for (const std::string& name : machines_[pool]) listing.machines.push_back({.id = name, .node = name});
     return listing;
   }
 
@@ -53,7 +60,8 @@ class FakeProvider final : public Provider {
   std::condition_variable changed_;
   bool hangs_ = false;
   absl::Status refusal_;
-  std::map<std::string, int> nodes_;
+  std::map<std::string, std::vector<std::string>> machines_;
+  int made_ = 0;
   std::vector<int> asked_;
 };
 
@@ -106,6 +114,18 @@ TEST_F(FleetRunnerTest, ARefusalIsReportedAndTriedAgain) {
   EXPECT_TRUE(Await("a", [](const auto& r) { return r.trouble == core::PoolTrouble::kNoCapacity; }));
   a_->Refuse(absl::OkStatus());
   EXPECT_TRUE(AwaitRunning("a", 2));
+}
+
+TEST_F(FleetRunnerTest, AMachineThatNeverRegisteredIsReplacedAndNoOther) {
+  FleetRunner runner({MakeAccount("a", a_)}, Reports());
+  runner.Order({.pool = "a", .nodes = 3});
+  EXPECT_TRUE(AwaitRunning("a", 3));
+  runner.Order({.pool = "a", .nodes = 3, .end = {"n2"}});
+  EXPECT_TRUE(Await("a", [](const auto& report) {
+    std::vector<std::string> names;
+    for (const core::PoolMachine& machine : report.machines) names.push_back(machine.node);
+    return names == std::vector<std::string>{"n1", "n3", "n4"};
+  }));
 }
 
 TEST_F(FleetRunnerTest, AnOrderOfAPoolThatNobodyProvidesHarmsNobody) {

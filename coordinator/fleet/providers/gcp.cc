@@ -15,6 +15,7 @@ namespace {
 using nlohmann::json;
 
 constexpr int kPage = 500;
+constexpr int kMostAsked = 20;  // Instances of a listing.
 
 // By which Compute Engine says that it has none left, or that a quota is used up.
 const std::vector<std::string>& Shortages() {
@@ -86,7 +87,9 @@ class GcpProvider final : public Provider {
       if (!instances.ok()) return instances.status();
       for (const json& each : Member(*instances, "managedInstances")) Add(each, &listing);
       next = common::StringOr(*instances, "nextPageToken");
-      if (next.empty()) return listing;
+      if (!next.empty()) continue;
+      TellStarts(pool, begun, seconds, listing.machines);
+      return listing;
     }
     return absl::InternalError(absl::StrCat("instances on more than ", kMaxPages, " pages"));
   }
@@ -94,12 +97,10 @@ class GcpProvider final : public Provider {
   absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
                                                  double seconds) override {
     const double begun = common::SteadySeconds();
-    const GcpGroup& group = groups_.at(pool);
     std::vector<std::string> ended;
     for (const std::string& node : nodes) {
       if (absl::Status status = CheckTime(begun, seconds); !status.ok()) break;
-      const auto instance = Call("GET", absl::StrCat("/compute/v1/projects/", group.project, "/zones/", group.zone,
-                                                     "/instances/", Escaped(node)));
+      const auto instance = Instance(pool, node);
       const bool gone = absl::IsNotFound(instance.status());
       if (!gone && !instance.ok()) return instance.status();
       // TERMINATED: it is stopped, and would have to boot.
@@ -123,6 +124,31 @@ class GcpProvider final : public Provider {
     return RetryAfter(status) ? status : RefineShortage(status, Shortages());
   }
 
+  absl::StatusOr<json> Instance(const std::string& pool, const std::string& name) {
+    const GcpGroup& group = groups_.at(pool);
+    return Call("GET", absl::StrCat("/compute/v1/projects/", group.project, "/zones/", group.zone, "/instances/",
+                                    Escaped(name)));
+  }
+
+  // The group does not say since when an instance runs: each is asked once, some at a time. One that does not tell then
+  // is of an unknown age.
+  void TellStarts(const std::string& pool, double begun, double seconds, std::vector<Machine>& machines) {
+    const std::map<std::string, double> before = std::exchange(started_[pool], {});
+    std::map<std::string, double>& started = started_[pool];
+    int asked = 0;
+    for (Machine& machine : machines) {
+      if (machine.state != MachineState::kRunning) continue;
+      const auto known = before.find(machine.id);
+      if (known != before.end()) {
+        machine.since = started[machine.id] = known->second;
+      } else if (asked++ < kMostAsked && CheckTime(begun, seconds).ok()) {
+        const absl::StatusOr<json> instance = Instance(pool, machine.id);
+        machine.since = started[machine.id] =
+            instance.ok() ? UnixTime(common::StringOr(*instance, "lastStartTimestamp")) : 0;
+      }
+    }
+  }
+
   static void Add(const json& each, Listing* listing) {
     const std::string name = LastPart(common::StringOr(each, "instance"));
     if (name.empty()) return;
@@ -135,6 +161,7 @@ class GcpProvider final : public Provider {
 
   const std::map<std::string, GcpGroup> groups_;
   BearerApi api_;
+  std::map<std::string, std::map<std::string, double>> started_;  // By pool and instance; 0: not known.
 };
 
 }  // namespace

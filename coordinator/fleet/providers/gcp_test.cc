@@ -54,7 +54,8 @@ class GcpTest : public testing::Test {
     if (request.path.find("/zones/us-central1-a/instances/") != std::string::npos) {
       const auto found = statuses_.find(LastPart(request.path));
       if (found == statuses_.end()) response.status = 404;
-      answer = {{"status", found == statuses_.end() ? "" : found->second}};
+      answer = {{"status", found == statuses_.end() ? "" : found->second},
+                {"lastStartTimestamp", "2026-11-22T02:00:00.500-08:00"}};
     }
     response.set_content(answer.dump(), "application/json");
   }
@@ -73,6 +74,21 @@ class GcpTest : public testing::Test {
   FakeCloud cloud_{[this](const auto& request, auto& response) { Handle(request, response); }};
   std::unique_ptr<Provider> gcp_;
 };
+
+TEST_F(GcpTest, SinceWhenAnInstanceRunsIsAskedOnce) {
+  instances_ = {Instance("g-1", "NONE", "RUNNING"), Instance("g-2", "CREATING", "")};
+  statuses_ = {{"g-1", "RUNNING"}};
+  for (int i = 0; i < 2; ++i) {
+    const auto listing = gcp_->List("p", 10);
+    ASSERT_TRUE(listing.ok()) << listing.status();
+    EXPECT_EQ(listing->machines[0].since, 1795341600.5);
+    EXPECT_EQ(listing->machines[1].since, 0);
+    const std::vector<std::string> seen = cloud_.TakeSeen();
+    EXPECT_EQ(std::count_if(seen.begin(), seen.end(),
+                            [](const std::string& each) { return each.find("/instances/g-1") != std::string::npos; }),
+              i == 0 ? 1 : 0);
+  }
+}
 
 TEST_F(GcpTest, InstancesOfAllPagesAreListed) {
   instances_ = {Instance("g-1", "NONE", "RUNNING"), Instance("g-2", "CREATING", "")};

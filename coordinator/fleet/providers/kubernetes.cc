@@ -115,6 +115,8 @@ class KubernetesProvider final : public Provider {
     return nodes;
   }
 
+  bool ChoosesWhatEnds() const override { return false; }
+
  private:
   std::string SpaceOf(const std::string& pool) const {
     const std::string& space = sets_.at(pool).name_space;
@@ -134,8 +136,10 @@ class KubernetesProvider final : public Provider {
     const json& metadata = Member(pod, "metadata");
     const std::string name = common::StringOr(metadata, "name");
     if (name.empty() || !OwnedBy(metadata, set)) return;
-    listing->machines.push_back(
-        {.id = name, .node = common::StringOr(Member(pod, "spec"), "nodeName"), .state = StateOf(pod)});
+    listing->machines.push_back({.id = name,
+                                 .node = common::StringOr(Member(pod, "spec"), "nodeName"),
+                                 .state = StateOf(pod),
+                                 .since = UnixTime(common::StringOr(Member(pod, "status"), "startTime"))});
     if (listing->waiting.empty()) listing->waiting = WaitingFor(pod);
   }
 

@@ -22,7 +22,7 @@ using testing::HasSubstr;
 json Pod(const std::string& name, const std::string& node, const std::string& phase) {
   return {{"metadata", {{"name", name}, {"ownerReferences", {{{"kind", "StatefulSet"}, {"name", "worker"}}}}}},
           {"spec", {{"nodeName", node}}},
-          {"status", {{"phase", phase}}}};
+          {"status", {{"phase", phase}, {"startTime", "2026-11-22T10:00:00Z"}}}};
 }
 
 class KubernetesTest : public testing::Test {
@@ -72,6 +72,8 @@ TEST_F(KubernetesTest, PodsOfAllPagesAreListedByTheirMachines) {
   EXPECT_EQ(listing->desired, 2);
   ASSERT_EQ(listing->machines.size(), 2u);
   EXPECT_EQ(listing->machines[0].node, "machine-a");
+  EXPECT_EQ(listing->machines[0].since, 1795341600);
+  EXPECT_FALSE(kubernetes_->ChoosesWhatEnds());
   EXPECT_EQ(listing->machines[0].state, MachineState::kRunning);
   EXPECT_EQ(listing->machines[1].state, MachineState::kStarting);
   EXPECT_EQ(listing->waiting, "worker-1 Unschedulable: 0/3 nodes");

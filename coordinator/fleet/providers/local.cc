@@ -248,7 +248,7 @@ absl::StatusOr<Listing> LocalProvider::List(const std::string& pool, double) {
     const MachineState state = machine.ends_at   ? MachineState::kEnding
                                : machine.started ? MachineState::kRunning
                                                  : MachineState::kStarting;
-    listing.machines.push_back({.id = machine.node, .node = machine.node, .state = state});
+    listing.machines.push_back({.id = machine.node, .node = machine.node, .state = state, .since = machine.starts_at});
   }
   if (market.allowed < market.desired) {
     listing.shortage = absl::ResourceExhaustedError(

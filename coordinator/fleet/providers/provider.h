@@ -17,6 +17,7 @@ struct Machine {
   std::string id;    // The provider's own.
   std::string node;  // The name as which it registers; empty: not known.
   MachineState state = MachineState::kRunning;
+  double since = 0;  // Unix seconds since when it runs, or was made; 0: not known.
 };
 
 struct Listing {
@@ -48,6 +49,8 @@ class Provider {
   // A machine that was only taken out of the pool is not one of them. A provider that cannot tell says nothing.
   virtual absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
                                                          double seconds);
+  // Are those of `release` really the ones that end, as long as enough of them are there?
+  virtual bool ChoosesWhatEnds() const { return true; }
 };
 
 // A provider that asked to come back later: an UNAVAILABLE with the seconds, 0 where it did not say how many.

@@ -33,7 +33,8 @@ int Running(const Listing& listing) {
 }  // namespace
 
 void PoolReconciler::Order(core::PoolOrder order, double now) {
-  const bool same = order_ && order_->nodes == order.nodes && order_->release == order.release;
+  const bool same = order_ && order_->nodes == order.nodes && order_->release == order.release &&
+                    order_->end == order.end && order_->surplus == order.surplus;
   const bool looks =
       order.look_for != (order_ ? order_->look_for : std::vector<std::string>()) && !order.look_for.empty();
   order_ = std::move(order);
@@ -44,6 +45,8 @@ void PoolReconciler::Order(core::PoolOrder order, double now) {
     return;
   }
   ++order_count_;
+  is_fresh_ = false;
+  if (!order_->end.empty()) list_at_ = now;
   set_ = false;
   set_at_ = now;
   set_failures_ = 0;
@@ -56,13 +59,43 @@ int PoolReconciler::Machines() const {
   return static_cast<int>(all.size() - static_cast<size_t>(std::count_if(all.begin(), all.end(), Ends)));
 }
 
-std::optional<int> PoolReconciler::Desired() const {
-  if (order_) return std::clamp(order_->nodes, options_.min, options_.max);
-  if (listing_ && Machines() < options_.min) return options_.min;
-  return std::nullopt;
+// Another cluster may have ordered what runs.
+bool PoolReconciler::IsNotOurs() const {
+  const bool allowed = order_ && order_->surplus != core::Surplus::kIsOthers;
+  return !allowed && !ever_set_ && listing_ && Machines() > 0;
 }
 
-bool PoolReconciler::MustSet() const { return listing_ && !set_ && Desired(); }
+std::optional<int> PoolReconciler::Desired() const {
+  if (IsNotOurs()) return std::nullopt;
+  if (!order_) return listing_ && Machines() < options_.min ? std::optional(options_.min) : std::nullopt;
+  const int nodes = std::clamp(order_->nodes, options_.min, options_.max);
+  const bool stays = order_->surplus == core::Surplus::kStays;
+  if (stays && listing_ && nodes <= std::max(Machines(), listing_->desired.value_or(0))) return std::nullopt;
+  return nodes;
+}
+
+// Those of order.end that are still there.
+std::vector<std::string> PoolReconciler::ToEnd() const {
+  std::vector<std::string> nodes;
+  if (!order_ || !listing_ || !is_fresh_ || !options_.chooses_what_ends || IsNotOurs()) return nodes;
+  for (const Machine& machine : listing_->machines) {
+    const bool named = std::find(order_->end.begin(), order_->end.end(), machine.node) != order_->end.end();
+    if (named && !machine.node.empty() && !Ends(machine)) nodes.push_back(machine.node);
+  }
+  return nodes;
+}
+
+// What never registered goes first: fewer are asked for by just as many, with their names. Then others come.
+std::optional<PoolReconciler::Target> PoolReconciler::CurrentTarget() const {
+  if (!listing_) return std::nullopt;
+  const std::optional<int> desired = Desired();
+  const std::vector<std::string> end = ToEnd();
+  if (end.empty() && !desired) return std::nullopt;
+  Target target{.nodes = desired.value_or(kMaxMachines), .release = end};
+  if (!end.empty()) target.nodes = std::min(target.nodes, Machines() - static_cast<int>(end.size()));
+  if (order_) target.release.insert(target.release.end(), order_->release.begin(), order_->release.end());
+  return target;
+}
 
 PoolReconciler::Next PoolReconciler::next() const {
   Next next{.at = std::max(list_at_, wait_until_), .order_count = order_count_};
@@ -70,12 +103,14 @@ PoolReconciler::Next PoolReconciler::next() const {
     if (known_.count(node) != 0) next.look_for.push_back(node);
   }
   const double set_at = std::max(set_at_, wait_until_);
-  if (!MustSet() || set_at > next.at) return next;
+  const bool must_look = order_ && !order_->end.empty() && !is_fresh_;
+  const std::optional<Target> target = CurrentTarget();
+  if (set_ || must_look || !target || set_at > next.at) return next;
   next.set = true;
   next.look_for.clear();
   next.at = set_at;
-  next.nodes = *Desired();
-  if (order_) next.release = order_->release;
+  next.nodes = target->nodes;
+  next.release = target->release;
   return next;
 }
 
@@ -93,6 +128,11 @@ std::optional<core::PoolReported> PoolReconciler::Set(const Next& asked, const a
     return std::nullopt;
   }
   set_ = status.ok();
+  if (status.ok()) {
+    ever_set_ = true;
+    asked_nodes_ = asked.nodes;
+    asked_at_ = now;
+  }
   set_failures_ = status.ok() ? 0 : set_failures_ + 1;
   set_trouble_ = {};
   if (!status.ok()) {
@@ -119,13 +159,18 @@ std::optional<core::PoolReported> PoolReconciler::Listed(const absl::StatusOr<Li
   list_trouble_ = {};
   listing_ = *listing;
   listed_at_ = now;
+  is_fresh_ = true;
   if (known_.size() > kMostKnown) known_.clear();
   for (const Machine& machine : listing_->machines) {
     if (!machine.node.empty()) known_.insert(machine.node);
   }
   const std::optional<int> desired = Desired();
   const int believed = listing_->desired.value_or(Machines());
-  if (desired && set_ && believed != *desired) set_ = false;  // It forgot, or somebody else changed it.
+  const std::optional<Target> target = CurrentTarget();
+  if (target && set_ && believed != target->nodes) {  // It forgot, or somebody else changed it, or it is the next step.
+    set_ = false;
+    if (target->nodes == asked_nodes_) set_at_ = std::max(set_at_, asked_at_ + options_.poll_seconds / 3);
+  }
   if (desired && set_failures_ > 0 && believed == *desired && Running(*listing_) >= *desired) {
     set_ = true;  // It refused, and did it after all.
     set_failures_ = 0;
@@ -160,9 +205,15 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
   for (const Machine& machine : listing_ ? listing_->machines : std::vector<Machine>()) {
     if (Ends(machine)) continue;
     ++report.running;
-    if (!machine.node.empty()) report.nodes.push_back(machine.node);
+    report.machines.push_back({.id = machine.id,
+                               .node = machine.node,
+                               .running = machine.state == MachineState::kRunning,
+                               .since = machine.since});
   }
-  std::sort(report.nodes.begin(), report.nodes.end());
+  std::sort(report.machines.begin(), report.machines.end(),
+            [](const core::PoolMachine& a, const core::PoolMachine& b) { return a.id < b.id; });
+  report.listed = listing_.has_value();
+  report.not_ours = IsNotOurs();
   if (listing_ && order_) {
     const auto& ended = listing_->ended;
     std::copy_if(order_->look_for.begin(), order_->look_for.end(), std::back_inserter(report.ended),
@@ -175,8 +226,9 @@ std::optional<core::PoolReported> PoolReconciler::Report(double now) {
     break;
   }
   // "N s ago" in an error is no change.
-  const bool same = reported_ && reported_->running == report.running && reported_->nodes == report.nodes &&
-                    reported_->trouble == report.trouble && reported_->ended == report.ended;
+  const bool same = reported_ && reported_->running == report.running && reported_->machines == report.machines &&
+                    reported_->not_ours == report.not_ours && reported_->trouble == report.trouble &&
+                    reported_->ended == report.ended;
   if (same && answered_) return std::nullopt;
   if (report.trouble != core::PoolTrouble::kNone) report.retry_after = std::max(0.0, next().at - now);
   answered_ = true;

@@ -21,8 +21,9 @@ struct ReconcileOptions {
   std::string pool;
   int min = 0;  // Kept whatever is ordered, and before anything is.
   int max = kMaxMachines;
-  double start_seconds = 300;  // Fewer running for longer than this are a want of capacity, whatever was promised.
-  double poll_seconds = 30;    // Between listings when all is as ordered; a third of it while it is not.
+  double start_seconds = 300;     // Fewer running for longer than this are a want of capacity, whatever was promised.
+  double poll_seconds = 30;       // Between listings when all is as ordered; a third of it while it is not.
+  bool chooses_what_ends = true;  // See Provider.
   common::RetryPolicy backoff = {.first_seconds = 2, .longest_seconds = 300};
 };
 
@@ -57,9 +58,17 @@ class PoolReconciler {
     std::string error;
   };
 
+  // What the provider is asked for next.
+  struct Target {
+    int nodes = 0;
+    std::vector<std::string> release;
+  };
+
   int Machines() const;
+  bool IsNotOurs() const;
   std::optional<int> Desired() const;
-  bool MustSet() const;
+  std::vector<std::string> ToEnd() const;
+  std::optional<Target> CurrentTarget() const;
   Trouble Shortage(double now) const;
   double After(const absl::Status& status, int failures, double now, double random);
   std::optional<core::PoolReported> Report(double now);
@@ -69,8 +78,12 @@ class PoolReconciler {
   std::optional<Listing> listing_;  // The newest that was heard.
   std::set<std::string> known_;     // Nodes that were listed once. Others may have the pool's name by mistake.
   int order_count_ = 0;
-  bool set_ = false;      // The provider has taken the order.
-  bool answered_ = true;  // A report has followed the newest order.
+  bool set_ = false;      // The provider has taken what it was asked for.
+  int asked_nodes_ = -1;  // What it took last ...
+  double asked_at_ = 0;   // ... and when.
+  bool ever_set_ = false;
+  bool is_fresh_ = false;  // The listing is newer than the order.
+  bool answered_ = true;   // A report has followed the newest order.
   double list_at_ = 0;
   double listed_at_ = 0;
   double set_at_ = 0;
