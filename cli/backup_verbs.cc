@@ -1,4 +1,5 @@
 // backup, restore.
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>

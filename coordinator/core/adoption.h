@@ -20,9 +20,6 @@ bool IsBehind(const Job& job);
 // Is that trainer to say which membership it is in?
 bool MustTell(const Job& job, const std::string& trainer);
 
-// Why a membership that a trainer tells of is none that the job can be in; empty: it is sound.
-std::string FindFlawIn(const v1::Membership& told, const Job& job);
-
 // After records were brought back from a copy: what trainers that wait have found in the store when they started may be
 // older than what is there, and the record does not know either. They start anew and look again.
 void StartWaitingAnew(Job& job);

@@ -38,7 +38,8 @@ void Change(Message& message, const FieldDescriptor& field) {
   }
 }
 
-const std::set<std::string> kNewEachTime = {"known_revision", "wait_ms", "logs", "hint"};
+// Whom the node obeys is the server's business alone.
+const std::set<std::string> kNewEachTime = {"known_revision", "wait_ms", "logs", "hint", "obeys"};
 
 TEST(Heartbeat, EveryOtherFieldIsNews) {
   const auto& type = *v1::NodeReport::descriptor();

@@ -8,6 +8,7 @@
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "rekindle/v1/coordinator.pb.h"
 
 namespace rekindle::coordinator {

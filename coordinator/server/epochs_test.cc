@@ -103,8 +103,8 @@ TEST_F(EpochsTest, OnRecordsOfACopyItListensAndThenDecidesInAnEpochAboveAll) {
   const ClusterRecord restored = BeginAnother();
   EXPECT_EQ(restored.identity.epoch, 2);
   options_.listen_seconds = 3;
-  Start();
   const double begun = common::SteadySeconds();
+  Start();
   EXPECT_TRUE(absl::IsUnavailable(Sync(AgentReport("node-a")).status()));
   EXPECT_TRUE(absl::IsUnavailable(Cancel("job").status()));
   EXPECT_EQ(Get("job")->status().state(), v1::RUNNING) << "what is known is shown";

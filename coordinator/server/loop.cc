@@ -173,7 +173,7 @@ void Loop::Run() {
       if (stop_) ended_ = Stopped();
       if (!stop_ && !superseded_.ok()) ended_ = superseded_;
     }
-    if (absl::IsUnavailable(ended_)) return RefuseAll(std::move(items));
+    if (absl::IsUnavailable(ended_)) return EndWith(std::move(items));
     if (!ended_.ok()) {
       BeSilent(std::move(items));
     } else {

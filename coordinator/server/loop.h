@@ -41,7 +41,8 @@ class Loop {
     core::PriceBook prices;
     core::CarbonBook carbon;
     double listen_seconds = 0;  // Before anything is decided; 0: the records are what runs.
-    // So long has been listened. Gives as whom it decides from now on, and what is to be durable with the first decision.
+    // So long has been listened. Gives as whom it decides from now on, and what is to be durable with the first
+    // decision.
     std::function<std::pair<common::ClusterIdentity, std::vector<Write>>()> on_listened = nullptr;
     // Whether the store can be written, when that changes. On the loop's thread.
     std::function<void(bool)> on_serving = [](bool) {};
@@ -168,6 +169,8 @@ class Loop {
   void ExpireHeld();
   void Expire();
   void RefuseAll(std::vector<Item> items);
+  // At the very end; what it is to know when it is started again is saved.
+  void EndWith(std::vector<Item> items);
   // After it was superseded: all that is left to do is to make that durable.
   void BeSilent(std::vector<Item> items);
   double NextWake() const;

@@ -78,6 +78,15 @@ void Loop::RefuseAll(std::vector<Item> items) {
   bulletin_.WakeAll();
 }
 
+void Loop::EndWith(std::vector<Item> items) {
+  RefuseAll(std::move(items));
+  const std::lock_guard lock(mutex_);
+  if (superseded_.ok() || journal_.empty()) return;
+  if (absl::Status saved = journal_.Commit(); !saved.ok()) {
+    log::Error("that this coordinator was superseded could not be saved", {{"error", std::string(saved.message())}});
+  }
+}
+
 void Loop::BeSilent(std::vector<Item> items) {
   RefuseAll(std::move(items));
   options_.on_serving(false);

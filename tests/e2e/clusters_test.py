@@ -7,7 +7,7 @@ from base import ClusterTest, Injector, small_job, steps_done, wait_until
 
 
 class ClustersTest(ClusterTest):
-    def start(self, steps=1500):
+    def start(self, steps=800):
         self.running = self.cluster()
         self.spec = small_job("job", self.text, steps=steps)
         self.running.submit(self.spec)
@@ -58,7 +58,7 @@ class ClustersTest(ClusterTest):
         """With a job of that cluster's own, of the same name."""
         self.start()
         self.swap_data(aside="kept")
-        self.running.submit(small_job("job", self.text, steps=5))
+        self.running.submit(small_job("job", self.text, steps=20))
         self.assert_obeyed_by_nobody()
         self.assertEqual(self.running.status("job")["step"], 0)
         self.swap_data(aside="other", back="kept")

@@ -1,6 +1,9 @@
 // Whom an agent obeys: the first cluster that it hears of, in its newest epoch, until it is told to forget it.
 #include <gmock/gmock.h>
 
+#include "absl/strings/match.h"
+#include "common/clock.h"
+#include "common/cluster_identity.h"
 #include "worker/agent/agent_fixture.h"
 #include "worker/agent/forget_cluster.h"
 
@@ -106,12 +109,44 @@ TEST_F(AgentClusterTest, AClusterIsForgottenWhereNothingRuns) {
   EXPECT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return Obeys(r, kOther); }));
 }
 
+TEST_F(AgentClusterTest, WhatTheCoordinatorDoesNotKnowGoesOnAndIsTold) {
+  DirectAs(kOurs, "steady");
+  StartInit();
+  const std::string trainer = Running(WaitRunning())->trainer();
+  v1::NodeDirective directive;
+  common::ToMessage(kOurs, directive.mutable_identity());
+  directive.add_leave_alone("uid-steady");
+  coordinator_.Direct(directive);
+  const auto told = coordinator_.WaitFor([](const v1::NodeReport& r) { return r.left_alone_size() > 0; });
+  ASSERT_TRUE(told);
+  v1::DesiredTrainer wanted = Desired("steady");
+  common::ToMessage(kOurs, wanted.mutable_identity());
+  ASSERT_EQ(told->left_alone_size(), 1);
+  EXPECT_EQ(told->left_alone(0).SerializeAsString(), wanted.SerializeAsString());
+  ASSERT_TRUE(AwaitCalls(3));
+  ASSERT_NE(Running(coordinator_.reports().back()), nullptr);
+  EXPECT_EQ(Running(coordinator_.reports().back())->trainer(), trainer);
+}
+
+TEST_F(AgentClusterTest, OneThatWasSupersededIsNotObeyed) {
+  DirectAs(kOurs, "steady");
+  StartInit();
+  WaitRunning();
+  v1::NodeDirective directive;
+  common::ToMessage(kOurs, directive.mutable_identity());
+  common::ToMessage(kOurFuture, directive.mutable_superseded_by());
+  coordinator_.Direct(directive);
+  ASSERT_TRUE(AwaitCalls(3));
+  EXPECT_NE(Running(coordinator_.reports().back()), nullptr);
+  EXPECT_TRUE(Obeys(coordinator_.reports().back(), kOurs)) << "it has heard of the later one from no coordinator of it";
+}
+
 TEST_F(AgentClusterTest, WhatIsNoIdentityIsNotTakenForOne) {
   DirectAs(kOurs, "steady");
   StartInit();
   WaitRunning();
-  worker_->Signal(SIGTERM);
-  worker_->Signal(SIGTERM);
+  worker_->Signal(SIGKILL);
+  kill(AgentProcess().pid, SIGKILL);
   worker_->Wait();
   std::ofstream(dir_ + "/cluster") << "somebody\n";
   const Worker again = Worker::Start("agent", Flags());

@@ -122,9 +122,11 @@ void CoordinatorLink::NoteFailure(const std::string& why, double again_after) {
   must_ask_ = true;
   connected_ = false;
   const double now = common::SteadySeconds();
-  if (!complained_at_ || now >= *complained_at_ + again_after) {
+  // That another one answers is news, also after nobody did.
+  if (!complained_at_ || now >= *complained_at_ + again_after || complained_of_foreign_ != foreign_) {
     log::Warning("coordinator away: trainers go on, trying again", {{"error", why}});
     complained_at_ = now;
+    complained_of_foreign_ = foreign_;
   }
   waker_->Wake();
 }

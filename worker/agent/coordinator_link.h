@@ -66,6 +66,7 @@ class CoordinatorLink {
   bool connected_ = false;
   bool foreign_ = false;
   std::optional<double> complained_at_;  // Since it was last heard of.
+  bool complained_of_foreign_ = false;
   bool stopping_ = false;
   grpc::ClientContext* waiting_ = nullptr;  // The call to cancel when there is news.
   grpc::ClientContext* call_ = nullptr;

@@ -198,9 +198,11 @@ class Session final : public ControlPlane {
   // Says so at once, and again each `seconds`. REQUIRES: mutex_ held.
   void SetAway(const std::string& why, double seconds) {
     const double now = common::SteadySeconds();
-    if (!away_ || now >= said_away_ + seconds) {
+    // That another one answers is news, also after nobody did.
+    if (!away_ || now >= said_away_ + seconds || said_foreign_ != foreign_) {
       log::Warning("coordinator away; training goes on", {{"error", why}});
       said_away_ = now;
+      said_foreign_ = foreign_;
     }
     away_ = true;
   }
@@ -339,6 +341,7 @@ class Session final : public ControlPlane {
   bool away_ = false;
   bool foreign_ = false;  // The last one that answered was not obeyed.
   double said_away_ = 0;
+  bool said_foreign_ = false;
   bool stopping_ = false;
   double sent_at_ = 0;
   int sequence_ = 0;
