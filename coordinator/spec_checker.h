@@ -3,6 +3,7 @@
 #define REKINDLE_COORDINATOR_SPEC_CHECKER_H_
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -29,7 +30,7 @@ class Checker {
   }
   void Range(const std::string& field, double value, double low, double high) {
     if (value >= low && value <= high) return;  // False for NaN.
-    Refuse(field, absl::StrCat(value, " is out of range: use ", low, " to ", high));
+    Refuse(field, absl::StrCat(value, " is out of range: use ", Limit(low), " to ", Limit(high)));
   }
   void Above(const std::string& field, double value, double low, double high) {
     if (value > low && value <= high) return;
@@ -48,6 +49,12 @@ class Checker {
   }
 
  private:
+  // As users write it: 2592000, not 2.592e+06.
+  static std::string Limit(double limit) {
+    const auto whole = static_cast<int64_t>(limit);
+    return static_cast<double>(whole) == limit ? absl::StrCat(whole) : absl::StrCat(limit);
+  }
+
   absl::Status status_;
 };
 
