@@ -148,7 +148,7 @@ class Process {
     if (!newest->found) Die("there is no checkpoint");
     const double found = Now() - start;
     const auto restored = client->Restore(
-        kGeneration + 1, newest->name,
+        kGeneration, newest->name,
         {state_.weights.data(), state_.first_moment.data(), state_.second_moment.data(), state_.weights.size()});
     const double seconds = Now() - start;
     if (!restored.ok()) Die(restored.status().ToString());

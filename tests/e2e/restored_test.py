@@ -30,8 +30,10 @@ class RestoredTest(ClusterTest):
 
     def await_generation_after(self, generation):
         """Of three members that step."""
-        wait_until(lambda: self.running.status("job")["generation"] > generation, 60, "a newer generation", poll=0.1)
-        self.inject.await_members(3)
+        def grown():
+            status = self.running.status("job")
+            return status["generation"] > generation and len(status["members"]) == 3
+        wait_until(grown, 60, "a newer generation of three", poll=0.1)
         self.inject.await_steps(5)
         return self.running.status("job")["generation"]
 
