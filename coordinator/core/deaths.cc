@@ -111,7 +111,9 @@ void ForgetDead(Job& job) {
   std::erase_if(job.trainers, [&](const auto& entry) {
     return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
   });
-  std::erase_if(job.ahead, [&](const std::string& id) { return job.trainers.count(id) == 0; });
+  const auto is_forgotten = [&](const std::string& id) { return job.trainers.count(id) == 0; };
+  std::erase_if(job.ahead, is_forgotten);
+  std::erase_if(job.past, is_forgotten);
 }
 
 }  // namespace rekindle::core

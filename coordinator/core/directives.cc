@@ -42,6 +42,13 @@ v1::TrainerDirective Told(v1::TrainerDirective::Action action, const std::string
   return directive;
 }
 
+// It goes on as it was told before, and says which membership it is in.
+v1::TrainerDirective ToldToTell() {
+  v1::TrainerDirective directive;
+  directive.set_tell_membership(true);
+  return directive;
+}
+
 // A trainer that waits looks for what the next generation is to restore.
 v1::TrainerDirective ToldToWait(const Job& job, const std::string& reason) {
   v1::TrainerDirective directive = Told(v1::TrainerDirective::WAIT, reason);
@@ -99,18 +106,11 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
     directive.set_error(refused->second);
     return directive;
   }
-  if (MustTell(job, id)) {
-    v1::TrainerDirective directive;
-    directive.set_tell_membership(true);
-    return directive;
-  }
+  if (MustTell(job, id)) return ToldToTell();
   const Trainer* trainer = FindTrainer(job, id);
   const bool is_known = trainer != nullptr && (trainer->reported || !trainer->death.empty());
-  if (!is_known && !IsOver(job) && job.record.membership().generation() == 0) {  // It asked when the job was unknown.
-    v1::TrainerDirective directive;
-    directive.set_tell_membership(true);
-    return directive;
-  }
+  // It asked when the job was unknown.
+  if (!is_known && !IsOver(job) && job.record.membership().generation() == 0) return ToldToTell();
   if (IsOver(job)) {
     return Told(v1::TrainerDirective::EXIT,
                 absl::StrCat("job ", job.record.job().name(), " is over: ", job.record.job().status().reason()));
@@ -223,11 +223,7 @@ v1::TrainerDirective TrainerDirectiveFor(const State& state, const Job& job, con
   return Revised(WithoutRevision(state, job, trainer), known_revision);
 }
 
-v1::TrainerDirective UnknownJobDirective(int known_revision) {
-  v1::TrainerDirective directive;
-  directive.set_tell_membership(true);
-  return Revised(std::move(directive), known_revision);
-}
+v1::TrainerDirective UnknownJobDirective(int known_revision) { return Revised(ToldToTell(), known_revision); }
 
 v1::NodeDirective NodeDirectiveFor(const State& state, const std::string& name, int known_revision) {
   const auto it = state.nodes.find(name);

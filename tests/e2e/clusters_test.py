@@ -15,21 +15,7 @@ class ClustersTest(ClusterTest):
         self.inject.await_members(3)
         self.inject.await_steps(20)
         self.before = self.running.status("job")
-        self.pids = self.trainers()
-
-    def trainers(self):
-        return sorted(pid for node in self.running.nodes.values() for pid in node.pids("trainer"))
-
-    def data(self):
-        return self.running.dir / "coordinator"
-
-    def swap_data(self, aside, back=None):
-        """The coordinator's folder is put aside, and another one in its place; its address stays."""
-        self.running.kill_coordinator()
-        self.data().rename(self.running.dir / aside)
-        if back:
-            (self.running.dir / back).rename(self.data())
-        self.running.start_coordinator()
+        self.pids = self.running.trainer_pids()
 
     def assert_obeyed_by_nobody(self):
         """However long it answers: the nodes have called it, and the trainers step on."""
@@ -38,7 +24,7 @@ class ClustersTest(ClusterTest):
         since = time.monotonic()
         wait_until(lambda: time.monotonic() > since + 3, 4, "three seconds to pass", poll=0.05)
         self.inject.await_steps(10)
-        self.assertEqual(self.trainers(), self.pids)
+        self.assertEqual(self.running.trainer_pids(), self.pids)
         self.assertEqual(self.running.cli("nodes").get("nodes", []), [])
 
     def assert_nothing_redone(self):
@@ -49,19 +35,19 @@ class ClustersTest(ClusterTest):
 
     def test_an_empty_folder_stops_nobody(self):
         self.start()
-        self.swap_data(aside="kept")
+        self.running.swap_coordinator(aside="kept")
         self.assert_obeyed_by_nobody()
-        self.swap_data(aside="empty", back="kept")
+        self.running.swap_coordinator(aside="empty", back="kept")
         self.assert_nothing_redone()
 
     def test_another_clusters_coordinator_stops_nobody(self):
         """With a job of that cluster's own, of the same name."""
         self.start()
-        self.swap_data(aside="kept")
+        self.running.swap_coordinator(aside="kept")
         self.running.submit(small_job("job", self.text, steps=20))
         self.assert_obeyed_by_nobody()
         self.assertEqual(self.running.status("job")["step"], 0)
-        self.swap_data(aside="other", back="kept")
+        self.running.swap_coordinator(aside="other", back="kept")
         self.assert_nothing_redone()
 
     def test_a_node_that_is_free_again_joins_the_other_cluster(self):
@@ -70,15 +56,15 @@ class ClustersTest(ClusterTest):
         node.kill(wipe=False)
         done = steps_done(self.running)
         wait_until(lambda: steps_done(self.running) > done + 5, 30, "the others to go on")
-        self.pids = self.trainers()
-        self.swap_data(aside="kept")
+        self.pids = self.running.trainer_pids()
+        self.running.swap_coordinator(aside="kept")
         self.assert_obeyed_by_nobody()
         self.running.run_worker("forget-cluster", "--dir", str(node.dir))
         shutil.rmtree(self.running.shared_memory / "n3", ignore_errors=True)
         node.start()
         wait_until(lambda: [n["name"] for n in self.running.cli("nodes").get("nodes", [])] == ["n3"], 20,
                    "n3 to join the other cluster", poll=0.1)
-        self.assertEqual(self.trainers(), self.pids)
+        self.assertEqual(self.running.trainer_pids(), self.pids)
 
 
 if __name__ == "__main__":

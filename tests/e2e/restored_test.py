@@ -25,8 +25,10 @@ class RestoredTest(ClusterTest):
         self.file = f"{self.folder}/backup"
         self.running.cli("backup", self.file)
 
-    def trainers(self):
-        return sorted(pid for node in self.running.nodes.values() for pid in node.pids("trainer"))
+    def restore(self, aside):
+        """The coordinator is killed, and started on what the backup makes."""
+        self.running.swap_coordinator(
+            aside, make=lambda data: self.running.cli("restore", self.file, "--data", str(data)))
 
     def await_generation_after(self, generation):
         """Of three members that step."""
@@ -37,19 +39,6 @@ class RestoredTest(ClusterTest):
         self.inject.await_steps(5)
         return self.running.status("job")["generation"]
 
-    def data(self):
-        return self.running.dir / "coordinator"
-
-    def swap_data(self, aside, back=None):
-        """The coordinator is killed, and started on another folder at its address: on `back`, or on the backup."""
-        self.running.kill_coordinator()
-        self.data().rename(self.running.dir / aside)
-        if back:
-            (self.running.dir / back).rename(self.data())
-        else:
-            self.running.cli("restore", self.file, "--data", str(self.data()))
-        self.running.start_coordinator()
-
     def events(self, kind):
         return [event["text"] for event in self.running.cli("events")["events"] if event["kind"] == kind]
 
@@ -59,7 +48,7 @@ class RestoredTest(ClusterTest):
     def assert_goes_on(self):
         done = steps_done(self.running)
         wait_until(lambda: steps_done(self.running) > done + 10, 60, "the trainers to step", poll=0.02)
-        self.assertEqual(self.trainers(), self.pids)
+        self.assertEqual(self.running.trainer_pids(), self.pids)
 
     def assert_nothing_redone_in(self, generation):
         """The job goes on in that generation, and no trainer has made a step twice."""
@@ -82,8 +71,8 @@ class RestoredTest(ClusterTest):
         generation = self.running.status("job")["generation"]
         node.start()
         generation = self.await_generation_after(generation)
-        self.pids = self.trainers()
-        self.swap_data(aside="lost")
+        self.pids = self.running.trainer_pids()
+        self.restore(aside="lost")
         self.assert_goes_on()    # While it listens.
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
@@ -96,21 +85,18 @@ class RestoredTest(ClusterTest):
         generation = self.running.status("job")["generation"]
         self.running.nodes["n1"].kill_trainers()
         generation = self.await_generation_after(generation)
-        self.pids = self.trainers()
-        self.swap_data(aside="old")
+        self.pids = self.running.trainer_pids()
+        self.restore(aside="old")
         self.await_event("membership_adopted")
         # With the other one still at its address it would be told at once, too; here it is alone.
-        self.running.kill_coordinator()
-        self.data().rename(self.running.dir / "new")
-        (self.running.dir / "old").rename(self.data())
-        self.running.start_coordinator(answers=False)
+        self.running.swap_coordinator(aside="new", back="old", answers=False)
 
         def said():
             done = subprocess.run([*self.running.command("jobs")], capture_output=True, text=True, timeout=60)
             return "superseded by" in done.stderr
         wait_until(said, 60, "the coordinator of before to say that it is superseded", poll=0.1)
         self.assert_goes_on()
-        self.swap_data(aside="old", back="new")
+        self.running.swap_coordinator(aside="old", back="new")
         self.assert_goes_on()
         self.assertEqual(len(self.events("membership_adopted")), 1)
         self.assert_nothing_redone_in(generation)
@@ -120,8 +106,8 @@ class RestoredTest(ClusterTest):
         self.backup()
         self.submit()
         generation = self.running.status("job")["generation"]
-        self.pids = self.trainers()
-        self.swap_data(aside="lost")
+        self.pids = self.running.trainer_pids()
+        self.restore(aside="lost")
         self.await_event("job_found")
         self.assertEqual(self.running.status("job")["state"], "FOUND")
         self.assert_goes_on()

@@ -253,6 +253,23 @@ class Cluster:
         self.coordinator.kill()
         self.coordinator.wait()
 
+    def coordinator_data(self):
+        return self.dir / "coordinator"
+
+    def swap_coordinator(self, aside, back=None, make=lambda data: None, answers=True):
+        """The coordinator is killed, and started at its address on another folder: the one that was put aside as `back`,
+        or what `make` makes there."""
+        self.kill_coordinator()
+        self.coordinator_data().rename(self.dir / aside)
+        if back:
+            (self.dir / back).rename(self.coordinator_data())
+        else:
+            make(self.coordinator_data())
+        self.start_coordinator(answers)
+
+    def trainer_pids(self):
+        return sorted(pid for node in self.nodes.values() for pid in node.pids("trainer"))
+
     def start(self):
         self.start_coordinator()
         for node in self.nodes.values():
