@@ -42,6 +42,8 @@ class Relay:
         self.closing = True
         self.wake_out.send(b"x")
         self.thread.join()
+        for one in (self.wake_in, self.wake_out):
+            one.close()
 
     def run(self):
         while not self.closing:
@@ -55,7 +57,7 @@ class Relay:
                 elif key.fileobj in self.pairs:
                     self.forward(key.fileobj)
         self.drop_all()
-        for one in (self.listener, self.wake_in, self.wake_out, self.selector):
+        for one in (self.listener, self.selector):
             one.close()
 
     def listen(self, wanted):

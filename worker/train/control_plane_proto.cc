@@ -111,13 +111,6 @@ Directive::Action FromProto(v1::TrainerDirective::Action action) {
 
 }  // namespace
 
-int Membership::RankOf(const std::string& trainer) const {
-  for (size_t i = 0; i < members.size(); ++i) {
-    if (members[i].trainer == trainer) return static_cast<int>(i);
-  }
-  return -1;
-}
-
 void ToProto(const Report& report, v1::TrainerReport* message) {
   message->set_phase(ToProto(report.phase));
   message->set_generation(report.generation);

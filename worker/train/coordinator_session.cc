@@ -140,7 +140,10 @@ class Session final : public ControlPlane {
     *message.mutable_process() = process_;
     if (!cluster_.known().cluster.empty()) common::ToMessage(cluster_.known(), message.mutable_obeys());
     // One that was away may be another when it is back, on older records.
-    if ((away_ || tell_) && told_.generation() > 0) *message.mutable_membership() = told_;
+    if ((away_ || tell_) && told_.generation() > 0) {
+      *message.mutable_membership() = told_;
+      message.set_job_file(job_file_.Newest().text);
+    }
     message.set_protocol_version(common::kProtocolVersion);
     message.set_sequence(++sequence_);
     message.set_known_revision(known_revision_);
