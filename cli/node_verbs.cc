@@ -31,15 +31,17 @@ void AddGone(CLI::App& nodes, Context& context) {
     request.set_request_id(NewRequestId());
     v1::NodeGoneReply reply;
     absl::Status status = context.Call(&v1::Coordinator::StubInterface::NodeGone, request, &reply);
-    if (status.ok()) std::cout << "node " << *node << " is taken for gone\n";
-    return status;
+    if (!status.ok()) return status;
+    std::cout << (context.json() ? ToJson(reply) : "node " + *node + " is taken for gone") << "\n";
+    return absl::OkStatus();
   });
 }
 
 void AddNodes(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
   AddGone(*verb, context);
-  context.OnRun(verb, [&context]() -> absl::Status {
+  context.OnRun(verb, [verb, &context]() -> absl::Status {
+    if (!verb->get_subcommands().empty()) return absl::OkStatus();  // It is that one's run.
     v1::ListNodesReply all;
     v1::ListNodesRequest request;
     do {

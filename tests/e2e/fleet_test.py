@@ -7,7 +7,7 @@ import unittest
 from base import ClusterTest, small_job, steps_done, wait_until
 from fleet import FleetCluster, local_pool
 
-STEPS = 1500
+STEPS = 20_000    # It is cancelled at the end: that a change of members leaves the result as it is, is told by recovery_test.py.
 
 
 class FleetTest(ClusterTest):
@@ -20,7 +20,7 @@ class FleetTest(ClusterTest):
         spec["spec"]["estimate"] = {"step_seconds": 0.5, "start_seconds": 2}
         spec["spec"]["goals"] = goals
         cluster.submit(spec)
-        return cluster, spec
+        return cluster
 
     def pools_of_members(self, cluster):
         pools = {node["name"]: node["pool"] for node in cluster.cli("nodes")["nodes"]}
@@ -33,19 +33,19 @@ class FleetTest(ClusterTest):
 
     def test_moves_to_the_cheaper_cloud_and_back(self):
         steady = local_pool("steady", 1.0, 2)
-        cluster, spec = self.started(local_pool("other", 2.0, 2), steady, capacity="spot")
+        cluster = self.started(local_pool("other", 2.0, 2), steady, capacity="spot")
         self.await_pools(cluster, ["steady", "steady"], "the job to run where it costs less")
         cluster.write_fleet([local_pool("other", 0.4, 2), steady])
         cluster.coordinator.send_signal(signal.SIGHUP)
         self.await_pools(cluster, ["other", "other"], "the job to move to what is cheaper now")
         cluster.market("other", 0, notice=20)
         self.await_pools(cluster, ["steady", "steady"], "the job to be back")
-        status = self.await_end(cluster, "job")
+        status = cluster.status("job")
         self.assertEqual(sum(f["steps_redone"] for f in status["faults"]), 0, status["faults"])
-        self.assert_undisturbed(status, {**spec, "spec": {k: v for k, v in spec["spec"].items() if k not in ("goals", "estimate")}})
         story = "\n".join(e["text"] for e in cluster.cli("events")["events"])
         for sentence in ("steady has spot capacity", "other costs 0.400 an hour", "the market of pool other shrank"):
             self.assertIn(sentence, story)
+        cluster.cli("cancel", "job")
 
 
 if __name__ == "__main__":

@@ -78,7 +78,7 @@ class StoreTest(ClusterTest):
         return aside, durable
 
     def test_a_store_that_is_not_mounted_is_waited_for(self):
-        cluster, spec, store = self.started(steps=1200)
+        cluster, spec, store = self.started(steps=300)
         aside, durable = self.lose_all(cluster, store)
         cluster.kill_coordinator()   # It waits for the same after a restart.
         cluster.start_coordinator()
