@@ -63,6 +63,7 @@ void AddCheckpointVerbs(CLI::App& app, Context& context);
 void AddSimulateVerb(CLI::App& app, Context& context);
 void AddMarketVerb(CLI::App& app, Context& context);
 void AddBackupVerbs(CLI::App& app, Context& context);
+void AddRecoverVerb(CLI::App& app, Context& context);
 void AddUpVerb(CLI::App& app, Context& context);
 
 }  // namespace rekindle::cli

@@ -137,6 +137,9 @@ void AddJobVerbs(CLI::App& app, Context& context) {
   verb->add_option_function<std::string>(
       "--store", [resume](const std::string& store) { resume->set_store(store); },
       "Where the final checkpoint goes, of a job whose final state could not be saved");
+  verb->add_flag_callback(
+      "--old-is-gone", [resume] { resume->set_old_is_gone(true); },
+      "Of a job that `recover` brought back: none of its trainers of before runs any more");
 }
 
 }  // namespace rekindle::cli

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   cli::AddMarketVerb(app, context);
   cli::AddCheckpointVerbs(app, context);
   cli::AddBackupVerbs(app, context);
+  cli::AddRecoverVerb(app, context);
   cli::AddSimulateVerb(app, context);
   try {
     app.parse(argc, argv);

@@ -1,23 +1,13 @@
 #include "coordinator/restore.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <filesystem>
 #include <memory>
-#include <tuple>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/printable.h"
-#include "common/process.h"
 #include "coordinator/cluster_record.h"
-#include "coordinator/data_folder.h"
+#include "coordinator/new_data_folder.h"
 #include "coordinator/record_keys.h"
 #include "coordinator/sqlite_store.h"
 #include "rekindle/v1/store.pb.h"
@@ -25,8 +15,6 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr char kDatabase[] = "state.db";
-constexpr char kRestoring[] = "state.db.restoring";  // Its name until it is whole; SQLite's own files begin with it.
 constexpr size_t kReadAtOnce = 1 << 20;
 
 // `status` said of that file.
@@ -59,51 +47,6 @@ absl::Status CheckSchema(const std::string& file, const BackupHeader& header) {
   return absl::FailedPreconditionError(
       absl::StrCat(file, " was made by a newer release (schema version ", header.schema, ", this one reads up to ",
                    SqliteStore::SchemaVersion(), "): install release ", common::Printable(release, 32), " or later"));
-}
-
-// Names in the folder that no restore leaves there, nor a fresh file system.
-std::vector<std::string> Others(const std::vector<std::string>& names) {
-  std::vector<std::string> others;
-  for (const std::string& name : names) {
-    if (name != "lock" && name != "lost+found" && !absl::StartsWith(name, kRestoring)) others.push_back(name);
-  }
-  return others;
-}
-
-absl::StatusOr<std::vector<std::string>> List(const std::string& folder) {
-  absl::StatusOr<std::vector<std::string>> names = common::PosixFileSystem()->List(folder);
-  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
-  return names;
-}
-
-// An empty folder, held. What is not empty is not touched.
-absl::StatusOr<DataFolder> OpenEmpty(const std::string& data) {
-  const DataFolder::Use use{.holder = "a coordinator or another restore", .flag = "--data"};
-  const absl::StatusOr<std::vector<std::string>> before = List(data);
-  if (!before.ok()) return before.status();
-  const bool fresh = Others(*before).empty();
-  const bool locked = std::find(before->begin(), before->end(), "lock") != before->end();
-  const absl::Status not_empty = absl::FailedPreconditionError(
-      absl::StrCat("folder ", data, " is not empty: restore into a new one, or move what is in it away"));
-  if (!fresh && !locked) return not_empty;  // Else the lock tells whether somebody has it.
-  if (fresh) {
-    absl::Status parents = common::CreateFolders(*common::PosixFileSystem(), common::DirName(data));
-    if (!parents.ok()) return absl::InvalidArgumentError(absl::StrCat("--data: ", parents.message()));
-  }
-  absl::StatusOr<DataFolder> folder = DataFolder::Open(data, use);
-  if (!folder.ok()) return folder;
-  const absl::StatusOr<std::vector<std::string>> names = List(data);  // Now that nobody else adds to them.
-  if (!names.ok()) return names.status();
-  if (!Others(*names).empty()) return not_empty;
-  return folder;
-}
-
-void RemoveRestoring(const std::string& data) {
-  const absl::StatusOr<std::vector<std::string>> names = List(data);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    if (absl::StartsWith(name, kRestoring)) unlink(absl::StrCat(data, "/", name).c_str());
-  }
 }
 
 absl::Status WriteDatabase(const std::string& file, const std::string& path) {
@@ -149,32 +92,6 @@ absl::StatusOr<Restored> BeginEpochIn(const std::string& path, const BackupHeade
     if (!jobs.ok()) return jobs.status();
     restored.jobs = *std::move(jobs);
   }
-  // Closing it takes its log in, and removes that only where this has worked.
-  const std::string log = absl::StrCat(path, "-wal");
-  if (access(log.c_str(), F_OK) == 0)
-    return absl::InternalError(absl::StrCat("cannot take ", log, " into the database"));
-  return restored;
-}
-
-absl::Status SyncFile(const std::string& path) {
-  const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() || fsync(file.get()) != 0) return common::ErrnoStatus(errno, "cannot sync", path);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Restored> RestoreInto(const std::string& file, const BackupHeader& backup, const std::string& data) {
-  const std::string path = absl::StrCat(data, "/", kRestoring);
-  if (absl::Status written = WriteDatabase(file, path); !written.ok()) return written;
-  absl::StatusOr<Restored> restored = BeginEpochIn(path, backup);
-  if (absl::IsDataLoss(restored.status())) return Of(file, restored.status());
-  if (!restored.ok()) return restored;
-  common::FileSystem& fs = *common::PosixFileSystem();
-  absl::Status placed = SyncFile(path);
-  if (placed.ok()) placed = fs.Rename(path, absl::StrCat(data, "/", kDatabase));
-  if (placed.ok()) placed = fs.SyncDir(data);
-  if (placed.ok()) placed = fs.SyncDir(common::DirName(data));
-  if (!placed.ok()) return placed;
-  restored->data = data;
   return restored;
 }
 
@@ -184,20 +101,15 @@ absl::StatusOr<Restored> RestoreBackup(const std::string& file, const std::strin
   const absl::StatusOr<BackupHeader> backup = ReadBackup(file, [](std::string_view) { return absl::OkStatus(); });
   if (!backup.ok()) return backup.status();
   if (absl::Status schema = CheckSchema(file, *backup); !schema.ok()) return schema;
-  if (data.empty()) return absl::InvalidArgumentError("--data is missing: name a folder for the state");
-  const absl::StatusOr<DataFolder> folder = OpenEmpty(std::filesystem::absolute(data).lexically_normal());
+  absl::StatusOr<NewDataFolder> folder = NewDataFolder::Open(data);
   if (!folder.ok()) return folder.status();
-  std::ignore = chmod(folder->path().c_str(), 0700);  // The database's own mode guards it where this user may not.
-  RemoveRestoring(folder->path());
-  absl::StatusOr<Restored> restored = RestoreInto(file, *backup, folder->path());
-  if (!restored.ok()) RemoveRestoring(folder->path());
+  if (absl::Status written = WriteDatabase(file, folder->unfinished()); !written.ok()) return written;
+  absl::StatusOr<Restored> restored = BeginEpochIn(folder->unfinished(), *backup);
+  if (absl::IsDataLoss(restored.status())) return Of(file, restored.status());
+  if (!restored.ok()) return restored;
+  if (absl::Status placed = folder->Place(); !placed.ok()) return placed;
+  restored->data = folder->path();
   return restored;
-}
-
-absl::Status CheckRestored(const std::string& data) {
-  if (access(absl::StrCat(data, "/", kRestoring).c_str(), F_OK) != 0) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a restore into ", data, " did not come to its end: give the same `rekindle restore` again, or another --data"));
 }
 
 }  // namespace rekindle::coordinator

@@ -23,16 +23,12 @@ struct Restored {
 // Makes `data` (mode 0700) a data folder with the database of the backup `file` (mode 0600), in which a new epoch has
 // begun. All of that is durable on return. The whole file is read first, so that one which is unfit touches nothing.
 //
-// After any failure, a crash too, `data` has no database, a coordinator does not start on it where something is left
-// (CheckRestored), and the same call can be made again.
+// After any failure the same call can be made again (new_data_folder.h).
 //
 // Errors: FAILED_PRECONDITION (the folder is not empty, or a coordinator has it; the backup is of a newer format or
 // schema: names the release to install), INVALID_ARGUMENT (no backup; a folder that cannot be used), DATA_LOSS (a
 // damaged one), and those of the file system.
 absl::StatusOr<Restored> RestoreBackup(const std::string& file, const std::string& data);
-
-// FAILED_PRECONDITION: a restore into this data folder did not come to its end. REQUIRES: the caller holds the folder.
-absl::Status CheckRestored(const std::string& data);
 
 }  // namespace rekindle::coordinator
 

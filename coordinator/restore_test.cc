@@ -19,6 +19,7 @@
 #include "coordinator/cluster_record.h"
 #include "coordinator/data_folder.h"
 #include "coordinator/database_copy.h"
+#include "coordinator/new_data_folder.h"
 #include "coordinator/sqlite_store.h"
 #include "rekindle/v1/store.pb.h"
 
@@ -99,7 +100,7 @@ class RestoreTest : public testing::Test {
     EXPECT_THAT(restored->jobs, ElementsAre(Pair(v1::RUNNING, 2), Pair(v1::SUCCEEDED, 1)));
     EXPECT_EQ(ModeOf(data_), 0700u);
     EXPECT_EQ(ModeOf(data_ + "/state.db"), 0600u);
-    EXPECT_TRUE(CheckRestored(data_).ok());
+    EXPECT_TRUE(CheckComplete(data_).ok());
 
     const auto store = SqliteStore::Open(data_ + "/state.db");
     ASSERT_TRUE(store.ok()) << store.status();
@@ -144,7 +145,8 @@ TEST_F(RestoreTest, WhatIsNotEmptyIsNotTouched) {
 TEST_F(RestoreTest, AFolderThatACoordinatorHasIsRefused) {
   const auto held = DataFolder::Open(data_);
   ASSERT_TRUE(held.ok()) << held.status();
-  EXPECT_THAT(Refusal(), HasSubstr(absl::StrCat("is in use by a coordinator or another restore with pid ", getpid())));
+  EXPECT_THAT(Refusal(),
+              HasSubstr(absl::StrCat("is in use by a coordinator, a restore or a recover with pid ", getpid())));
   std::ofstream(data_ + "/state.db") << "x";
   EXPECT_THAT(Refusal(), HasSubstr(absl::StrCat("with pid ", getpid())));
 }
@@ -208,7 +210,7 @@ TEST_F(RestoreTest, OneThatWasKilledIsToldAndCanBeGivenAgain) {
   for (const char* name : {"lock", "state.db.restoring", "state.db.restoring-wal", "state.db.restoring-shm"}) {
     std::ofstream(data_ + "/" + name) << std::string(100, 'x');
   }
-  EXPECT_THAT(std::string(CheckRestored(data_).message()), HasSubstr("give the same `rekindle restore` again"));
+  EXPECT_THAT(std::string(CheckComplete(data_).message()), HasSubstr("give the same command again"));
   ExpectRestored();
   EXPECT_THAT(Names(data_), ElementsAre("lock", "state.db"));
 }

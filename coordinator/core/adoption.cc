@@ -5,11 +5,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/membership_flaws.h"
+#include "coordinator/core/newer_record.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
 
@@ -150,14 +153,17 @@ void TakeLine(Job& job) {
 
 void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   const int before = job.record.membership().generation();
+  TakeNewerRecord(job);
   *job.record.mutable_membership() = told;
   const v1::Membership& membership = job.record.membership();
   FollowMicroBatch(job, membership.micro_batch());
   TakeIdentity(job);
   TakeLine(job);
   ForgetStops(job);
+  ForgetOld(job);
   RememberDeaths(job);
   TakeSlots(turn.state, job);
+  OpenAbsence(turn, job);  // What was made since that record is charged when its makers are heard.
   job.forming = {};
   job.active = true;
   job.yielding = false;
@@ -198,7 +204,7 @@ void NoteAhead(Job& job, const v1::TrainerReport& report) {
   }
 }
 
-bool IsBehind(const Job& job) { return !job.ahead.empty() && !IsOver(job); }
+bool IsBehind(const Job& job) { return (!job.ahead.empty() || AwaitsOld(job)) && !IsOver(job); }
 
 bool MustTell(const Job& job, const std::string& trainer) { return IsBehind(job) && job.ahead.count(trainer) > 0; }
 

@@ -36,10 +36,11 @@ struct PauseJob {
 };
 struct ResumeJob {
   std::string uid;
-  double budget = 0;       // From now on; 0: as it is.
-  std::string from = "";   // A checkpoint, or "scratch": begins a new line there. Empty: from the newest state.
-  bool confirmed = false;  // Steps may be given up for that.
-  std::string store = "";  // Where its final state goes, which is not saved yet; empty: where it was to go.
+  double budget = 0;         // From now on; 0: as it is.
+  std::string from = "";     // A checkpoint, or "scratch": begins a new line there. Empty: from the newest state.
+  bool confirmed = false;    // Steps may be given up for that.
+  std::string store = "";    // Where its final state goes, which is not saved yet; empty: where it was to go.
+  bool old_is_gone = false;  // It was brought back from its store, and no trainer of before runs any more.
 };
 struct AdoptJob {
   std::string uid;

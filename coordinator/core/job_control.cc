@@ -18,6 +18,7 @@
 #include "coordinator/core/planned.h"
 #include "coordinator/core/precision.h"
 #include "coordinator/core/progress.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/retries.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
@@ -25,7 +26,8 @@
 namespace rekindle::core {
 namespace {
 
-Job* FindOrRefuse(Turn& turn, const std::string& uid) {
+// `settles`: the verb is one that a job whose trainers of before are awaited can be given.
+Job* FindOrRefuse(Turn& turn, const std::string& uid, bool settles = false) {
   const auto it = turn.state.jobs.find(uid);
   const FoundJob* found = it == turn.state.jobs.end() ? FindFound(turn.state, uid) : nullptr;
   if (found != nullptr) {
@@ -36,6 +38,11 @@ Job* FindOrRefuse(Turn& turn, const std::string& uid) {
   }
   if (it == turn.state.jobs.end()) {
     turn.effects.status = absl::NotFoundError(absl::StrCat("no job has the uid ", uid, "; `rekindle jobs` lists all"));
+    return nullptr;
+  }
+  if (!IsOver(it->second) && AwaitsOld(it->second)) {
+    if (settles) return &it->second;
+    turn.effects.status = absl::FailedPreconditionError(DescribeAwaitedOld(it->second));
     return nullptr;
   }
   if (!IsOver(it->second) && IsBehind(it->second)) {
@@ -200,7 +207,7 @@ Job& AddFound(Turn& turn, const v1::JobRecord& record) {
 }
 
 void Cancel(Turn& turn, const std::string& uid, bool discard) {
-  Job* job = FindOrRefuse(turn, uid);
+  Job* job = FindOrRefuse(turn, uid, /*settles=*/true);
   if (job == nullptr) return;
   if (IsFinishing(*job) && !discard) {
     turn.effects.status = RefuseToStop(*job);
@@ -227,7 +234,7 @@ void Pause(Turn& turn, const std::string& uid) {
 }
 
 void Resume(Turn& turn, const ResumeJob& verb) {
-  Job* job = FindOrRefuse(turn, verb.uid);
+  Job* job = FindOrRefuse(turn, verb.uid, verb.old_is_gone);
   if (job == nullptr) return;
   if (!IsAmount(verb.budget)) {
     turn.effects.status = absl::InvalidArgumentError("budget: must be above 0, or left out to keep it as it is");
@@ -253,6 +260,8 @@ void Resume(Turn& turn, const ResumeJob& verb) {
     return SaveFinalNow(turn, *job, verb.store);
   }
   if (turn.effects.status.ok()) turn.effects.status = CheckResume(turn, *job);
+  if (!turn.effects.status.ok()) return;
+  if (AwaitsOld(*job)) turn.effects.status = GiveOldUp(turn, *job);
   if (!turn.effects.status.ok()) return;
   if (!verb.from.empty()) BeginLine(turn, *job, verb.from);
   if (!job->record.want_paused()) return;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/job_file.h"
 #include "common/version.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
@@ -20,6 +21,7 @@
 #include "coordinator/core/members.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 
@@ -61,6 +63,7 @@ std::string FindFlaw(const Job& job, const v1::TrainerReport& report) {
   if (report.generation() - int64_t{job.record.membership().generation()} > kMostAhead) {
     return absl::StrCat("its generation is more than ", kMostAhead, " above the newest");
   }
+  if (report.job_file().size() > checkpoint::kMaxJobFileBytes) return "its job's file is too large";
   if (report.membership().ByteSizeLong() > kMaxMembership) return "its membership is too large";
   // Of a generation that the record does not know the micro-batch is not known either.
   const bool is_ahead = report.generation() > job.record.membership().generation();
@@ -242,6 +245,7 @@ void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool 
 }  // namespace
 
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
+  TakeOldSecret(job, report.job_secret());
   const std::string refusal = FindRefusal(job, report);
   const auto known = job.trainers.find(report.trainer());
   const bool is_known = known != job.trainers.end() && known->second.reported;
@@ -261,7 +265,10 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!trainer.death.empty() && !IsGone(job, trainer)) TakeBack(job, report.trainer());
   if (!trainer.death.empty() || IsOver(job)) return true;
   NoteAhead(job, report);
-  if (job.ahead.count(report.trainer()) == 0) trainer.report.clear_membership();
+  if (job.ahead.count(report.trainer()) == 0) {
+    trainer.report.clear_membership();
+    trainer.report.clear_job_file();
+  }
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;
   TakeCheckpoints(turn, job, before, report, is_known);

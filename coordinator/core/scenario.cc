@@ -6,6 +6,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/version.h"
+#include "coordinator/core/job_file.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/scenario_text.h"
 #include "coordinator/core/scenario_trainer.h"
 #include "coordinator/core/text.h"
@@ -40,6 +42,7 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     ++epoch_;
     listens_until_ = now_ + kListenSeconds;
   }
+  if (command == "recover") Recover(options);
   if (command == "submit")
     Submit(name, options);
   else if (command == "job")
@@ -54,7 +57,7 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     nodes_.erase(name);
   else if (command == "backup")
     Backup();
-  else if (command == "restart" || command == "restore")  // The second from that copy, which is another epoch.
+  else if (command == "restart" || command == "restore" || command == "recover")  // From that copy, in another epoch.
     Restart(options);
   else if (command == "adopt")
     Feed(AdoptJob{uid_});
@@ -68,7 +71,7 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(PauseJob{uid_});
   else if (command == "resume")
     Feed(ResumeJob{uid_, ToDouble(Get(options, "budget", "0")), Get(options, "from", ""), options.count("yes") > 0,
-                   Get(options, "store", "")});
+                   Get(options, "store", ""), options.count("old_is_gone") > 0});
   else if (command == "prices")
     Feed(PricesSet{prices_ = ToPrices(options)});
   else if (command == "price")
@@ -334,6 +337,23 @@ void Scenario::Live(double seconds) {
 void Scenario::Backup() {
   copied_jobs_ = saved_jobs_;
   copied_nodes_ = saved_nodes_;
+}
+
+// Of the copy only what a job's store keeps is left.
+void Scenario::Recover(const Options& options) {
+  saved_nodes_.clear();
+  saved_pools_.clear();
+  saved_jobs_.clear();
+  for (const auto& [uid, record] : copied_jobs_) {
+    const v1::JobFile file = MakeJobFile(record, {}, now_ + wall_offset_);
+    saved_jobs_[uid] = Revive(file, {.secret = absl::StrCat(record.secret(), "+"),
+                                     .store_generation = ToInt(Get(options, "store_generation", "0")),
+                                     .old_is_gone = options.count("old_is_gone") > 0,
+                                     .runs = options.count("run") > 0,
+                                     .unix_now = now_ + wall_offset_ + ToDouble(Get(options, "away", "0"))});
+  }
+  ++epoch_;
+  listens_until_ = now_ + kListenSeconds;
 }
 
 void Scenario::Restart(const Options& options) {

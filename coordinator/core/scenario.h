@@ -34,6 +34,7 @@ class Scenario {
   void Tick(double seconds);
   void Live(double seconds);
   void Backup();
+  void Recover(const Options& options);
   void Restart(const Options& options);
   v1::TrainerDirective DirectiveFor(const v1::TrainerReport& report) const;
   std::string JobAt(const std::string& slot) const;  // Which job that slot is to serve.

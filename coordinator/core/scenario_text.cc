@@ -236,6 +236,7 @@ std::vector<std::string> DescribeCost(const v1::Cost& cost) {
                           cost.never_registered().machines(), cost.never_registered().node_hours(),
                           cost.never_registered().spent());
   }
+  if (cost.estimated() > 0) absl::StrAppendFormat(&total, ", %.2f estimated", cost.estimated());
   std::vector<std::string> lines = {total};
   for (const v1::PoolCost& line : cost.pools()) {
     lines.push_back(absl::StrFormat("  %s %s: %g nodes at %.2f%s, %.2f node-hours, spent %.2f, on demand %.2f",

@@ -14,7 +14,7 @@
 #include "coordinator/cluster_record.h"
 #include "coordinator/fleet/fleet_text.h"
 #include "coordinator/fleet/price_book.h"
-#include "coordinator/restore.h"
+#include "coordinator/new_data_folder.h"
 #include "coordinator/sqlite_store.h"
 
 namespace rekindle::coordinator {
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     self->webhook_ = *std::move(webhook);
   }
 
-  if (absl::Status restored = CheckRestored(self->folder_->path()); !restored.ok()) return restored;
+  if (absl::Status restored = CheckComplete(self->folder_->path()); !restored.ok()) return restored;
   StateStore* store = options.store;
   const std::string database = store == nullptr ? self->folder_->File("state.db") : "";
   if (store == nullptr) {

@@ -88,6 +88,21 @@ TEST_F(EpochsTest, WhoeverHasHeardOfALaterEpochEndsItsDecisions) {
   EXPECT_EQ(Record().superseded_by, later);
 }
 
+TEST_F(EpochsTest, WhoeverHasHeardOfAnEarlierEpochIsAnsweredAtOnce) {
+  Start();
+  v1::NodeReport report = AgentReport("n1");
+  common::ClusterIdentity ours = common::FromMessage(Sync(report)->identity());
+  report.set_known_revision(Sync(report)->revision());
+  report.set_wait_ms(20'000);
+  common::ClusterIdentity earlier = ours;
+  earlier.epoch_tag /= 2;
+  const double start = common::SteadySeconds();
+  const auto told = Sync(Obeying(report, earlier));
+  ASSERT_TRUE(told.ok()) << told.status();
+  EXPECT_LT(common::SteadySeconds(), start + 10) << "nothing else is news to it";
+  EXPECT_EQ(common::FromMessage(told->identity()), ours);
+}
+
 TEST_F(EpochsTest, AnEpochThatCannotBeMeantEndsNothing) {
   Start();
   common::ClusterIdentity absurd = common::FromMessage(Sync(AgentReport("n1"))->identity());

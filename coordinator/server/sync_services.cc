@@ -90,7 +90,9 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
     reactor->Finish(grpc::Status::OK);
     return reactor;
   }
-  loop_->Sync(*report, Finisher(voice_, reactor, directive));
+  v1::TrainerReport heard = *report;
+  if (voice_->IsNewsTo(report->obeys())) heard.set_wait_ms(0);
+  loop_->Sync(std::move(heard), Finisher(voice_, reactor, directive));
   return reactor;
 }
 
@@ -114,6 +116,7 @@ grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* contex
   }
   v1::NodeReport heard = *report;
   heard.set_heard_at(HostOf(context->peer()));
+  if (voice_->IsNewsTo(report->obeys())) heard.set_wait_ms(0);
   loop_->Sync(std::move(heard), Finisher(voice_, reactor, directive), [context] { return !context->IsCancelled(); });
   return reactor;
 }

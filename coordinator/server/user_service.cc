@@ -1,7 +1,5 @@
 #include "coordinator/server/user_service.h"
 
-#include <sys/random.h>
-
 #include <cmath>
 #include <cstring>
 #include <type_traits>
@@ -12,9 +10,11 @@
 #include "common/clock.h"
 #include "common/hash.h"
 #include "common/object_uri.h"
+#include "common/random_bytes.h"
 #include "common/rpc.h"
 #include "coordinator/core/job_file.h"
 #include "coordinator/job_files.h"
+#include "coordinator/record_keys.h"
 #include "coordinator/server/sync_services.h"
 
 namespace rekindle::coordinator {
@@ -30,15 +30,6 @@ constexpr size_t kMaxStoreBytes = 4096;
 
 absl::Status NoJob(const std::string& name) {
   return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
-}
-
-std::string RandomBytes(size_t bytes) {
-  std::string random(bytes, '\0');
-  for (size_t done = 0; done < bytes;) {
-    const ssize_t got = getrandom(random.data() + done, bytes - done, 0);
-    if (got > 0) done += static_cast<size_t>(got);
-  }
-  return random;
 }
 
 absl::Status CheckRequestId(const std::string& id) {
@@ -118,7 +109,7 @@ absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::J
   status->set_state(v1::PENDING);
   *status->mutable_resolved_spec() = resolved;
   status->set_submitted_at(common::WallSeconds());
-  record.set_secret(RandomBytes(32));
+  record.set_secret(common::RandomBytes(kJobSecretBytes));
   return core::SubmitJob{std::move(record)};
 }
 
@@ -140,7 +131,7 @@ grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::Sub
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   if (absl::Status id = CheckRequestId(request->request_id()); !id.ok()) return Refuse(reactor, id);
   // A repeated request gets its first answer even when the files are gone by now: so the loop decides, not the check.
-  const std::string uid = absl::BytesToHexString(RandomBytes(16));
+  const std::string uid = absl::BytesToHexString(common::RandomBytes(16));
   loop_->Apply({request->request_id(), CallOf("SubmitJob", *request),
                 [this, job = request->job(), resolved = Resolve(request->job()), uid]() -> absl::StatusOr<core::Event> {
                   if (!resolved.ok()) return resolved.status();
@@ -215,6 +206,7 @@ grpc::ServerUnaryReactor* UserService::ChangeJob(const char* method, Context* co
                     verb.from = request.from();
                     verb.confirmed = request.confirmed();
                     verb.store = request.store();
+                    verb.old_is_gone = request.old_is_gone();
                   }
                   return verb;
                 },

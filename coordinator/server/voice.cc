@@ -84,6 +84,11 @@ bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
   return false;
 }
 
+bool Voice::IsNewsTo(const v1::ClusterIdentity& obeys) const {
+  const common::ClusterIdentity theirs = common::FromMessage(obeys);
+  return !theirs.cluster.empty() && theirs != record().identity;
+}
+
 ClusterRecord Voice::BeginDecisions() {
   const std::lock_guard lock(mutex_);
   if (!heard_.cluster.empty()) record_.identity = common::NextEpoch(record_.identity, heard_);

@@ -28,6 +28,9 @@ class Voice {
   // has heard of a later epoch of this cluster ends this coordinator's decisions, unless it listens still.
   bool MayTell(const std::string& who, const v1::ClusterIdentity& obeys);
 
+  // Has it heard of an earlier epoch only? Then it is to be answered at once, also where nothing else is new.
+  bool IsNewsTo(const v1::ClusterIdentity& obeys) const;
+
   // Whoever lives has been heard of: decisions begin, in an epoch later than all that these have heard of. Gives what
   // is to be durable before anybody is told anything.
   ClusterRecord BeginDecisions();

@@ -1,10 +1,16 @@
 // The coordinator's records are copied, and that copy is brought back when they have long been others.
+#include <algorithm>
+#include <utility>
+
+#include "coordinator/core/job_file.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kListenSeconds = 10;  // More than any process is frozen.
+constexpr double kLookSeconds = 15;
 
 }  // namespace
 
@@ -23,12 +29,45 @@ void World::PlanCopies() {
 void World::BringBackCopy() {
   if (copied_records_.empty()) return;
   Note("the copy is brought back");
-  tally_.Count(Fault::kCopyBroughtBack);
-  records_ = copied_records_;
-  node_records_ = copied_node_records_;
+  if (options_.from_stores && !ReviveFromStores()) return;
+  tally_.Count(options_.from_stores ? Fault::kBroughtBackFromStores : Fault::kCopyBroughtBack);
+  if (!options_.from_stores) {
+    records_ = copied_records_;
+    node_records_ = copied_node_records_;
+  }
   ++epoch_;
   listens_first_ = true;
   Crash(chance_.Uniform(0.05, 3));
+}
+
+// The store of a job has its record as of the copy, if it has any checkpoint.
+bool World::ReviveFromStores() {
+  std::map<std::string, v1::JobRecord> revived;
+  for (const auto& [uid, record] : copied_records_) {
+    int generation = 0;
+    for (const SavedCheckpoint& saved : jobs_.at(uid).store) generation = std::max(generation, saved.generation);
+    if (generation == 0) return false;
+    const v1::JobFile file = MakeJobFile(record, {}, queue_.now());
+    revived[uid] = Revive(file, {.secret = record.secret(), .store_generation = generation, .unix_now = queue_.now()});
+    queue_.At(queue_.now() + kLookSeconds, [this, uid = uid] { LookForOld(jobs_.at(uid)); });
+  }
+  records_ = std::move(revived);
+  node_records_.clear();
+  return true;
+}
+
+// The job's user looks whether anything of it still runs.
+void World::LookForOld(SimJob& job) {
+  if (!records_[job.uid].has_recovered()) return;
+  queue_.At(queue_.now() + kLookSeconds, [this, &job] { LookForOld(job); });
+  const bool any_lives = std::any_of(processes_.begin(), processes_.end(), [&](const auto& entry) {
+    const Process& process = entry.second;
+    const v1::TrainerPhase phase = process.report.phase();
+    return process.alive && process.job == &job && phase != v1::TRAINER_STARTING && phase != v1::TRAINER_READY;
+  });
+  if (any_lives || !coordinator_up_) return;
+  tally_.Count(Fault::kOldGivenUp);
+  Feed(ResumeJob{.uid = job.uid, .old_is_gone = true});
 }
 
 void World::Listen() {

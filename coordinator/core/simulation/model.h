@@ -47,9 +47,10 @@ struct Options {
   std::vector<PoolOptions> pools;
   double chaos_seconds = 12;
   int faults = 7;
-  int unheard = 0;  // So often the coordinator hears none of some nodes for a while.
-  int store = 0;    // So often something is wrong with the store of a job.
-  int copies = 0;   // So often the coordinator's records are brought back from a copy.
+  int unheard = 0;           // So often the coordinator hears none of some nodes for a while.
+  int store = 0;             // So often something is wrong with the store of a job.
+  int copies = 0;            // So often the coordinator's records are brought back from a copy,
+  bool from_stores = false;  // of which only what the jobs' stores keep is left.
 };
 
 enum class Damage { kNone, kShard, kManifest };  // The first is only seen by whoever reads all of it.

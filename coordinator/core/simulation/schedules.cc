@@ -35,6 +35,7 @@ void AddStore(uint64_t seed, Options* options) {
 // The records are brought back from a copy when others have joined and left.
 void AddCopies(uint64_t seed, Options* options) {
   options->copies = 1 + static_cast<int>(seed / 10 % 2);
+  options->from_stores = seed / 20 % 2 == 1;
   options->jobs[0].steps = 400;
   options->chaos_seconds = 60;
 }

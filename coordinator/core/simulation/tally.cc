@@ -76,6 +76,10 @@ const char* NameOf(Fault fault) {
       return "a message arrives twice";
     case Fault::kCopyBroughtBack:
       return "a copy of the coordinator's records is brought back";
+    case Fault::kBroughtBackFromStores:
+      return "the records are made of what stores keep";
+    case Fault::kOldGivenUp:
+      return "a user says that nothing of a job of such records runs any more";
     case Fault::kMembershipTakenOver:
       return "a membership is taken over from those that live in it";
     case Fault::kCount:

@@ -43,6 +43,8 @@ enum class Fault {
   kStoodStill,
   kWentOn,
   kCopyBroughtBack,
+  kBroughtBackFromStores,
+  kOldGivenUp,
   kMembershipTakenOver,
   kCount,
 };

@@ -149,6 +149,8 @@ class World {
   // copies.cc
   void PlanCopies();
   void BringBackCopy();
+  bool ReviveFromStores();
+  void LookForOld(SimJob& job);
   void Listen();
 
   // leases.cc

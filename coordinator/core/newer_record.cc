@@ -1,0 +1,58 @@
+#include "coordinator/core/newer_record.h"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "checkpoint/job_file.h"
+#include "common/sha256.h"
+#include "coordinator/core/job_file.h"
+
+namespace rekindle::core {
+namespace {
+
+// False: it is none of this job, or the job is over in it.
+bool Read(const Job& job, const std::string& text, v1::JobFile* file) {
+  const std::string& uid = job.record.job().uid();
+  if (text.empty() || text.size() > checkpoint::kMaxJobFileBytes) return false;
+  const absl::StatusOr<std::string> inner = checkpoint::DecodeJobFile(text, uid);
+  if (!inner.ok()) return false;
+  absl::StatusOr<v1::JobFile> parsed = ParseJobFile(*inner);
+  if (!parsed.ok() || parsed->over() || parsed->secret_sha256() != common::Sha256Hex(job.record.secret())) return false;
+  *file = *std::move(parsed);
+  return file->record().job().uid() == uid && file->record().job().name() == job.record.job().name();
+}
+
+bool IsNewer(const v1::JobRecord& a, const v1::JobRecord& b) {
+  const auto age = [](const v1::JobRecord& record) {
+    return std::tuple(std::max(record.membership().generation(), record.store_generation()),
+                      record.job().status().cost().until());
+  };
+  return age(a) > age(b);
+}
+
+}  // namespace
+
+void TakeNewerRecord(Job& job) {
+  v1::JobFile newest;
+  for (const std::string& id : job.ahead) {
+    v1::JobFile file;
+    if (!Read(job, job.trainers.at(id).report.job_file(), &file)) continue;
+    if (file.written_at() > newest.written_at()) newest = std::move(file);
+  }
+  if (newest.job_uid().empty() || !IsNewer(newest.record(), job.record)) return;
+  v1::JobRecord record = FromJobFile(newest);
+  record.set_secret(job.record.secret());
+  *record.mutable_membership() = job.record.membership();
+  *record.mutable_suspicions() = job.record.suspicions();
+  *record.mutable_nodes_seen() = job.record.nodes_seen();
+  *record.mutable_units() = job.record.units();
+  record.set_store_generation(std::max(record.store_generation(), job.record.store_generation()));
+  if (!record.job().has_spec()) *record.mutable_job()->mutable_spec() = job.record.job().spec();
+  job.record = std::move(record);
+  job.spec_hash = 0;
+  job.must_save = true;
+}
+
+}  // namespace rekindle::core
