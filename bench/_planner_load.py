@@ -11,9 +11,11 @@ from _bench_json import HIGHER, LOWER, REPO, program
 sys.path.insert(0, str(REPO / "tests" / "harness"))
 from cluster import Cluster  # noqa: E402
 
-LOAD = "rekindle-bench-coordinator-load"
+LOAD, LEASE_LOAD = "rekindle-bench-coordinator-load", "rekindle-bench-lease-load"
 HEARTBEATS = {"registrations_per_second": HIGHER, "heartbeats_per_second": HIGHER, "heartbeat_p99_seconds": LOWER,
               "coordinator_memory": LOWER}
+RENEWALS = {"renewals_per_core_second": HIGHER, "renewal_p99_seconds": LOWER, "lease_share_of_a_core": LOWER}
+RENEWALS_A_SECOND = 1000    # Of 10,000 nodes, each of which has a rank that asks every 10 s.
 SUBMITS = {"jobs_placed_per_second": HIGHER, "jobs_taken_per_second": HIGHER, "submit_p99_seconds": LOWER,
            "coordinator_memory_with_jobs": LOWER}
 
@@ -28,13 +30,13 @@ class PinnedCluster(Cluster):
         return super().spawn(command, log, ["taskset", "-c", "0", *enter], env)
 
 
-def load(cluster, *arguments):
+def load(cluster, *arguments, by=LOAD):
     """What the load program printed, a line at a time; it has the other cores."""
     others = ",".join(map(str, range(1, os.cpu_count()))) or "0"
-    done = subprocess.run(["taskset", "-c", others, program(LOAD), "--endpoint", cluster.endpoint, *map(str, arguments)],
+    done = subprocess.run(["taskset", "-c", others, program(by), "--endpoint", cluster.endpoint, *map(str, arguments)],
                           stdout=subprocess.PIPE, text=True)
     if done.returncode != 0:
-        raise RuntimeError(f"{LOAD} exited with {done.returncode}")
+        raise RuntimeError(f"{by} exited with {done.returncode}")
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -73,3 +75,18 @@ def submits(report, jobs):
         report.add("jobs_taken_per_second", jobs / taken["seconds"], "1/s")
         report.add("submit_p99_seconds", taken["p99_seconds"], "s")
         report.add("coordinator_memory_with_jobs", peak_bytes(cluster) / 1e6, "MB", target=1000)
+
+
+def renewals(report, jobs, seconds):
+    """What the ranks' question costs, whether their generation stands: seconds of the coordinator's core, of all its threads."""
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
+        cluster.start()
+        asks = ["--job", job(folder), "--jobs", jobs, "--seconds"]
+        started, asked, answers = load(cluster, *asks, seconds, by=LEASE_LOAD)
+        if started["jobs"] < jobs or answers["stood"] < asked["calls"]:
+            sys.exit(f"error: {answers['stood']} of {asked['calls']} answers said that a generation stands")
+        # Its core is busy all the time: whoever asks has others, and asks again at once.
+        a_core_second = asked["calls"] / asked["seconds"]
+        report.add("renewals_per_core_second", a_core_second, "1/s")
+        report.add("renewal_p99_seconds", asked["p99_seconds"], "s")
+        report.add("lease_share_of_a_core", RENEWALS_A_SECOND / a_core_second, "of one", target=0.1)

@@ -8,12 +8,10 @@
 #include <grpcpp/grpcpp.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -23,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "bench/call_lanes.h"
 #include "common/clock.h"
 #include "common/version.h"
 #include "google/protobuf/util/json_util.h"
@@ -37,86 +36,6 @@ struct Options {
   int connections = 100, in_flight = 4, nodes = 10'000, slots = 1, jobs = 15'000;
   double seconds = 10;
 };
-
-// A connection of its own, rather than one that all channels of a process share.
-std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
-}
-
-// Calls one after the other, several at a time, until `next` has nothing more. `Call` makes the asynchronous call.
-class Load {
- public:
-  void Ended(bool ok, double seconds) {
-    const std::lock_guard lock(mutex_);
-    ok ? ++calls_ : ++failed_;
-    latencies_.push_back(seconds);
-  }
-  void Print(double seconds) {
-    const std::lock_guard lock(mutex_);
-    double p99 = 0;
-    if (!latencies_.empty()) {
-      const auto at = latencies_.begin() + static_cast<std::ptrdiff_t>(latencies_.size() * 99 / 100);
-      std::nth_element(latencies_.begin(), at, latencies_.end());
-      p99 = *at;
-    }
-    std::printf("%s\n",
-                nlohmann::json{{"calls", calls_}, {"seconds", seconds}, {"failed", failed_}, {"p99_seconds", p99}}
-                    .dump()
-                    .c_str());
-  }
-  int calls() const { return calls_; }
-
- private:
-  std::mutex mutex_;
-  int calls_ = 0, failed_ = 0;
-  std::vector<double> latencies_;
-};
-
-// One call at a time of a stub, each started when the one before has ended.
-template <typename Request, typename Reply>
-class Lane {
- public:
-  using Start = std::function<void(grpc::ClientContext*, const Request*, Reply*, std::function<void(grpc::Status)>)>;
-  // What to send after that reply (empty at first). False: nothing more.
-  using Next = std::function<bool(const Reply& last, Request*)>;
-
-  Lane(Load& load, Start start, Next next) : load_(load), start_(std::move(start)), next_(std::move(next)) {}
-  void Go() {
-    if (!next_(reply_, &request_)) {
-      done_ = true;
-      done_.notify_one();
-      return;
-    }
-    context_ = std::make_unique<grpc::ClientContext>();
-    context_->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
-    const double begun = common::SteadySeconds();
-    start_(context_.get(), &request_, &reply_, [this, begun](grpc::Status status) {
-      load_.Ended(status.ok(), common::SteadySeconds() - begun);
-      if (!status.ok()) std::fprintf(stderr, "%s\n", status.error_message().c_str());
-      Go();
-    });
-  }
-  void Await() const { done_.wait(false); }
-
- private:
-  Load& load_;
-  const Start start_;
-  const Next next_;
-  Request request_;
-  Reply reply_;
-  std::unique_ptr<grpc::ClientContext> context_;
-  std::atomic<bool> done_{false};
-};
-
-template <typename Request, typename Reply>
-double RunLanes(std::vector<std::unique_ptr<Lane<Request, Reply>>>& lanes) {
-  const double begun = common::SteadySeconds();
-  for (auto& lane : lanes) lane->Go();
-  for (auto& lane : lanes) lane->Await();
-  return common::SteadySeconds() - begun;
-}
 
 v1::NodeReport ReportOf(const Options& options, int node) {
   v1::NodeReport report;

@@ -1,4 +1,4 @@
-"""How long a planning cycle takes on up to 10,000 nodes and 1,000 jobs, and how that grows; heartbeats and submits through gRPC."""
+"""How long a planning cycle takes on up to 10,000 nodes and 1,000 jobs, and how that grows; heartbeats, leases and submits through gRPC."""
 import json
 import math
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 from _bench_json import LOWER, Report, program
 from _options import Options
-from _planner_load import HEARTBEATS, SUBMITS, heartbeats, submits
+from _planner_load import HEARTBEATS, RENEWALS, SUBMITS, heartbeats, renewals, submits
 
 SIZES = (100, 300, 1000, 3000, 10_000)  # Nodes; a tenth as many jobs.
 SMOKE_SHARE, SMOKE_LEAST = 10, 100    # Of the nodes: what --smoke plays in their place.
@@ -37,6 +37,7 @@ def cycles(report, args):
 # (what measures it, its metrics): the core alone; the whole coordinator, through gRPC.
 PARTS = {"cycles": (cycles, CYCLES),
          "heartbeats": (lambda report, args: heartbeats(report, args.nodes, args.seconds), HEARTBEATS),
+         "renewals": (lambda report, args: renewals(report, args.ranks, args.seconds), RENEWALS),
          "submits": (lambda report, args: submits(report, args.jobs), SUBMITS)}
 METRICS = {name: better for _, of_part in PARTS.values() for name, better in of_part.items()}
 
@@ -47,6 +48,7 @@ def main():
     p.size("rounds", 41, smoke=1, text="of cycles; the first ones come before a fleet has settled")
     p.size("nodes", 10_000, smoke=400, text="that send heartbeats")
     p.size("seconds", 10.0, smoke=0.5, turn=5.0, text="of heartbeats")
+    p.size("ranks", 1000, smoke=20, text="that renew their leases, each of a job of its own")
     p.size("jobs", 15_000, smoke=100, text="to submit")
     args = p.parse()
     report = Report("planner", METRICS, args)

@@ -82,11 +82,12 @@ void PrintJson(const coordinator::Recovered& recovered, const std::string& data,
 }
 
 void PrintNext(const std::string& data) {
-  std::cout << "next: start the coordinator on it, with the flags and at the address that it had:\n"
-            << "  rekindle-coordinator --data " << data << " ...\n"
-            << "Trainers that live are taken over and go on, paused or not; `rekindle jobs` then shows which. Not brought "
-               "back: events, jobs\nwithout a checkpoint, and what providers were asked for (their pools' sizes are "
-               "taken as they are).\n";
+  std::cout
+      << "next: start the coordinator on it, with the flags and at the address that it had:\n"
+      << "  rekindle-coordinator --data " << data << " ...\n"
+      << "Trainers that live are taken over and go on, paused or not; `rekindle jobs` then shows which. Not brought "
+         "back: events, jobs\nwithout a checkpoint, and what providers were asked for (their pools' sizes are "
+         "taken as they are).\n";
 }
 
 absl::Status Recover(Context& context, const RecoverFlags& flags) {
@@ -96,6 +97,13 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
     if (!store.ok()) return store.status();
     auto jobs = coordinator::ReadStoredJobs(*store, uri);
     if (!jobs.ok()) return jobs.status();
+    if (jobs->empty() && !flags.data.empty()) {
+      return absl::NotFoundError("store " + uri +
+                                 " has no job: give the URI that jobs have as spec.checkpoint.store, and "
+                                 "see to it that it is mounted, or leave it out");
+    }
+    if (!context.json())
+      std::cout << "store " << uri << ": " << jobs->size() << (jobs->size() == 1 ? " job\n" : " jobs\n");
     for (coordinator::StoredJob& job : *jobs) all.push_back(std::move(job));
   }
   coordinator::RecoverOptions options = flags.options;
@@ -117,8 +125,8 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
   if (data.empty()) {
     std::cout << "nothing was made: --data DIR makes a coordinator's data folder with these jobs\n";
   } else {
-    std::cout << "cluster " << recovered->identity.cluster << " in epoch " << recovered->identity.epoch << " is in " << data
-              << "\n";
+    std::cout << "cluster " << recovered->identity.cluster << " in epoch " << recovered->identity.epoch << " is in "
+              << data << "\n";
     PrintNext(data);
   }
   return absl::OkStatus();

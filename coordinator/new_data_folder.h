@@ -13,8 +13,8 @@
 
 namespace rekindle::coordinator {
 
-// After any failure, a crash too, the folder has no database, a coordinator does not start on it where something is left
-// (CheckComplete), and another one can be made in it. Thread-compatible.
+// After any failure, a crash too, the folder has no database, a coordinator does not start on it where something is
+// left (CheckComplete), and another one can be made in it. Thread-compatible.
 class NewDataFolder {
  public:
   // Holds `data` (mode 0700), which is made where it is not there, with its parents.
@@ -36,7 +36,8 @@ class NewDataFolder {
   std::unique_ptr<DataFolder> folder_;  // Null: moved from.
 };
 
-// FAILED_PRECONDITION: what was to make this data folder did not come to its end. REQUIRES: the caller holds the folder.
+// FAILED_PRECONDITION: what was to make this data folder did not come to its end. REQUIRES: the caller holds the
+// folder.
 absl::Status CheckComplete(const std::string& data);
 
 }  // namespace rekindle::coordinator

@@ -23,6 +23,8 @@ namespace rekindle::coordinator {
 namespace {
 
 constexpr size_t kMaxName = 300;
+// Epochs of which no file says anything: of coordinators that were lost before any job of theirs had saved.
+constexpr int kUnseenEpochs = 1000;
 
 bool IsAmount(double value) { return std::isfinite(value) && value >= 0; }
 
@@ -39,7 +41,8 @@ absl::Status CheckFile(const v1::JobFile& file) {
   }
   sound = sound && !common::FromMessage(file.identity()).cluster.empty();
   if (sound) return absl::OkStatus();
-  return absl::DataLossError("job.json is not what a coordinator writes: bring a copy of it back, or submit the job anew");
+  return absl::DataLossError(
+      "job.json is not what a coordinator writes: bring a copy of it back, or submit the job anew");
 }
 
 absl::StatusOr<v1::JobFile> ReadFile(checkpoint::Store& store, const std::string& uid) {
@@ -95,16 +98,23 @@ bool IsNamed(const StoredJob& job, const std::set<std::string>& names) {
 
 absl::Status CheckRun(const std::vector<StoredJob>& jobs, const RecoverOptions& options) {
   for (const std::string& name : options.run) {
-    const bool there = std::any_of(jobs.begin(), jobs.end(), [&](const StoredJob& job) {
-      return job.problem.ok() && !IsOver(job) && IsNamed(job, {name});
-    });
-    if (there) continue;
+    std::vector<std::string> named;
+    for (const StoredJob& job : jobs) {
+      if (job.problem.ok() && !IsOver(job) && IsNamed(job, {name})) named.push_back(job.uid);
+    }
+    if (named.size() == 1) continue;
+    if (named.size() > 1) {
+      return absl::InvalidArgumentError(absl::StrCat("several jobs that are not over have the name ",
+                                                     common::Printable(name, 64),
+                                                     ": give the uid of one: ", absl::StrJoin(named, ", ")));
+    }
     return absl::NotFoundError(
         absl::StrCat("no job ", common::Printable(name, 64), " there can be brought back and is not over"));
   }
   if ((options.run.empty() && !options.run_all) || options.old_is_gone) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "whether trainers of these jobs live is not known here, and two of one job must not step: give --old-is-gone where "
+      "whether trainers of these jobs live is not known here, and two of one job must not step: give --old-is-gone "
+      "where "
       "none runs any more. Else bring them back without --run: when the coordinator is started, trainers that live are "
       "taken over and go on");
 }
@@ -171,6 +181,7 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
                                                    .unix_now = options.unix_now});
     recovered.jobs.push_back({std::move(job), std::move(record)});
   }
+  highest.epoch += kUnseenEpochs;
   recovered.identity = common::NextEpoch(highest, {});
   std::stable_sort(recovered.jobs.begin(), recovered.jobs.end(), [](const RecoveredJob& a, const RecoveredJob& b) {
     return a.record.job().status().submitted_at() < b.record.job().status().submitted_at();
@@ -189,7 +200,8 @@ absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std:
     if (!store.ok()) return store.status();
     Transaction all{.writes = ToWrites({.identity = recovered.identity, .listen_first = true}), .events = {}};
     for (const RecoveredJob& job : recovered.jobs) {
-      all.writes.push_back({absl::StrCat(kJobKeys, job.record.job().uid()), job.record.SerializeAsString(), std::nullopt});
+      all.writes.push_back(
+          {absl::StrCat(kJobKeys, job.record.job().uid()), job.record.SerializeAsString(), std::nullopt});
     }
     if (const auto committed = (*store)->Commit(all); !committed.ok()) return committed.status();
   }

@@ -21,8 +21,8 @@ namespace rekindle::coordinator {
 
 struct StoredJob {
   std::string uid;
-  std::string store;   // Where it was found, as its caller named that.
-  v1::JobFile file;    // Nothing but defaults where `problem` says why.
+  std::string store;  // Where it was found, as its caller named that.
+  v1::JobFile file;   // Nothing but defaults where `problem` says why.
   absl::Status problem;
   int step = -1;       // Of its newest checkpoint, by its name alone; -1: there is none.
   int generation = 0;  // The highest that the store knows of.
@@ -35,10 +35,10 @@ absl::StatusOr<std::vector<StoredJob>> ReadStoredJobs(checkpoint::Store& store, 
 std::vector<StoredJob> NewestOfEach(std::vector<StoredJob> jobs);
 
 struct RecoverOptions {
-  std::string cluster;          // Of which jobs are taken; empty: of the only one that there is.
-  std::set<std::string> run;    // Names and uids of those that go on at once.
+  std::string cluster;        // Of which jobs are taken; empty: of the only one that there is.
+  std::set<std::string> run;  // Names and uids of those that go on at once.
   bool run_all = false;
-  bool old_is_gone = false;     // No trainer of theirs runs any more.
+  bool old_is_gone = false;  // No trainer of theirs runs any more.
   double unix_now = 0;
 };
 
@@ -53,8 +53,8 @@ struct Recovered {
   std::vector<StoredJob> left;       // That are not brought back, each with its problem.
 };
 
-// What a coordinator is to know. Jobs that are not over are PAUSED and await their trainers of before, unless the options
-// say otherwise; since their file was written they are charged at the rate that they had then.
+// What a coordinator is to know. Jobs that are not over are PAUSED and await their trainers of before, unless the
+// options say otherwise; since their file was written they are charged at the rate that they had then.
 //
 // Errors: FAILED_PRECONDITION (files of several clusters, and none is named; jobs are to run and nobody says that their
 // trainers are gone), NOT_FOUND (there is nothing to bring back; no such job, or no such cluster).

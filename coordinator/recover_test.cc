@@ -70,8 +70,8 @@ class RecoverTest : public testing::Test {
   // A checkpoint of step 10, with the record beside it.
   void Save(checkpoint::Store& store, const v1::JobRecord& record, int generation = 3, int epoch = 1,
             const std::string& cluster = kCluster) {
-    const auto manifest = checkpoint::PutShards(store, record.job().uid(), generation, 10,
-                                                checkpoint::TestState::Random(10, 1), 1);
+    const auto manifest =
+        checkpoint::PutShards(store, record.job().uid(), generation, 10, checkpoint::TestState::Random(10, 1), 1);
     ASSERT_TRUE(manifest.ok()) << manifest.status();
     v1::ClusterIdentity identity;
     common::ToMessage(common::ClusterIdentity{cluster, epoch, 7}, &identity);
@@ -102,14 +102,14 @@ TEST_F(RecoverTest, WhatIsNotOverIsPausedAndAwaitsItsTrainers) {
   const v1::JobRecord& record = recovered->jobs[0].record;
   EXPECT_EQ(recovered->jobs[0].stored.step, 10);
   EXPECT_EQ(record.job().status().state(), v1::PAUSED);
-  EXPECT_TRUE(record.want_paused());
+  EXPECT_FALSE(record.want_paused()) << "those that live go on";
   EXPECT_EQ(record.recovered().secret_sha256(), common::Sha256Hex("secret"));
   EXPECT_THAT(record.secret(), SizeIs(kJobSecretBytes));
   EXPECT_NE(record.secret(), "secret");
   EXPECT_EQ(record.membership().generation(), 0);
   EXPECT_EQ(record.store_generation(), 3);
   EXPECT_EQ(recovered->identity.cluster, kCluster);
-  EXPECT_EQ(recovered->identity.epoch, 2);
+  EXPECT_EQ(recovered->identity.epoch, 1002) << "above epochs that left no trace in the store";
   EXPECT_THAT(recovered->left, IsEmpty());
 }
 
@@ -163,6 +163,36 @@ TEST_F(RecoverTest, RunsOnlyWhereTheOldAreSaidToBeGone) {
   EXPECT_THAT(Refusal(), HasSubstr("no job three there"));
 }
 
+TEST_F(RecoverTest, ANameOfTwoIsNotEnough) {
+  Save(Record("one"));
+  v1::JobRecord again = Record("two");
+  again.mutable_job()->set_name("name-one");
+  Save(again);
+  options_.old_is_gone = true;
+  options_.run = {"name-one"};
+  EXPECT_THAT(Refusal(), HasSubstr("give the uid of one: one, two"));
+  options_.run = {"two"};
+  ASSERT_TRUE(Plan().ok());
+  EXPECT_EQ(Plan()->jobs[0].record.job().status().state(), v1::PAUSED);
+}
+
+TEST_F(RecoverTest, WhatHadStoppedItDoesNotStopItAgain) {
+  v1::JobRecord record = Record("one", v1::PAUSED);
+  record.set_want_paused(true);
+  record.set_budget_stop("the budget must not be crossed");
+  record.set_released(true);
+  record.set_retries_stop("twenty times");
+  Save(record);
+  options_.old_is_gone = true;
+  EXPECT_EQ(Plan()->jobs[0].record.budget_stop(), "the budget must not be crossed");
+  options_.run_all = true;
+  const auto recovered = Plan();
+  ASSERT_TRUE(recovered.ok()) << recovered.status();
+  const v1::JobRecord& runs = recovered->jobs[0].record;
+  EXPECT_EQ(runs.budget_stop() + runs.retries_stop(), "");
+  EXPECT_FALSE(runs.released() || runs.want_paused());
+}
+
 TEST_F(RecoverTest, JobsOfSeveralClustersNeedAName) {
   const std::string other(32, 'a');
   Save(Record("one"));
@@ -171,7 +201,7 @@ TEST_F(RecoverTest, JobsOfSeveralClustersNeedAName) {
   options_.cluster = other;
   const auto recovered = Plan();
   ASSERT_TRUE(recovered.ok()) << recovered.status();
-  EXPECT_EQ(recovered->identity.epoch, 6);
+  EXPECT_EQ(recovered->identity.epoch, 1006);
   EXPECT_EQ(recovered->jobs.at(0).stored.uid, "two");
   EXPECT_THAT(std::string(recovered->left.at(0).problem.message()), HasSubstr("of another cluster"));
   options_.cluster = "b";

@@ -19,6 +19,17 @@
 namespace rekindle::core {
 namespace {
 
+// Whom of that membership nobody has heard of yet.
+std::vector<std::string> Unheard(const Job& job, const v1::Membership& membership) {
+  std::vector<std::string> unheard;
+  for (const v1::Member& member : membership.members()) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    const bool is_heard = trainer != nullptr && (trainer->reported || !trainer->death.empty());
+    if (!is_heard) unheard.push_back(ShortName(member.trainer()));
+  }
+  return unheard;
+}
+
 // What trainers of the highest generation above the record's say of it.
 struct Told {
   int generation = 0;
@@ -143,10 +154,12 @@ void TakeIdentity(Job& job) {
   job.record.clear_identities();
 }
 
-// No generation begins below what was durable, unless the user let that go after the record was saved.
+// No generation begins below what was durable, unless the user let that go after the record was saved. What it saved
+// itself comes later than where it began.
 void TakeLine(Job& job) {
-  if (job.record.membership().step() >= DurableStep(job)) return;
-  job.record.set_line_generation(job.record.membership().generation());
+  const v1::Membership& membership = job.record.membership();
+  if (membership.step() >= DurableStep(job) || job.record.checkpoint().generation() >= membership.generation()) return;
+  job.record.set_line_generation(membership.generation());
   job.record.clear_checkpoint();
   job.record.mutable_job()->mutable_status()->set_checkpoint_step(-1);
 }
@@ -196,7 +209,10 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
 void NoteAhead(Job& job, const v1::TrainerReport& report) {
   // Who waits to join is in none, whatever it was in last.
   const bool is_in_one = report.phase() != v1::TRAINER_READY && report.phase() != v1::TRAINER_STARTING;
-  const bool is_above = report.generation() > job.record.membership().generation();
+  // A generation that the store knows a later one of is over.
+  const bool is_above = report.generation() > job.record.membership().generation() &&
+                        report.generation() >= job.record.store_generation();
+  if (job.ahead.empty()) job.ahead_since = kNever;
   if (is_in_one && is_above && job.past.count(report.trainer()) == 0) {
     job.ahead.insert(report.trainer());
   } else {
@@ -223,6 +239,7 @@ void StartWaitingAnew(Job& job) {
 void ConsiderAdoption(Turn& turn, Job& job) {
   ForgetPast(job);
   if (job.ahead.empty()) return;
+  if (job.ahead_since == kNever) job.ahead_since = turn.now;
   const Told told = Listen(turn, job);
   const std::string number =
       absl::StrCat("generation ", told.generation, ", above the record's ", job.record.membership().generation());
@@ -238,6 +255,12 @@ void ConsiderAdoption(Turn& turn, Job& job) {
                                  told.awaited.empty() ? "nobody in it is heard of any more; `rekindle nodes gone NODE` "
                                                         "where its machine does not run"
                                                       : JoinWords(told.awaited)));
+  } else if (const std::vector<std::string> unheard = Unheard(job, *told.membership);
+             !unheard.empty() && turn.now < job.ahead_since + turn.state.tunables.node_lost_seconds) {
+    // Whoever is not heard of when it is taken over is soon given up; all of them find their way at the same time.
+    turn.Wake(job, job.ahead_since + turn.state.tunables.node_lost_seconds);
+    return SetState(job, job.record.job().status().state(),
+                    absl::StrCat("waits some seconds for the other members of ", number, ": ", JoinWords(unheard)));
   } else {
     TakeOver(turn, job, v1::Membership(*told.membership));
     std::erase_if(job.ahead, [&](const std::string& id) {

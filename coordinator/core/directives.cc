@@ -82,8 +82,10 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   if (MustLeave(state, job, id)) return Told(v1::TrainerDirective::EXIT, WhyItLeaves(state, job, id));
   const int generation = job.record.membership().generation();
   if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
-    v1::TrainerDirective directive =
-        ToldToWait(job, absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason()));
+    const std::string reason =
+        generation == 0 ? job.record.job().status().reason()
+                        : absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason());
+    v1::TrainerDirective directive = ToldToWait(job, reason);
     *directive.mutable_membership() = job.record.membership();  // How it sees that it is not in it.
     return directive;
   }

@@ -84,7 +84,7 @@ void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand) 
   demand->max_ordered = limited ? demand->max : demand->min;
   // What a gang has elsewhere must not keep it from coming together in one pool.
   if (demand->min == demand->max && demand->min > 1) demand->max_ordered = scheduler::kUnlimited;
-  if (job.record.want_paused()) demand->max_ordered = static_cast<int>(job.units.size());
+  if (IsHeldBack(job)) demand->max_ordered = static_cast<int>(job.units.size());
 }
 
 bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* look_at) {

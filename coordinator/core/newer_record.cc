@@ -8,6 +8,7 @@
 #include "checkpoint/job_file.h"
 #include "common/sha256.h"
 #include "coordinator/core/job_file.h"
+#include "coordinator/core/recovered.h"
 
 namespace rekindle::core {
 namespace {
@@ -41,7 +42,9 @@ void TakeNewerRecord(Job& job) {
     if (!Read(job, job.trainers.at(id).report.job_file(), &file)) continue;
     if (file.written_at() > newest.written_at()) newest = std::move(file);
   }
-  if (newest.job_uid().empty() || !IsNewer(newest.record(), job.record)) return;
+  if (newest.job_uid().empty()) return;
+  // What the store has is never newer than what a member of such a generation was told.
+  if (!AwaitsOld(job) && !IsNewer(newest.record(), job.record)) return;
   v1::JobRecord record = FromJobFile(newest);
   record.set_secret(job.record.secret());
   *record.mutable_membership() = job.record.membership();

@@ -163,7 +163,7 @@ class Viewing {
     SetCapacity(state_, job, &demand);
     if (finishing) demand.max_ordered = demand.max;
     // Paused by its user it keeps what it has, so that it goes on soon, and waits for nothing.
-    const bool paused = job.record.want_paused() && !finishing;
+    const bool paused = IsHeldBack(job) && !finishing;
     if (!view_.ordered.empty() && !finishing) SyncUnits(turn_, job, CountIn(slots));
     if (!view_.ordered.empty() && !finishing && !paused) {
       UpdateView(turn_, job, view_.pool_names);

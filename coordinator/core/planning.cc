@@ -32,7 +32,7 @@ JobFacts FactsOf(const State& state, const Job& job) {
   if (!facts.wants) return facts;
   facts.runs = job.record.membership().members_size() > 0;
   facts.released = job.record.released();
-  facts.paused = job.record.want_paused();
+  facts.paused = IsHeldBack(job);
   facts.halted = !job.record.halt().empty();
   facts.min = MinWorkers(job);
   facts.max = MaxWorkers(job);
@@ -110,7 +110,7 @@ class Cycle {
     const bool waited = job.waits_for_hours;
     job.waits_for_hours = !hours.empty() || (waited && job.units.empty());
     if (!hours.empty() && !waited && held == 0 && job.record.halt().empty()) turn_.Emit(&job, "waiting", hours);
-    if (!view_.jobs[j].off_peak.empty() && !job.record.want_paused()) {
+    if (!view_.jobs[j].off_peak.empty() && !IsHeldBack(job)) {
       Halt(turn_, job, "off_peak", view_.jobs[j].off_peak);
       job.giving.clear();
       again_.insert(j);

@@ -249,8 +249,15 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   const std::string refusal = FindRefusal(job, report);
   const auto known = job.trainers.find(report.trainer());
   const bool is_known = known != job.trainers.end() && known->second.reported;
+  if (AwaitsOld(job) && report.job_secret() != job.record.secret()) {
+    NoteStranger(job, report.trainer());
+    return false;
+  }
   if (!refusal.empty()) {  // Whoever does not know the secret cannot get a true trainer refused.
-    if (!is_known) Refuse(turn, job, report, refusal);
+    // One that was started before the secret was known again is that itself.
+    const bool is_itself = is_known && report.job_secret() != job.record.secret() &&
+                           known->second.report.job_secret() == report.job_secret();
+    if (!is_known || is_itself) Refuse(turn, job, report, refusal);
     return false;
   }
   if (!is_known && job.trainers.size() >= kMaxTrainers) return false;

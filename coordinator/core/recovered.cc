@@ -6,6 +6,7 @@
 #include "common/sha256.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/job_file.h"
+#include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
@@ -36,9 +37,19 @@ void Estimate(double unix_now, v1::Cost* cost) {
   cost->set_until(unix_now);
 }
 
+// As `resume` does. What is to stop it now does so anew.
+void ForgetStops(v1::JobRecord* record) {
+  record->clear_budget_stop();
+  record->clear_retries_stop();
+  record->set_retries(0);
+  record->set_released(false);
+}
+
 // Generations that neither began from a checkpoint nor saved one left no trace in the store. Where one of them steps
 // after all, the next one has a number above it, so that the store takes nothing of it any more.
-void PassUnseen(v1::JobRecord* record) { record->set_store_generation(record->store_generation() + kUnseenGenerations); }
+void PassUnseen(v1::JobRecord* record) {
+  record->set_store_generation(record->store_generation() + kUnseenGenerations);
+}
 
 }  // namespace
 
@@ -51,7 +62,8 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   if (how.old_is_gone) PassUnseen(&record);
   record.clear_membership();  // Its members are not in the file. They tell it, or are gone.
   record.set_ended_generation(0);
-  record.set_want_paused(!how.runs);
+  if (how.old_is_gone) record.set_want_paused(!how.runs);  // Else whoever lives goes on as it was told.
+  if (how.runs) ForgetStops(&record);
   if (!how.old_is_gone) record.mutable_recovered()->set_secret_sha256(file.secret_sha256());
   v1::JobStatus* status = record.mutable_job()->mutable_status();
   Estimate(how.unix_now, status->mutable_cost());
@@ -60,9 +72,9 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   if (how.runs) {
     status->set_reason("brought back from its store");
   } else {
-    status->set_reason(absl::StrCat("brought back from its store; `rekindle resume ", name,
-                                    how.old_is_gone ? "` lets it go on"
-                                                    : " --old-is-gone` where none of its trainers of before runs any more"));
+    status->set_reason(absl::StrCat(
+        "brought back from its store; `rekindle resume ", name,
+        how.old_is_gone ? "` lets it go on" : " --old-is-gone` where none of its trainers of before runs any more"));
   }
   return record;
 }
@@ -78,9 +90,19 @@ void TakeOldSecret(Job& job, const std::string& secret) {
   job.must_save = true;
 }
 
+void NoteStranger(Job& job, const std::string& trainer) {
+  const std::string& name = job.record.job().name();
+  SetState(job, v1::PAUSED,
+           absl::StrCat("brought back from its store; trainer ", ShortName(trainer), " is heard of, whose secret is ",
+                        "another than the store's: it goes on by itself, and nobody can take it over; end it, then "
+                        "`rekindle resume ",
+                        name, " --old-is-gone`"));
+}
+
 std::string DescribeAwaitedOld(const Job& job) {
   const std::string& name = job.record.job().name();
-  return absl::StrCat("job ", name, " was brought back from its store, and nobody has said that its trainers of before ",
+  return absl::StrCat("job ", name,
+                      " was brought back from its store, and nobody has said that its trainers of before ",
                       "have stopped; they are taken over when they are heard of; `rekindle resume ", name,
                       " --old-is-gone` where none of them runs any more");
 }
@@ -93,10 +115,12 @@ void ForgetOld(Job& job) {
 
 absl::Status GiveOldUp(Turn& turn, Job& job) {
   if (!job.ahead.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("trainers of job ", job.record.job().name(), " are heard of, and ",
+    return absl::FailedPreconditionError(absl::StrCat("trainers of job ", job.record.job().name(),
+                                                      " are heard of, and ",
                                                       "are being taken over: ", job.record.job().status().reason()));
   }
   PassUnseen(&job.record);
+  job.record.set_want_paused(true);  // As it is shown, until its user lets it go on.
   ForgetOld(job);
   StartWaitingAnew(job);
   turn.Emit(&job, "old_given_up", "none of its trainers of before runs any more, its user says");

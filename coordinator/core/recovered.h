@@ -11,7 +11,7 @@
 namespace rekindle::core {
 
 struct Revival {
-  std::string secret;  // A fresh one, as its store does not keep it.
+  std::string secret;        // A fresh one, as its store does not keep it.
   int store_generation = 0;  // The highest that its store knows of.
   bool old_is_gone = false;  // No trainer of before runs any more.
   bool runs = false;         // It goes on at once; else it is PAUSED.
@@ -26,6 +26,10 @@ bool AwaitsOld(const Job& job);
 
 // A trainer of before knows the job's secret, which the store does not keep: it is the job's again.
 void TakeOldSecret(Job& job, const std::string& secret);
+
+// A trainer of it is heard of whose secret is neither: it is left alone, as it may be of a later time than the store's
+// record. REQUIRES: AwaitsOld.
+void NoteStranger(Job& job, const std::string& trainer);
 
 // Why no verb but `cancel` or `resume --old-is-gone` may be given. REQUIRES: AwaitsOld.
 std::string DescribeAwaitedOld(const Job& job);

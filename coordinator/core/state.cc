@@ -71,6 +71,8 @@ bool IsOver(const Job& job) {
 
 bool IsFinishing(const Job& job) { return job.record.has_finishing(); }
 
+bool IsHeldBack(const Job& job) { return job.record.want_paused() || job.record.has_recovered(); }
+
 bool MustStop(const Job& job) { return !IsFinishing(job) && (job.record.want_paused() || !job.record.halt().empty()); }
 
 double PollSeconds(int wait_ms) { return std::clamp(wait_ms, 0, 30'000) / 1000.0; }

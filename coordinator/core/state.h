@@ -143,6 +143,7 @@ struct Job {
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
   std::set<std::string> ahead;                 // Trainers in a generation above the record's; see adoption.h.
+  double ahead_since = kNever;                 // The first of them was heard.
   std::set<std::string> past;                  // Those in one that an earlier epoch's coordinator formed beside it.
   std::map<std::string, std::string> refused;  // Trainer -> error.
   std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
@@ -323,6 +324,7 @@ int MinWorkers(const Job& job);
 int MaxWorkers(const Job& job);
 bool IsOver(const Job& job);
 bool IsFinishing(const Job& job);  // All steps are made, and members keep the final state until it is durable.
+bool IsHeldBack(const Job& job);   // Its user or its budget wants it paused, or its trainers of before are awaited.
 bool MustStop(const Job& job);     // Its user, its budget or the planner wants it to stop.
 double PollSeconds(int wait_ms);   // How long a long poll may keep quiet, whatever was asked for.
 const v1::Member* FindMember(const Job& job, const std::string& trainer);

@@ -38,8 +38,9 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
     const v1::JobRecord& before = *known->second.record;
     const bool same = before.job().status().state() == record.job().status().state() &&
                       before.membership().generation() == record.membership().generation();
-    if (same && unix_now < known->second.at + kRenewSeconds) return;
-    if (over && IsOver(before.job())) return;  // Nothing of it changes any more.
+    const bool same_secret = before.secret() == record.secret();
+    if (same && same_secret && unix_now < known->second.at + kRenewSeconds) return;
+    if (over && same_secret && IsOver(before.job())) return;  // Nothing of it changes any more.
   } else if (over && record.job().status().finished_at() < unix_now - kOverSeconds) {
     return;
   }

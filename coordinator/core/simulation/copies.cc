@@ -58,12 +58,17 @@ bool World::ReviveFromStores() {
 
 // The job's user looks whether anything of it still runs.
 void World::LookForOld(SimJob& job) {
-  if (!records_[job.uid].has_recovered()) return;
+  const v1::JobRecord& record = records_[job.uid];
+  if (!record.has_recovered()) {  // What its user had asked for meanwhile was refused.
+    if (!lossy_ && coordinator_up_ && record.want_paused()) Feed(ResumeJob{.uid = job.uid});
+    return;
+  }
   queue_.At(queue_.now() + kLookSeconds, [this, &job] { LookForOld(job); });
   const bool any_lives = std::any_of(processes_.begin(), processes_.end(), [&](const auto& entry) {
     const Process& process = entry.second;
     const v1::TrainerPhase phase = process.report.phase();
-    return process.alive && process.job == &job && phase != v1::TRAINER_STARTING && phase != v1::TRAINER_READY;
+    return process.alive && process.job == &job && phase != v1::TRAINER_STARTING && phase != v1::TRAINER_READY &&
+           process.report.generation() >= records_[job.uid].store_generation();
   });
   if (any_lives || !coordinator_up_) return;
   tally_.Count(Fault::kOldGivenUp);
