@@ -17,6 +17,7 @@ import alone
 REPO = pathlib.Path(__file__).resolve().parents[2]
 BENCHES = sorted(path.stem for path in (REPO / "bench").glob("*.py") if not path.name.startswith("_"))
 SECONDS, HANGS = 10, 120     # What a run may take; when it is given up.
+SLOW_MACHINE = 2             # Machines differ by that much: in between it is said that a run was slow.
 OTHERS = 0.1                 # Of the processors, for others: beyond it the limit of time does not count.
 NEED_A_GPU = {"gpu"}
 SKIPPED = 77
@@ -58,7 +59,9 @@ class Smoke(unittest.TestCase):
                 print(f"{bench} once more: {took.seconds:.1f} s, with {took.others:.0%} taken by others")
         self.check(bench, report)
         if took.others < OTHERS:
-            self.assertLess(took.seconds, SECONDS)
+            if took.seconds >= SECONDS:
+                print(f"{bench}: slow, more than {SECONDS} s")
+            self.assertLess(took.seconds, SLOW_MACHINE * SECONDS)
 
     def check(self, bench, report):
         self.assertTrue(report["smoke"])
