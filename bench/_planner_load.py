@@ -78,14 +78,13 @@ def submits(report, jobs):
 
 
 def renewals(report, jobs, seconds):
-    """What the ranks' question costs, whether their generation stands: seconds of the coordinator's core, of all its threads."""
+    """What it costs to answer ranks that ask whether their generation stands."""
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
         cluster.start()
-        asks = ["--job", job(folder), "--jobs", jobs, "--seconds"]
-        started, asked, answers = load(cluster, *asks, seconds, by=LEASE_LOAD)
+        started, asked, answers = load(cluster, "--job", job(folder), "--jobs", jobs, "--seconds", seconds, by=LEASE_LOAD)
         if started["jobs"] < jobs or answers["stood"] < asked["calls"]:
             sys.exit(f"error: {answers['stood']} of {asked['calls']} answers said that a generation stands")
-        # Its core is busy all the time: whoever asks has others, and asks again at once.
+        # All its threads share one core, so this is the least that a second of a core answers.
         a_core_second = asked["calls"] / asked["seconds"]
         report.add("renewals_per_core_second", a_core_second, "1/s")
         report.add("renewal_p99_seconds", asked["p99_seconds"], "s")

@@ -2,12 +2,9 @@
 #ifndef REKINDLE_COORDINATOR_RECORD_KEYS_H_
 #define REKINDLE_COORDINATOR_RECORD_KEYS_H_
 
-#include <cstddef>
-
 namespace rekindle::coordinator {
 
 inline constexpr char kJobKeys[] = "job/";                  // Before a uid: a JobRecord.
-inline constexpr size_t kJobSecretBytes = 32;               // Random, in its record.
 inline constexpr char kIdentityKey[] = "cluster/identity";  // As common::Describe writes it.
 
 }  // namespace rekindle::coordinator

@@ -11,10 +11,10 @@
 #include "absl/strings/str_join.h"
 #include "common/file.h"
 #include "common/printable.h"
-#include "common/random_bytes.h"
 #include "coordinator/cluster_record.h"
 #include "coordinator/core/job_file.h"
 #include "coordinator/core/recovered.h"
+#include "coordinator/job_secret.h"
 #include "coordinator/new_data_folder.h"
 #include "coordinator/record_keys.h"
 #include "coordinator/sqlite_store.h"
@@ -25,10 +25,12 @@ namespace {
 constexpr size_t kMaxName = 300;
 // Epochs of which no file says anything: of coordinators that were lost before any job of theirs had saved.
 constexpr int kUnseenEpochs = 1000;
+constexpr int kMostNumber =
+    1'000'000'000;  // Of a generation or an epoch: more cannot be meant, and could not be passed.
 
 bool IsAmount(double value) { return std::isfinite(value) && value >= 0; }
 
-// Of what a file says that this program counts with.
+// Checks what this program counts with.
 absl::Status CheckFile(const v1::JobFile& file) {
   const v1::Job& job = file.record().job();
   const v1::Cost& cost = job.status().cost();
@@ -39,7 +41,11 @@ absl::Status CheckFile(const v1::JobFile& file) {
   for (const v1::PoolCost& line : cost.pools()) {
     sound = sound && IsAmount(line.nodes()) && IsAmount(line.price()) && IsAmount(line.spent());
   }
-  sound = sound && !common::FromMessage(file.identity()).cluster.empty();
+  const common::ClusterIdentity identity = common::FromMessage(file.identity());
+  sound = sound && !identity.cluster.empty() && identity.epoch <= kMostNumber;
+  for (const int number : {file.record().membership().generation(), file.record().store_generation()}) {
+    sound = sound && number >= 0 && number <= kMostNumber;
+  }
   if (sound) return absl::OkStatus();
   return absl::DataLossError(
       "job.json is not what a coordinator writes: bring a copy of it back, or submit the job anew");
@@ -64,6 +70,9 @@ absl::Status LookAt(checkpoint::Store& store, StoredJob* job) {
   if (!begun.ok()) return begun.status();
   job->generation = *begun;
   for (const checkpoint::ManifestName& name : *names) job->generation = std::max(job->generation, name.generation);
+  if (job->generation > kMostNumber) {
+    return absl::DataLossError("its store names a generation that cannot be: remove what has that number");
+  }
   if (!names->empty()) job->step = names->front().step;
   absl::StatusOr<v1::JobFile> file = ReadFile(store, job->uid);
   if (!file.ok()) return file.status();
@@ -174,7 +183,7 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
     const common::ClusterIdentity identity = common::FromMessage(job.file.identity());
     if (common::IsLater(identity, highest)) highest = identity;
     const bool runs = !IsOver(job) && (options.run_all || IsNamed(job, options.run));
-    v1::JobRecord record = core::Revive(job.file, {.secret = common::RandomBytes(kJobSecretBytes),
+    v1::JobRecord record = core::Revive(job.file, {.secret = NewJobSecret(),
                                                    .store_generation = job.generation,
                                                    .old_is_gone = options.old_is_gone,
                                                    .runs = runs,

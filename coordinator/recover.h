@@ -24,18 +24,18 @@ struct StoredJob {
   std::string store;  // Where it was found, as its caller named that.
   v1::JobFile file;   // Nothing but defaults where `problem` says why.
   absl::Status problem;
-  int step = -1;       // Of its newest checkpoint, by its name alone; -1: there is none.
+  int step = -1;       // The newest checkpoint's, by its name alone; -1: there is none.
   int generation = 0;  // The highest that the store knows of.
 };
 
 // All jobs that the store has checkpoints of, by uid. An error only where the store itself cannot be read.
 absl::StatusOr<std::vector<StoredJob>> ReadStoredJobs(checkpoint::Store& store, const std::string& name);
 
-// Of jobs that several stores have the newest, by uid.
+// Keeps the newest of those jobs that several stores have; sorted by uid.
 std::vector<StoredJob> NewestOfEach(std::vector<StoredJob> jobs);
 
 struct RecoverOptions {
-  std::string cluster;        // Of which jobs are taken; empty: of the only one that there is.
+  std::string cluster;        // Its jobs are taken; empty: there must be only one.
   std::set<std::string> run;  // Names and uids of those that go on at once.
   bool run_all = false;
   bool old_is_gone = false;  // No trainer of theirs runs any more.
@@ -44,7 +44,7 @@ struct RecoverOptions {
 
 struct RecoveredJob {
   StoredJob stored;
-  v1::JobRecord record;  // As it is in the new folder.
+  v1::JobRecord record;  // This is what the new folder holds.
 };
 
 struct Recovered {

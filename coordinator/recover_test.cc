@@ -15,6 +15,7 @@
 #include "common/sha256.h"
 #include "coordinator/cluster_record.h"
 #include "coordinator/core/job_file.h"
+#include "coordinator/job_secret.h"
 #include "coordinator/new_data_folder.h"
 #include "coordinator/record_keys.h"
 #include "coordinator/sqlite_store.h"
@@ -227,6 +228,20 @@ TEST_F(RecoverTest, NumbersThatCannotBeAreNotCountedWith) {
   record.mutable_job()->mutable_status()->mutable_cost()->mutable_pools(0)->set_price(-1);
   Save(record);
   EXPECT_THAT(Refusal(), HasSubstr("no job there can be brought back"));
+}
+
+TEST_F(RecoverTest, NumbersThatNothingCouldFollowAreRefused) {
+  v1::JobRecord record = Record("one");
+  record.mutable_membership()->set_generation(1'000'000'001);
+  Save(record);
+  EXPECT_THAT(Refusal(), HasSubstr("no job there can be brought back"));
+  Save(store_, Record("two"), 3, 1'000'000'001);
+  EXPECT_THAT(Refusal(), HasSubstr("no job there can be brought back"));
+  Save(Record("three"));
+  ASSERT_TRUE(store_.BeginGeneration("three", 2'147'483'647).ok());
+  EXPECT_THAT(Refusal(), HasSubstr("no job there can be brought back"));
+  Save(store_, Record("four"), 3, 1'000'000'000);
+  EXPECT_EQ(Plan()->identity.epoch, 1'000'001'001);
 }
 
 TEST_F(RecoverTest, NothingIsThere) { EXPECT_THAT(Refusal(), HasSubstr("no job there can be brought back")); }

@@ -13,6 +13,7 @@
 #include "coordinator/core/newer_record.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/recovered.h"
+#include "coordinator/core/retries.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
 
@@ -125,8 +126,7 @@ void ForgetStops(Job& job) {
   record.set_want_paused(false);
   record.clear_budget_stop();
   record.clear_halt();
-  record.clear_retries_stop();
-  record.set_retries(0);
+  ForgetRetries(record);
   record.set_released(false);
   if (!record.membership().finishing()) {
     record.clear_finishing();

@@ -267,7 +267,7 @@ void Resume(Turn& turn, const ResumeJob& verb) {
   if (!job->record.want_paused()) return;
   job->record.set_want_paused(false);
   job->record.clear_budget_stop();
-  ForgetRetries(*job);
+  ForgetRetries(job->record);
   if (job->record.halt().empty()) job->record.set_released(false);
   job->must_save = true;
   const std::string text = "resumed by the user";

@@ -246,18 +246,18 @@ void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool 
 
 bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   TakeOldSecret(job, report.job_secret());
-  const std::string refusal = FindRefusal(job, report);
-  const auto known = job.trainers.find(report.trainer());
-  const bool is_known = known != job.trainers.end() && known->second.reported;
-  if (AwaitsOld(job) && report.job_secret() != job.record.secret()) {
+  const bool knows_secret = report.job_secret() == job.record.secret();
+  if (AwaitsOld(job) && !knows_secret) {
     NoteStranger(job, report.trainer());
     return false;
   }
+  const std::string refusal = FindRefusal(job, report);
+  const auto known = job.trainers.find(report.trainer());
+  const bool is_known = known != job.trainers.end() && known->second.reported;
   if (!refusal.empty()) {  // Whoever does not know the secret cannot get a true trainer refused.
-    // One that was started before the secret was known again is that itself.
-    const bool is_itself = is_known && report.job_secret() != job.record.secret() &&
-                           known->second.report.job_secret() == report.job_secret();
-    if (!is_known || is_itself) Refuse(turn, job, report, refusal);
+    // A trainer that was started with another secret, before the true one was known again, has never been a true one.
+    const bool never_knew = is_known && !knows_secret && known->second.report.job_secret() == report.job_secret();
+    if (!is_known || never_knew) Refuse(turn, job, report, refusal);
     return false;
   }
   if (!is_known && job.trainers.size() >= kMaxTrainers) return false;

@@ -6,12 +6,13 @@
 #include "common/sha256.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/job_file.h"
+#include "coordinator/core/retries.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
-constexpr int kUnseenGenerations = 1000;  // More than are formed between two checkpoints.
+constexpr int kUnseenGenerations = 1000;  // Fewer are formed between two checkpoints.
 
 // For the time since its file was written: nothing else says what its nodes did.
 void Estimate(double unix_now, v1::Cost* cost) {
@@ -37,14 +38,6 @@ void Estimate(double unix_now, v1::Cost* cost) {
   cost->set_until(unix_now);
 }
 
-// As `resume` does. What is to stop it now does so anew.
-void ForgetStops(v1::JobRecord* record) {
-  record->clear_budget_stop();
-  record->clear_retries_stop();
-  record->set_retries(0);
-  record->set_released(false);
-}
-
 // Generations that neither began from a checkpoint nor saved one left no trace in the store. Where one of them steps
 // after all, the next one has a number above it, so that the store takes nothing of it any more.
 void PassUnseen(v1::JobRecord* record) {
@@ -63,7 +56,11 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   record.clear_membership();  // Its members are not in the file. They tell it, or are gone.
   record.set_ended_generation(0);
   if (how.old_is_gone) record.set_want_paused(!how.runs);  // Else whoever lives goes on as it was told.
-  if (how.runs) ForgetStops(&record);
+  if (how.runs) {                                          // Whatever must stop it now does so anew.
+    record.clear_budget_stop();
+    ForgetRetries(record);
+    record.set_released(false);
+  }
   if (!how.old_is_gone) record.mutable_recovered()->set_secret_sha256(file.secret_sha256());
   v1::JobStatus* status = record.mutable_job()->mutable_status();
   Estimate(how.unix_now, status->mutable_cost());
@@ -120,7 +117,7 @@ absl::Status GiveOldUp(Turn& turn, Job& job) {
                                                       "are being taken over: ", job.record.job().status().reason()));
   }
   PassUnseen(&job.record);
-  job.record.set_want_paused(true);  // As it is shown, until its user lets it go on.
+  job.record.set_want_paused(true);  // It stays paused until its user lets it go on.
   ForgetOld(job);
   StartWaitingAnew(job);
   turn.Emit(&job, "old_given_up", "none of its trainers of before runs any more, its user says");

@@ -83,9 +83,9 @@ bool MayForm(Turn& turn, Job& job, const v1::Membership& next) {
   return true;
 }
 
-void ForgetRetries(Job& job) {
-  job.record.clear_retries();
-  job.record.clear_retries_stop();
+void ForgetRetries(v1::JobRecord& record) {
+  record.clear_retries();
+  record.clear_retries_stop();
 }
 
 }  // namespace rekindle::core

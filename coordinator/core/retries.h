@@ -16,7 +16,7 @@ inline constexpr int kMostFruitless = 20;
 bool MayForm(Turn& turn, Job& job, const v1::Membership& next);
 
 // The user has resumed the job: it is tried as if for the first time.
-void ForgetRetries(Job& job);
+void ForgetRetries(v1::JobRecord& record);
 
 }  // namespace rekindle::core
 

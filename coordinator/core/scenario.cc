@@ -339,7 +339,7 @@ void Scenario::Backup() {
   copied_nodes_ = saved_nodes_;
 }
 
-// Of the copy only what a job's store keeps is left.
+// Nothing is left of the copy but what the jobs' stores keep.
 void Scenario::Recover(const Options& options) {
   saved_nodes_.clear();
   saved_pools_.clear();

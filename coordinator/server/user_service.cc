@@ -14,7 +14,7 @@
 #include "common/rpc.h"
 #include "coordinator/core/job_file.h"
 #include "coordinator/job_files.h"
-#include "coordinator/record_keys.h"
+#include "coordinator/job_secret.h"
 #include "coordinator/server/sync_services.h"
 
 namespace rekindle::coordinator {
@@ -109,7 +109,7 @@ absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::J
   status->set_state(v1::PENDING);
   *status->mutable_resolved_spec() = resolved;
   status->set_submitted_at(common::WallSeconds());
-  record.set_secret(common::RandomBytes(kJobSecretBytes));
+  record.set_secret(NewJobSecret());
   return core::SubmitJob{std::move(record)};
 }
 

@@ -85,8 +85,10 @@ bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
 }
 
 bool Voice::IsNewsTo(const v1::ClusterIdentity& obeys) const {
-  const common::ClusterIdentity theirs = common::FromMessage(obeys);
-  return !theirs.cluster.empty() && theirs != record().identity;
+  const std::lock_guard lock(mutex_);
+  const common::ClusterIdentity& ours = record_.identity;
+  const bool is_ours = obeys.cluster() == ours.cluster && obeys.epoch() >= 1;
+  return is_ours && (obeys.epoch() != ours.epoch || obeys.epoch_tag() != ours.epoch_tag);
 }
 
 ClusterRecord Voice::BeginDecisions() {

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -84,3 +85,24 @@ class ClusterTest(unittest.TestCase):
     def assert_undisturbed(self, status, spec):
         self.assertTrue(status["state_digest"])
         self.assertEqual(status["state_digest"], self.undisturbed_digest(spec))
+
+
+class TakenOverTest(ClusterTest):
+    """A coordinator on records of before takes over what lives: `running` is the cluster, `pids` its trainers."""
+
+    def events(self, kind):
+        return [event["text"] for event in self.running.cli("events")["events"] if event["kind"] == kind]
+
+    def await_event(self, kind):
+        return wait_until(lambda: self.events(kind), 60, f"an event {kind}", poll=0.1)
+
+    def assert_goes_on(self):
+        done = steps_done(self.running)
+        wait_until(lambda: steps_done(self.running) > done + 10, 60, "the trainers to step", poll=0.02)
+        self.assertEqual(self.running.trainer_pids(), self.pids)
+
+    def await_superseded(self):
+        def said():
+            done = subprocess.run(self.running.command("jobs"), capture_output=True, text=True, timeout=60)
+            return "superseded by" in done.stderr
+        wait_until(said, 60, "the coordinator of before to say that it is superseded", poll=0.1)

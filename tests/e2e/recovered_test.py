@@ -5,13 +5,13 @@ import signal
 import subprocess
 import unittest
 
-from base import Cluster, ClusterTest, Injector, kill, small_job, steps_done, wait_until
+from base import Cluster, Injector, TakenOverTest, kill, small_job, wait_until
 
 LISTENS = 3
 FLAGS = [f"--listen-first={LISTENS}"]
 
 
-class RecoveredTest(ClusterTest):
+class RecoveredTest(TakenOverTest):
     def start(self, steps):
         self.running = self.cluster(coordinator_flags=FLAGS)
         self.spec = small_job("job", self.text, steps=steps)
@@ -30,16 +30,6 @@ class RecoveredTest(ClusterTest):
         told = {}
         self.running.swap_coordinator("lost", make=lambda data: told.update(self.recover(self.running)))
         return told
-
-    def await_event(self, kind):
-        def events():
-            return [event["text"] for event in self.running.cli("events")["events"] if event["kind"] == kind]
-        return wait_until(events, 60, f"an event {kind}", poll=0.1)
-
-    def assert_goes_on(self):
-        done = steps_done(self.running)
-        wait_until(lambda: steps_done(self.running) > done + 10, 60, "the trainers to step", poll=0.02)
-        self.assertEqual(self.running.trainer_pids(), self.pids)
 
     def refused(self, *args):
         done = subprocess.run(self.running.command(*args), capture_output=True, text=True, timeout=60)
@@ -61,9 +51,7 @@ class RecoveredTest(ClusterTest):
         self.assertGreaterEqual(self.running.status("job")["cost"]["node_hours"], spent)
 
         self.running.swap_coordinator("new", back="lost", answers=False)
-        wait_until(lambda: "superseded by" in subprocess.run(self.running.command("jobs"), capture_output=True, text=True,
-                                                             timeout=60).stderr,
-                   60, "the coordinator of before to say that it is superseded", poll=0.1)
+        self.await_superseded()
         self.assert_goes_on()
         self.running.swap_coordinator("old", back="new")
         self.assert_goes_on()

@@ -1,13 +1,12 @@
 """A coordinator on records that were brought back from a backup takes over who lives: no trainer stops, no step is redone."""
-import subprocess
 import unittest
 
-from base import ClusterTest, Injector, small_job, steps_done, wait_until
+from base import Injector, TakenOverTest, small_job, wait_until
 
 LISTENS = 3
 
 
-class RestoredTest(ClusterTest):
+class RestoredTest(TakenOverTest):
     def start(self, steps=20_000, submitted=True):
         self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
         self.spec = small_job("job", self.text, steps=steps)
@@ -38,17 +37,6 @@ class RestoredTest(ClusterTest):
         wait_until(grown, 60, "a newer generation of three", poll=0.1)
         self.inject.await_steps(5)
         return self.running.status("job")["generation"]
-
-    def events(self, kind):
-        return [event["text"] for event in self.running.cli("events")["events"] if event["kind"] == kind]
-
-    def await_event(self, kind):
-        return wait_until(lambda: self.events(kind), 60, f"an event {kind}", poll=0.1)
-
-    def assert_goes_on(self):
-        done = steps_done(self.running)
-        wait_until(lambda: steps_done(self.running) > done + 10, 60, "the trainers to step", poll=0.02)
-        self.assertEqual(self.running.trainer_pids(), self.pids)
 
     def assert_nothing_redone_in(self, generation):
         """The job goes on in that generation, and no trainer has made a step twice."""
@@ -90,11 +78,7 @@ class RestoredTest(ClusterTest):
         self.await_event("membership_adopted")
         # With the other one still at its address it would be told at once, too; here it is alone.
         self.running.swap_coordinator(aside="new", back="old", answers=False)
-
-        def said():
-            done = subprocess.run([*self.running.command("jobs")], capture_output=True, text=True, timeout=60)
-            return "superseded by" in done.stderr
-        wait_until(said, 60, "the coordinator of before to say that it is superseded", poll=0.1)
+        self.await_superseded()
         self.assert_goes_on()
         self.running.swap_coordinator(aside="old", back="new")
         self.assert_goes_on()

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -22,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/random_bytes.h"
 #include "worker/agent/small_file.h"
 
 namespace rekindle::agent {
@@ -81,11 +81,7 @@ std::string HomeOf(int lock) {
 
 }  // namespace
 
-std::string RandomHex(int bytes) {
-  std::string random(static_cast<size_t>(bytes), '\0');
-  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) std::abort();
-  return absl::BytesToHexString(random);
-}
+std::string RandomHex(int bytes) { return absl::BytesToHexString(common::RandomBytes(static_cast<size_t>(bytes))); }
 
 absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_wait_seconds) {
   std::error_code error;

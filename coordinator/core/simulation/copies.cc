@@ -29,11 +29,13 @@ void World::PlanCopies() {
 void World::BringBackCopy() {
   if (copied_records_.empty()) return;
   Note("the copy is brought back");
-  if (options_.from_stores && !ReviveFromStores()) return;
-  tally_.Count(options_.from_stores ? Fault::kBroughtBackFromStores : Fault::kCopyBroughtBack);
-  if (!options_.from_stores) {
+  if (options_.from_stores) {
+    if (!ReviveFromStores()) return;
+    tally_.Count(Fault::kBroughtBackFromStores);
+  } else {
     records_ = copied_records_;
     node_records_ = copied_node_records_;
+    tally_.Count(Fault::kCopyBroughtBack);
   }
   ++epoch_;
   listens_first_ = true;
