@@ -8,6 +8,8 @@
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/durable.h"
+#include "coordinator/core/fence.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/membership_flaws.h"
 #include "coordinator/core/newer_record.h"
@@ -164,6 +166,22 @@ void TakeLine(Job& job) {
   job.record.mutable_job()->mutable_status()->set_checkpoint_step(-1);
 }
 
+// Agents spoke before the membership was known: a machine that booted after it was formed runs none of its members.
+void RecordBootedAgain(Turn& turn, Job& job) {
+  for (const v1::Member& member : job.record.membership().members()) {
+    const auto node = turn.state.nodes.find(member.node());
+    if (node == turn.state.nodes.end() || !node->second.reported) continue;
+    const v1::NodeReport& report = node->second.report;
+    if (!WasBootedAgain(member.process().machine(), report.machine())) continue;
+    const bool runs = std::any_of(report.trainers().begin(), report.trainers().end(), [&](const v1::TrainerProcess& p) {
+      return p.running() && p.trainer() == member.trainer();
+    });
+    if (runs) continue;
+    RecordDeath(turn, job, member.trainer(), "node_killed",
+                absl::StrCat("died with its node: the machine of ", member.node(), " has booted again"));
+  }
+}
+
 void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   const int before = job.record.membership().generation();
   TakeNewerRecord(job);
@@ -198,7 +216,9 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   SetState(job, job.record.has_finishing() ? v1::FINISHING : v1::RUNNING, text);
   status->set_last_event(text);
   turn.Emit(&job, "membership_adopted", text);
+  RecordBootedAgain(turn, job);
   StartWaitingAnew(job);
+  AskToLook(turn.state, job);
   turn.state.plan_due = true;
   job.must_save = true;
   Touch(job);

@@ -12,6 +12,7 @@
 #include "coordinator/core/found.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/listening.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
 #include "coordinator/core/nodes.h"
@@ -109,6 +110,7 @@ struct Route {
     for (auto& [uid, job] : state.jobs) {
       ForgetEnd(job);
       if (!IsBehind(job)) StartWaitingAnew(job);
+      AskToLook(state, job);
     }
     return All();
   }

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/name_claims.h"
 #include "coordinator/core/text.h"
@@ -52,6 +53,7 @@ v1::TrainerDirective ToldToTell() {
 // A trainer that waits looks for what the next generation is to restore.
 v1::TrainerDirective ToldToWait(const Job& job, const std::string& reason) {
   v1::TrainerDirective directive = Told(v1::TrainerDirective::WAIT, reason);
+  if (MustLook(job)) directive.set_look(job.record.look());
   if (job.active || MustStop(job)) return directive;
   directive.set_find_checkpoint(job.forming.find);
   directive.set_verify_checkpoint(job.forming.verify);

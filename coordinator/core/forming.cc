@@ -15,6 +15,7 @@
 #include "coordinator/core/formation.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/last_holders.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/retries.h"
@@ -258,6 +259,7 @@ void TryForm(Turn& turn, Job& job) {
   if (!Settle(turn, job, views)) return;
   views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;
+  if (MustLook(job)) return MustStop(job) ? ShowStopped(job) : AwaitLook(job);
   const bool other_size = SizeHasChanged(job);
   if (job.forming.failure && !job.forming.pairs_counted && !other_size) {
     job.forming.pairs_counted = true;

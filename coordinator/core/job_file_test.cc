@@ -27,19 +27,11 @@ constexpr char kUid[] = "0123456789abcdef";
 constexpr double kNow = 1.75e9;
 
 // Decided, field by field. One that is new and in neither list fails NoFieldIsForgotten: see LeaveOut in job_file.cc.
-const std::set<std::string> kLeftOut = {"secret",
-                                        "membership.members",
-                                        "membership.shards",
-                                        "suspicions",
-                                        "nodes_seen",
-                                        "deaths",
-                                        "units",
-                                        "identities",
-                                        "halt",
-                                        "recovered",
-                                        "finishing",
-                                        "job.status.members",
-                                        "job.status.finishing"};
+const std::set<std::string> kLeftOut = {"secret",     "membership.members", "membership.shards",
+                                        "suspicions", "nodes_seen",         "deaths",
+                                        "units",      "identities",         "halt",
+                                        "recovered",  "must_look",          "look",
+                                        "finishing",  "job.status.members", "job.status.finishing"};
 const std::set<std::string> kKept = {"job.name",
                                      "job.uid",
                                      "job.spec",
@@ -133,6 +125,9 @@ void Fill(Message* message, int* next) {
         break;
       case FieldDescriptor::CPPTYPE_INT32:
         set([&] { reflection->SetInt32(message, field, value); }, [&] { reflection->AddInt32(message, field, value); });
+        break;
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection->SetInt64(message, field, (int64_t{1} << 53) + value);
         break;
       case FieldDescriptor::CPPTYPE_UINT64:
         reflection->SetUInt64(message, field, ~uint64_t{0} - static_cast<uint64_t>(value));

@@ -52,6 +52,7 @@ void TakeNewerRecord(Job& job) {
   *record.mutable_nodes_seen() = job.record.nodes_seen();
   *record.mutable_units() = job.record.units();
   record.set_store_generation(std::max(record.store_generation(), job.record.store_generation()));
+  record.set_look(job.record.look());
   if (!record.job().has_spec()) *record.mutable_job()->mutable_spec() = job.record.job().spec();
   job.record = std::move(record);
   job.spec_hash = 0;

@@ -18,6 +18,7 @@
 #include "coordinator/core/forming.h"
 #include "coordinator/core/identity.h"
 #include "coordinator/core/levers.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
@@ -279,6 +280,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;
   TakeCheckpoints(turn, job, before, report, is_known);
+  NoteLook(job, before, report);
   TakeMicroBatch(turn, job, report);
   if (report.phase() == v1::TRAINER_FAILED) {
     if (report.error_is_jobs_fault()) {

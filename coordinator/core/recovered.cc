@@ -6,6 +6,7 @@
 #include "common/sha256.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/job_file.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/retries.h"
 #include "coordinator/core/text.h"
 
@@ -120,6 +121,7 @@ absl::Status GiveOldUp(Turn& turn, Job& job) {
   job.record.set_want_paused(true);  // It stays paused until its user lets it go on.
   ForgetOld(job);
   StartWaitingAnew(job);
+  AskToLook(turn.state, job);
   turn.Emit(&job, "old_given_up", "none of its trainers of before runs any more, its user says");
   return absl::OkStatus();
 }

@@ -293,7 +293,10 @@ void Scenario::Trainer(const std::string& name, const Words& words, const Option
   } else if (command != "report") {
     return Say(absl::StrCat("error: no command ", command));
   }
-  for (const std::string& error : SetFields(options, trainers_[name])) Say(error);
+  v1::TrainerReport& report = trainers_[name];
+  for (const std::string& error : SetFields(options, report)) Say(error);
+  const int64_t look = DirectiveFor(report).look();
+  if (look > report.looked() && report.checkpoint_error().empty()) report.set_looked(look);
   Report(name);
 }
 

@@ -55,18 +55,38 @@ void CheckpointSearch::TellLaterThan(const std::string& name) {
   if (newest.ok() && newest->found && newest->manifest.step > NameFrom(name).step) Tell(*newest, /*verified=*/false);
 }
 
+void CheckpointSearch::Pause(Pace* pace) const {
+  pace->pause = std::clamp(2 * pace->pause, kFirstPauseSeconds, kLongestPauseSeconds);
+  pace->next = clock_() + pace->pause;
+}
+
 void CheckpointSearch::Follow(const Directive& directive) {
+  LookAnew(directive.look);
+  FindTold(directive);
+}
+
+void CheckpointSearch::LookAnew(int64_t look) {
+  if (look <= reporter_.Snapshot().looked) return;
+  if (std::exchange(look_, look) != look) look_pace_ = {};
+  if (!IsDue(look_pace_)) return;
+  if (FindNewest().ok()) {
+    reporter_.Update([look](Report& r) { r.looked = look; }, true);
+  } else {
+    Pause(&look_pace_);
+  }
+}
+
+void CheckpointSearch::FindTold(const Directive& directive) {
   const bool news = directive.find_checkpoint != name_ || directive.verify_checkpoint != verify_;
   name_ = directive.find_checkpoint;
   verify_ = directive.verify_checkpoint;
   if (name_.empty()) return;
   const Report told = reporter_.Snapshot();
   if (told.restorable.manifest == name_ && (told.restorable_verified || !verify_)) return;
-  if (news) next_ = pause_ = 0;
-  if (clock_() < next_) return;
+  if (news) pace_ = {};
+  if (!IsDue(pace_)) return;
   Find(name_, verify_);
-  pause_ = std::clamp(2 * pause_, kFirstPauseSeconds, kLongestPauseSeconds);
-  next_ = clock_() + pause_;
+  Pause(&pace_);
 }
 
 void CheckpointSearch::Tell(const checkpoint::Newest& found, bool verified) {

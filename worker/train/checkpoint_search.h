@@ -3,6 +3,7 @@
 #ifndef REKINDLE_WORKER_TRAIN_CHECKPOINT_SEARCH_H_
 #define REKINDLE_WORKER_TRAIN_CHECKPOINT_SEARCH_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -23,10 +24,21 @@ class CheckpointSearch {
   absl::Status FindNewest();
   // That one; with `verify` every byte of it. Where it is damaged, what is whole below it.
   void Find(const std::string& name, bool verify);
-  // Looks for what the directive names, when that is due: at once when it is new, then after growing pauses.
+  // Looks for what the directive names, and for the newest where it asks for that, when it is due: at once when it is
+  // new, then after growing pauses.
   void Follow(const Directive& directive);
 
  private:
+  // Pauses between looks for the same thing.
+  struct Pace {
+    double pause = 0;
+    double next = 0;
+  };
+  bool IsDue(const Pace& pace) const { return clock_() >= pace.next; }
+  void Pause(Pace* pace) const;
+
+  void LookAnew(int64_t look);
+  void FindTold(const Directive& directive);
   void Tell(const checkpoint::Newest& found, bool verified);
   // Members that nobody heard of may have saved later ones since, and collected that one.
   void TellLaterThan(const std::string& name);
@@ -36,8 +48,9 @@ class CheckpointSearch {
   const std::function<double()> clock_;
   std::string name_;  // What the newest directive asked for.
   bool verify_ = false;
-  double pause_ = 0;
-  double next_ = 0;
+  Pace pace_;
+  int64_t look_ = 0;  // What it asked for.
+  Pace look_pace_;
 };
 
 }  // namespace rekindle::train

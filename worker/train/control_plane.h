@@ -118,6 +118,7 @@ struct Report {
   std::string missing_reason;
   std::vector<DamagedCheckpoint> damaged;
   int store_generation = 0;
+  int64_t looked = 0;  // The highest Directive::look that was followed.
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
   std::string restored;  // One sentence: what was restored last, and from where.
@@ -157,6 +158,7 @@ struct Directive {
   double checkpoint_until = 0;     // Steady seconds, counted from when it was told; 0: no limit.
   std::string find_checkpoint;     // With kWait: what to look for; empty: nothing.
   bool verify_checkpoint = false;  // It counts only once every byte of it was read.
+  int64_t look = 0;                // Look for the newest checkpoint anew, when Report::looked is below it.
   bool without_store = false;      // Do not wait until the job's store can be read.
   std::string reason;
   std::string error;

@@ -144,6 +144,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
     out->set_reason(damaged.reason);
   }
   message->set_store_generation(report.store_generation);
+  message->set_looked(report.looked);
   for (const std::string& skipped : report.skipped_checkpoints) message->add_skipped_checkpoints(skipped);
   if (!report.committed.manifest.empty()) ToProto(report.committed, message->mutable_committed());
   message->set_restored(report.restored);
@@ -193,6 +194,7 @@ Directive FromProto(const v1::TrainerDirective& message) {
   if (within > 0) directive.checkpoint_until = common::SteadySeconds() + within;
   directive.find_checkpoint = message.find_checkpoint();
   directive.verify_checkpoint = message.verify_checkpoint();
+  directive.look = message.look();
   directive.without_store = message.without_store();
   directive.reason = message.reason();
   directive.error = message.error();

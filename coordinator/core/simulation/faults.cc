@@ -185,9 +185,16 @@ void World::ResumeAll() {
     queue_.At(queue_.now() + 1, [this] { ResumeAll(); });
     return;
   }
+  std::vector<std::string> wanted;
   for (const auto& [uid, record] : records_) {
-    if (jobs_.at(uid).paused || record.want_paused()) Feed(ResumeJob{uid});
+    if (jobs_.at(uid).paused || record.want_paused()) wanted.push_back(uid);
   }
+  if (wanted.empty()) return;
+  for (const std::string& uid : wanted) {
+    jobs_.at(uid).paused = false;
+    Feed(ResumeJob{uid});
+  }
+  queue_.At(queue_.now() + 1, [this] { ResumeAll(); });
 }
 
 }  // namespace rekindle::core::simulation

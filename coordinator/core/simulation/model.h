@@ -120,6 +120,7 @@ struct Process {
   std::string sought;        // As it was told last, and when it looks again.
   bool sought_verified = false;
   double search_at = 0;
+  double look_at = 0;
   double search_pause = 0;
 };
 

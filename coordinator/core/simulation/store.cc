@@ -90,6 +90,7 @@ void World::AwaitStore(Process& process) {
 void World::FollowSearch(Process& process) {
   const v1::TrainerReport& report = process.report;
   if (report.phase() == v1::TRAINER_RUNNING || report.phase() == v1::TRAINER_STARTING) return;
+  if (process.directive.look() > report.looked()) LookAnew(process);
   const std::string& wanted = process.directive.find_checkpoint();
   const bool verify = process.directive.verify_checkpoint();
   const bool news = process.sought != wanted || process.sought_verified != verify;
@@ -103,6 +104,23 @@ void World::FollowSearch(Process& process) {
   process.search_at = queue_.now() + process.search_pause;
   AtProcess(process.id, chance_.Uniform(0.005, verify ? 0.5 : 0.2), [this, wanted, verify](Process& p) {
     if (p.report.phase() != v1::TRAINER_RUNNING) Find(p, wanted, verify);
+  });
+}
+
+void World::LookAnew(Process& process) {
+  if (queue_.now() < process.look_at) return;
+  process.look_at = queue_.now() + kRetrySeconds;
+  AtProcess(process.id, chance_.Uniform(0.005, 0.2), [this, look = process.directive.look()](Process& p) {
+    if (p.report.phase() == v1::TRAINER_RUNNING) return;
+    if (IsAway(p)) {
+      p.report.set_checkpoint_error("the store does not answer");
+    } else {
+      const bool empty = nodes_.at(p.node).unmounted_until > queue_.now();
+      LookAt(empty ? std::vector<SavedCheckpoint>() : p.job->store, "", false, &p.report);
+      p.report.clear_checkpoint_error();
+      p.report.set_looked(look);
+    }
+    Report(p);
   });
 }
 

@@ -100,6 +100,7 @@ class World {
   bool CanRestore(const Process& process, const std::string& manifest) const;
   void AwaitStore(Process& process);
   void FollowSearch(Process& process);
+  void LookAnew(Process& process);
   void Find(Process& process, const std::string& manifest, bool verify);
   void StoreFault();
   bool DamageNewest(SimJob& job);
