@@ -171,12 +171,8 @@ void RecordBootedAgain(Turn& turn, Job& job) {
   for (const v1::Member& member : job.record.membership().members()) {
     const auto node = turn.state.nodes.find(member.node());
     if (node == turn.state.nodes.end() || !node->second.reported) continue;
-    const v1::NodeReport& report = node->second.report;
-    if (!WasBootedAgain(member.process().machine(), report.machine())) continue;
-    const bool runs = std::any_of(report.trainers().begin(), report.trainers().end(), [&](const v1::TrainerProcess& p) {
-      return p.running() && p.trainer() == member.trainer();
-    });
-    if (runs) continue;
+    if (!WasBootedAgain(member.process().machine(), node->second.report.machine())) continue;
+    if (ListsRunning(node->second, member.trainer())) continue;
     RecordDeath(turn, job, member.trainer(), "node_killed",
                 absl::StrCat("died with its node: the machine of ", member.node(), " has booted again"));
   }

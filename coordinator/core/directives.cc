@@ -128,13 +128,6 @@ v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const s
   return ForOther(state, job, id, trainer);
 }
 
-bool ListsRunning(const NodeState& node, const std::string& trainer) {
-  for (const v1::TrainerProcess& process : node.report.trainers()) {
-    if (process.running() && process.trainer() == trainer) return true;
-  }
-  return false;
-}
-
 // A node or slot to be left keeps what lives there and is still a member; everything else stops, nothing is started.
 bool IsDesired(const State& state, const Job& job, const std::string& name, const NodeState& node, int slot) {
   if (IsOver(job)) return false;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/looking.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -130,6 +131,7 @@ void BeginLine(Turn& turn, Job& job, const std::string& from) {
   job.record.set_line_generation(NextGeneration(job));
   job.record.clear_checkpoint();
   job.record.clear_damaged_checkpoints();
+  NeedNotLook(job);
   if (checkpoint) *job.record.mutable_checkpoint() = *checkpoint;
   ShowDurable(job);
   const int step = std::max(0, DurableStep(job));

@@ -253,6 +253,13 @@ bool WasBootedAgain(const v1::Machine& before, const v1::Machine& now) {
          !now.boot().empty() && before.boot() != now.boot();
 }
 
+bool ListsRunning(const NodeState& node, const std::string& trainer) {
+  for (const v1::TrainerProcess& process : node.report.trainers()) {
+    if (process.running() && process.trainer() == trainer) return true;
+  }
+  return false;
+}
+
 void TakeAbsent(Turn& turn, const v1::NodeReport& report) {
   if (turn.state.sought.empty()) return;
   const std::set<std::string> absent(report.absent_trainers().begin(), report.absent_trainers().end());

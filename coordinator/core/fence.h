@@ -54,6 +54,9 @@ void RefreshSought(State& state, double now);
 bool IsSameMachine(const v1::Machine& a, const v1::Machine& b);
 // Has the machine been booted since? Then nothing that ran on it does any more.
 bool WasBootedAgain(const v1::Machine& before, const v1::Machine& now);
+
+// Does the newest report of its agent name that trainer among those that run?
+bool ListsRunning(const NodeState& node, const std::string& trainer);
 // An agent has looked: that process does not run on its machine any more.
 void TakeAbsent(Turn& turn, const v1::NodeReport& report);
 

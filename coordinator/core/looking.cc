@@ -37,12 +37,15 @@ void AskToLook(State& state, Job& job) {
 void NoteLook(Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report) {
   if (!MustLook(job)) return;
   const bool has_looked = report.looked() >= job.record.look() && SeesWhatIsKnown(job, report);
-  if (!has_looked && !MadeStep(job, before, report)) return;
+  if (has_looked || MadeStep(job, before, report)) NeedNotLook(job);
+}
+
+void NeedNotLook(Job& job) {
   job.record.set_must_look(false);
   job.must_save = true;
 }
 
-bool MustLook(const Job& job) { return job.record.must_look(); }
+bool MustLook(const Job& job) { return job.record.must_look() && !IsFinishing(job); }
 
 void AwaitLook(Job& job) {
   std::string trouble;

@@ -16,6 +16,10 @@ void AskToLook(State& state, Job& job);
 // sees less than the record knows of has another folder, or an empty one, and has seen nothing.
 void NoteLook(Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report);
 
+// The user has said from where the job goes on, and nothing that anybody holds counts any more.
+void NeedNotLook(Job& job);
+
+// Never while it is finishing: no generation has more than all steps, and the store may be the one that fails.
 bool MustLook(const Job& job);
 
 // Says what is awaited. REQUIRES: MustLook.
