@@ -71,6 +71,10 @@ void PrintCost(const v1::Job& job) {
     std::cout << "  unpriced   " << Fixed(cost.unpriced_node_hours(), 3)
               << " node-hours, of nodes that name no pool of the fleet file: not in these amounts\n";
   }
+  if (cost.unheard() > 0) {
+    std::cout << "  not heard of  " << Money(cost.unheard(), cost)
+              << " of what is spent: for nodes that were lost, and may have ended earlier\n";
+  }
   if (cost.estimated() > 0) {
     std::cout << "  estimated  " << Money(cost.estimated(), cost)
               << " of it: at its last rate, for time of which nothing was left (`rekindle recover`)\n";

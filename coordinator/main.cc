@@ -45,6 +45,12 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
          "Seconds to listen who lives, before anything is decided on records that were brought back from a copy")
       ->check(CLI::Range(1.0, 600.0))
       ->capture_default_str();
+  app.add_option(
+         "--alone-seconds", options.tunables.alone_seconds,
+         "Machines that the fleet file's providers were asked for end themselves after so many seconds without a "
+         "coordinator; 0: never (docs/fleet.md)")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
   app.add_option("--lease-seconds", options.tunables.lease_seconds)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/durable.h"
@@ -190,7 +191,8 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   ForgetOld(job);
   RememberDeaths(job);
   TakeSlots(turn.state, job);
-  OpenAbsence(turn, job);  // What was made since that record is charged when its makers are heard.
+  HoldMembers(turn.state, job);
+  CountAbsence(turn, job);  // Since that record was made.
   job.forming = {};
   job.active = true;
   job.yielding = false;

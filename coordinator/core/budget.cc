@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/halting.h"
+#include "coordinator/core/spending.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -162,8 +163,13 @@ void KeepBudget(Turn& turn, Job& job) {
   if (IsFinishing(job)) return TellLevels(turn, job);  // What is to be saved was paid for already.
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
-  if (cost->rate() <= 0 && cost->spent() < cost->budget()) return;
-  const double left = cost->rate() > 0 ? (cost->budget() - cost->spent()) / cost->rate() * kHour : 0;
+  const double rate = LivingRate(turn.state, job, UnixNow(turn));
+  if (rate <= 0 && cost->spent() < cost->budget()) {  // Nothing that it has could be stopped.
+    const bool waits = !job.active && job.shares.empty() && job.record.lost_nodes().empty();
+    if (waits && RoomForSlots(turn, job) < MinWorkers(job)) Stop(turn, job);
+    return;
+  }
+  const double left = rate > 0 ? BudgetLeft(turn.state, job, UnixNow(turn)) / rate * kHour : 0;
   const double lead = LeadSeconds(turn.state.tunables, job);
   if (left > lead) return turn.Wake(job, turn.now + left - lead);
   Stop(turn, job);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coordinator/core/adoption.h"
+#include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
@@ -22,6 +23,7 @@
 #include "coordinator/core/progress.h"
 #include "coordinator/core/refusal.h"
 #include "coordinator/core/registering.h"
+#include "coordinator/core/spending.h"
 #include "coordinator/core/state.h"
 #include "coordinator/core/text.h"
 
@@ -119,7 +121,7 @@ struct Route {
   void CountAll() const {
     for (auto& [uid, job] : turn.state.jobs) {
       CountCosts(turn, job);
-      job.shares.clear();
+      job.rate_is_old = true;
     }
   }
   Concern operator()(const PricesSet& e) const {
@@ -363,6 +365,12 @@ std::string Cluster::RivalOf(const std::string& node, const std::string& agent) 
   const auto it = impl_->nodes.find(node);
   if (it == impl_->nodes.end() || !AwaitsDecision(it->second, agent)) return "";
   return it->second.record.agent_incarnation();
+}
+
+Cluster::Horizons Cluster::HorizonsOf(const std::string& name) const {
+  const auto node = impl_->nodes.find(name);
+  if (node == impl_->nodes.end()) return {.spend_until = kNever};
+  return {AloneSeconds(*impl_, node->second.record.pool()), SpendUntil(*impl_, node->second)};
 }
 
 std::vector<std::string> Cluster::NodesOf(const std::set<std::string>& job_uids) const {

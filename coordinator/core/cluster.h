@@ -153,7 +153,8 @@ struct Tunables {
   double lease_seconds = 600;
   double lease_save_seconds = 60;
   double lease_step_seconds = 60;
-  int max_start_failures = 5;  // A job fails when its trainers die so often in a row without a step.
+  double alone_seconds = 3600;  // An ordered machine ends itself after so long without a coordinator. 0: never.
+  int max_start_failures = 5;   // A job fails when its trainers die so often in a row without a step.
 };
 
 class Cluster {  // The whole volatile and persistent state. Copyable, so that a simulation can snapshot it.
@@ -181,6 +182,12 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   // The agent whose answer decides whether that one gets its node's name, so that it is to speak again soon. Empty:
   // that is decided.
   std::string RivalOf(const std::string& node, const std::string& agent) const;
+  // What that node may do without word of the coordinator; see core/spending.h.
+  struct Horizons {
+    double alone_seconds = 0;  // 0: for ever.
+    double spend_until = 0;    // Unix seconds; infinite: no limit.
+  };
+  Horizons HorizonsOf(const std::string& node) const;
   // Those with slots of one of these jobs.
   std::vector<std::string> NodesOf(const std::set<std::string>& job_uids) const;
 

@@ -92,6 +92,15 @@ void AddCost(const State& state, const Shares& shares, double watts, double from
   SumEmissions(cost);
 }
 
+double RateOf(const PriceBook& book, const Shares& shares, double unix_now) {
+  double rate = 0;
+  for (const auto& [name, nodes] : shares) {
+    const PoolPrices* pool = FindPool(book, name);
+    if (pool != nullptr) rate += nodes * PriceAt(pool->price, unix_now);
+  }
+  return rate;
+}
+
 void CountCosts(Turn& turn, Job& job) {
   const double now = UnixNow(turn);
   const double from = job.counted_until;
@@ -102,60 +111,32 @@ void CountCosts(Turn& turn, Job& job) {
   const double hours = (now - from) / kHour;
   const double spent = cost->spent(), priced = PricedNodeHours(*cost);
   AddCost(turn.state, job.shares, NodeWatts(job), from, now, cost);
-  job.since_step.hours += hours;
-  job.since_step.spent += cost->spent() - spent;
-  job.since_step.node_hours += PricedNodeHours(*cost) - priced;
+  double unheard = 0, unheard_hours = 0;
+  for (const auto& [name, nodes] : job.lost_shares) {
+    const PoolPrices* pool = FindPool(turn.state.prices, name);
+    if (pool == nullptr) continue;
+    unheard += nodes * CostBetween(pool->price, from, now);
+    unheard_hours += nodes * hours;
+  }
+  cost->set_unheard(cost->unheard() + unheard);
+  job.since_step.hours += hours;  // Those that are lost make no steps.
+  job.since_step.spent += cost->spent() - spent - unheard;
+  job.since_step.node_hours += PricedNodeHours(*cost) - priced - unheard_hours;
   TakeMeans(turn.state, job, now, cost);
   cost->set_hours(cost->hours() + hours);
   cost->set_until(now);
-  cost->set_currency(turn.state.prices.currency);
   TakeUsualRate(hours, cost);
-  ShowRates(turn.state.prices, job.shares, now, cost);
-  Forecast(job.record.job().status(), cost);
+  ShowCosts(turn, job);
   if (turn.now < job.cost_told_at + turn.state.tunables.evaluation_seconds) return;
   job.cost_told_at = turn.now;
   Touch(job);
 }
 
-void ShareNodes(Turn& turn) {
-  std::unordered_map<std::string_view, Shares> held;  // By uid.
-  for (const auto& [name, node] : turn.state.nodes) {
-    for (const auto& [slot, uid] : node.slots) held[uid][node.record.pool()] += 1.0 / std::max(1, node.record.slots());
-  }
-  for (auto& [uid, job] : turn.state.jobs) {
-    if (job.shares == held[uid]) continue;
-    CountCosts(turn, job);
-    job.shares = held[uid];
-    v1::Cost* cost = CostOf(job);
-    cost->set_currency(turn.state.prices.currency);
-    ShowRates(turn.state.prices, job.shares, UnixNow(turn), cost);
-    Forecast(job.record.job().status(), cost);
-    Touch(job);
-  }
-}
-
-void OpenAbsence(Turn& turn, Job& job) {
-  const v1::Cost& cost = job.record.job().status().cost();
-  job.counted_until = UnixNow(turn);
-  job.absent_since = cost.until();
-  job.absent_until = UnixNow(turn);
-  const bool held = std::any_of(cost.pools().begin(), cost.pools().end(), [](const auto& l) { return l.nodes() > 0; });
-  if (!held || job.absent_since >= job.absent_until) return;  // Or the machine's clock went back meanwhile.
-  job.absent_hours = (job.absent_until - job.absent_since) / kHour;
-  for (const v1::Member& member : job.record.membership().members()) job.absent.insert(member.trainer());
-}
-
-void CountAbsence(Turn& turn, Job& job, const std::string& trainer) {
-  if (job.absent.erase(trainer) == 0) return;
-  const auto node = turn.state.nodes.find(NodeOf(trainer));
-  if (node == turn.state.nodes.end()) return;
-  const v1::NodeRecord& record = node->second.record;
-  if (job.absent_hours > 0) {
-    CostOf(job)->set_hours(CostOf(job)->hours() + std::exchange(job.absent_hours, 0));
-  }
-  AddCost(turn.state, {{record.pool(), 1.0 / std::max(1, record.slots())}}, NodeWatts(job), job.absent_since,
-          job.absent_until, CostOf(job));
-  job.must_save = true;
+void ShowCosts(Turn& turn, Job& job) {
+  v1::Cost* cost = CostOf(job);
+  cost->set_currency(turn.state.prices.currency);
+  ShowRates(turn.state.prices, job.shares, UnixNow(turn), cost);
+  Forecast(job.record.job().status(), cost);
 }
 
 void CountRework(Job& job) {

@@ -17,15 +17,13 @@ v1::Cost* CostOf(Job& job);
 // Adds what these nodes cost and emit between two times. `watts`: what a node draws where its pool does not say.
 void AddCost(const State& state, const Shares& shares, double watts, double from, double until, v1::Cost* cost);
 
+// What these nodes cost an hour.
+double RateOf(const PriceBook& book, const Shares& shares, double unix_now);
+
 // Brings the job's costs up to now, with its rate and forecast.
 void CountCosts(Turn& turn, Job& job);
-// After slots were given or taken: what each job holds from now on.
-void ShareNodes(Turn& turn);
-
-// After a coordinator start: remembers since when the job's costs are not counted.
-void OpenAbsence(Turn& turn, Job& job);
-// That process of a member lives: so its node was held all the time that the coordinator was away.
-void CountAbsence(Turn& turn, Job& job, const std::string& trainer);
+// What the status shows of the present: rate and forecast.
+void ShowCosts(Turn& turn, Job& job);
 
 // After a loss of members: what a restart from the newest checkpoint would have redone.
 void CountRework(Job& job);

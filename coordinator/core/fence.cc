@@ -6,6 +6,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/text.h"
@@ -203,8 +204,10 @@ void TakeGone(Turn& turn, const std::string& name) {
         absl::StrCat("node ", name, " is heard of: its machine runs; `rekindle drain ", name, "` takes it out"));
     return;
   }
+  if (node != turn.state.nodes.end()) node->second.ended = true;
+  const bool is_charged = ForgetLostNode(turn, name);
   const bool serves = RecordDeathsOn(turn, name, "is gone with its node, its operator says");
-  if (!serves && node == turn.state.nodes.end()) {
+  if (!serves && !is_charged && node == turn.state.nodes.end()) {
     turn.effects.status = absl::NotFoundError(
         absl::StrCat("no node has the name ", name, ", and no job a member there; `rekindle nodes` lists all"));
     return;
@@ -217,6 +220,8 @@ void TakeEnded(Turn& turn, const PoolReported& report) {
     const auto node = turn.state.nodes.find(name);
     if (node == turn.state.nodes.end() || (node->second.reported && !node->second.lost)) continue;
     if (node->second.record.pool() != report.pool) continue;
+    node->second.ended = true;
+    (void)ForgetLostNode(turn, name);
     (void)RecordDeathsOn(turn, name, "is gone with its machine, its provider says");
   }
 }
@@ -226,7 +231,9 @@ void RefreshSought(State& state, double now) {
   std::set<std::string> doubted;
   if (now < state.started + state.tunables.reconnect_seconds) return;
   for (const auto& [uid, job] : state.jobs) {
-    if (IsOver(job) || HasEnded(job)) continue;
+    if (IsOver(job)) continue;
+    for (const v1::JobRecord::ChargedNode& lost : job.record.lost_nodes()) doubted.insert(lost.node());
+    if (HasEnded(job)) continue;
     for (const v1::Member& member : job.record.membership().members()) {
       if (!IsMissing(state, member, FindTrainer(job, member.trainer()))) continue;
       const auto node = state.nodes.find(member.node());

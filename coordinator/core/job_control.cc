@@ -6,6 +6,7 @@
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
 #include "coordinator/core/budget.h"
+#include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/durable.h"
 #include "coordinator/core/faults.h"
@@ -20,6 +21,7 @@
 #include "coordinator/core/progress.h"
 #include "coordinator/core/recovered.h"
 #include "coordinator/core/retries.h"
+#include "coordinator/core/spending.h"
 #include "coordinator/core/survey.h"
 #include "coordinator/core/text.h"
 
@@ -281,7 +283,10 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   Job& job = AddJob(turn.state, record);
   job.saved_at = turn.now;
   if (IsOver(job)) return;
-  OpenAbsence(turn, job);
+  const auto& lines = record.job().status().cost().pools();
+  const bool holds = std::any_of(lines.begin(), lines.end(), [](const v1::PoolCost& line) { return line.nodes() > 0; });
+  if (holds && job.record.held_nodes().empty()) HoldMembers(turn.state, job);  // Of a release that did not keep them.
+  CountAbsence(turn, job);
   for (const auto& unit : record.units()) {
     job.units.push_back({.pool = unit.pool(), .placed = unit.placed(), .leaving = unit.leaving()});
   }
@@ -319,9 +324,12 @@ void Advance(Turn& turn, Job& job) {
   if (IsBehind(job)) return;
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
+  ForgetEndedNodes(turn, job);
   WatchFinal(turn, job);
   if (IsOver(job)) return;
   KeepBudget(turn, job);
+  GrantSpending(turn, job);
+  job.budget_room = RoomForSlots(turn, job);
   KeepHalt(turn, job);
   if (job.active) Watch(turn, job);
   if (job.active || IsOver(job)) return;

@@ -34,6 +34,8 @@ void LeaveOut(v1::JobRecord* record) {
   record->clear_recovered();
   record->clear_must_look();
   record->clear_look();
+  record->clear_held_nodes();
+  record->clear_lost_nodes();
   record->clear_finishing();  // Who holds the final state; what the store has is what can be gone on from.
   v1::JobStatus* status = record->mutable_job()->mutable_status();
   status->clear_members();

@@ -9,6 +9,7 @@
 #include "common/version.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
+#include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/directives.h"
@@ -166,7 +167,6 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
       if (serves && (is_member || !node.slots.count(process.slot()))) {
         node.slots[process.slot()] = process.job_uid();
       }
-      CountAbsence(turn, it->second, process.trainer());
       continue;
     }
     (IsCertain(it->second, process, report) ? RecordDeath : GiveUp)(
@@ -288,10 +288,13 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     TakeDraining(turn, node, report);
     TakeHint(turn, node, report);
     TakePool(turn, node, report);
+    const bool was_silent = !node.reported || node.lost;
+    node.ended = false;
     node.heard = turn.now;
     node.reported = true;
     node.report = report;
     node.report.clear_logs();
+    if (was_silent) (void)ForgetLostNode(turn, report.node());
     TakeProcesses(turn, node, report);
     TakeFound(turn, node, report);
     TakeAbsent(turn, report);

@@ -173,6 +173,7 @@ class Viewing {
       out.hours = HoursSinceSubmit(turn_, job);
       if (out.policy.objective == scheduler::Objective::kGreenest) out.emissions = &EmissionsFor(NodeWatts(job));
     }
+    if (!finishing) LimitToBudget(slots, &demand);
     int held = 0;
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
       if (kind.moved && view_.fleet.pools[g].device != kind.device) continue;
@@ -193,6 +194,18 @@ class Viewing {
     slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = slots.runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  // With less than its minimum it would only stand there and cost: it keeps what it has.
+  static void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
+    const int room = slots.job->budget_room;
+    size_t held = 0;
+    for (const std::vector<SlotAt>& group : slots.held) held += group.size();
+    if (demand->max - static_cast<int>(held) <= room) return;
+    const int most = static_cast<int>(held) + room;
+    demand->max = std::min(demand->max, most < demand->min ? static_cast<int>(held) : most);
+    demand->min = std::min(demand->min, demand->max);
+    demand->max_ordered = std::min(demand->max_ordered, demand->max);
   }
 
   // Points into the view: a map's values stay where they are when it moves.

@@ -36,6 +36,7 @@ JobFacts FactsOf(const State& state, const Job& job) {
   facts.halted = !job.record.halt().empty();
   facts.min = MinWorkers(job);
   facts.max = MaxWorkers(job);
+  facts.room = std::min(job.budget_room, facts.max);
   facts.first_epoch = PhaseOfFirstEpoch(state, job);
   if (!job.units.empty() || IsFinishing(job)) {
     facts.working = IsStepping(job) ? job.record.membership().members_size() : 0;

@@ -264,7 +264,6 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!is_known && job.trainers.size() >= kMaxTrainers) return false;
   Trainer& trainer = job.trainers[report.trainer()];
   trainer.heard = turn.now;
-  CountAbsence(turn, job, report.trainer());
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());  // It is looked at anew.
   const v1::TrainerReport before = trainer.report;

@@ -80,6 +80,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(CarbonSet{carbon_ = ToCarbon(options)});
   else if (command == "costs")
     for (const std::string& cost : DescribeCost(cluster_->FindJob(uid_)->job().status().cost())) Say(cost);
+  else if (command == "granted")
+    ShowGrant();
   else if (command == "pool")
     Feed(ToPoolReport(name, options));
   else if (command == "lost_machines")
@@ -374,6 +376,12 @@ void Scenario::Restart(const Options& options) {
   for (const auto& [name, record] : saved_pools_) restored.pools.push_back(record);
   shown_.clear();
   Feed(restored);
+}
+
+void Scenario::ShowGrant() {
+  const double until = cluster_->FindJob(uid_)->granted_until();
+  Say(until > 0 ? absl::StrFormat("may spend for %.0f s without word", until - (now_ + wall_offset_))
+                : "may spend without end");
 }
 
 void Scenario::ShowStatus() {

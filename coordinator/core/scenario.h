@@ -39,6 +39,7 @@ class Scenario {
   v1::TrainerDirective DirectiveFor(const v1::TrainerReport& report) const;
   std::string JobAt(const std::string& slot) const;  // Which job that slot is to serve.
   std::string Prefix(const std::string& job) const;  // Of what is said of a job, where there are several.
+  void ShowGrant();
   void ShowStatus();
   void ShowMembers();
   void ShowDirectives();

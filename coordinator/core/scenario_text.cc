@@ -216,6 +216,7 @@ std::vector<std::string> DescribeCost(const v1::Cost& cost) {
   std::string total = absl::StrFormat("spent %.2f, on demand %.2f, rate %.2f, %.2f node-hours in %.2f h", cost.spent(),
                                       cost.on_demand(), cost.rate(), cost.node_hours(), cost.hours());
   if (cost.unpriced_node_hours() > 0) absl::StrAppendFormat(&total, ", unpriced %.2f", cost.unpriced_node_hours());
+  if (cost.unheard() > 0) absl::StrAppendFormat(&total, ", unheard %.2f", cost.unheard());
   if (cost.budget() > 0) absl::StrAppendFormat(&total, ", budget %.2f", cost.budget());
   if (cost.forecast() > 0) {
     absl::StrAppendFormat(&total, ", forecast %.2f (%.2f to %.2f)", cost.forecast(), cost.forecast_low(),

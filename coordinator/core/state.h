@@ -114,6 +114,7 @@ struct JobFacts {
   int first_epoch = 0;
   int arrived = 0;
   int working = 0;
+  int room = 0;
   bool operator==(const JobFacts&) const = default;
 };
 struct NodeFacts {
@@ -187,15 +188,15 @@ struct Job {
   std::string waits_for;         // What the planner says of a job that has no room; empty: no more than that.
   bool waits_for_hours = false;  // Its planner lets better hours come, and that was told.
 
-  Shares shares;             // What it holds.
-  double counted_until = 0;  // Unix time up to which its costs are in the status.
+  Shares shares;  // What it holds, and what of that is lost; see charged_nodes.h.
+  Shares lost_shares;
+  bool rate_is_old = false;        // Prices have changed since the status was told the rate.
+  int budget_room = kMaxTrainers;  // For so many more slots; see spending.h.
+  int held_and_ended = 0;          // Of its nodes: those that have ended by themselves, and whose slots it has still.
+  double counted_until = 0;        // Unix time up to which its costs are in the status.
   SinceStep since_step;
   double cost_told_at = -kNever;
-  double usual_since = kNever;   // After an alert about the rate: since when it is usual again.
-  std::set<std::string> absent;  // Members of the time before the restart, not heard of since.
-  double absent_since = 0;       // Unix time.
-  double absent_until = 0;
-  double absent_hours = 0;  // Not yet counted among the job's hours.
+  double usual_since = kNever;  // After an alert about the rate: since when it is usual again.
 
   bool must_save = false;       // A part that must be durable changed.
   bool status_changed = false;  // Watchers want to know; saved at most once a second.
@@ -240,6 +241,7 @@ struct NodeState {
   double idle_since = kNever;        // A node that was ordered serves nobody since then.
   std::vector<NameClaim> claims;     // There are few, see name_claims.cc.
   std::map<int, std::string> slots;  // Slot -> job uid it serves.
+  bool ended = false;  // Its machine has, as its provider or its operator says, and was not heard of since.
   std::string error;
   v1::NodeRecord record;
   v1::NodeReport report;

@@ -1,5 +1,7 @@
 #include "coordinator/server/lease_book.h"
 
+#include <algorithm>
+
 namespace rekindle::coordinator {
 
 void LeaseBook::Set(const std::string& job_uid, int generation, const std::string& digest,
@@ -30,6 +32,22 @@ void LeaseBook::Answered(const std::string& job_uid, int generation) {
   std::lock_guard lock(mutex_);
   const auto found = standing_.find(job_uid);
   if (found != standing_.end() && found->second.generation == generation) found->second.answered = clock_();
+}
+
+void LeaseBook::SetSpending(const std::string& job_uid, std::optional<double> seconds) {
+  std::lock_guard lock(mutex_);
+  if (seconds) {
+    spend_until_[job_uid] = clock_() + *seconds;
+  } else {
+    spend_until_.erase(job_uid);
+  }
+}
+
+std::optional<double> LeaseBook::SpendSeconds(const std::string& job_uid) {
+  std::lock_guard lock(mutex_);
+  const auto found = spend_until_.find(job_uid);
+  if (found == spend_until_.end()) return std::nullopt;
+  return std::max(0.0, found->second - clock_());
 }
 
 double LeaseBook::End(const std::string& job_uid, int generation, double seconds) {

@@ -1,4 +1,5 @@
-// When any member of a job's newest generation was last told that it stands, and when none is told so any more.
+// When any member of a job's newest generation was last told that it stands, and when none is told so any more. And
+// until when each job may spend.
 //
 // Members ask from the transport's threads, beside the loop, so that they are answered at once, also while the state
 // store cannot be written. Thread-safe.
@@ -7,6 +8,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -29,6 +31,11 @@ class LeaseBook {
   // A member was told so with its directive.
   void Answered(const std::string& job_uid, int generation);
 
+  // The job may spend for so many seconds from now, durably. Nothing: without end.
+  void SetSpending(const std::string& job_uid, std::optional<double> seconds);
+  // For how long that is still so; 0: it may not.
+  std::optional<double> SpendSeconds(const std::string& job_uid);
+
   // Seconds until the last answer is so long ago. 0: it is, or the generation does not stand; from now on no member of
   // it is answered.
   double End(const std::string& job_uid, int generation, double seconds);
@@ -44,6 +51,7 @@ class LeaseBook {
   const std::function<double()> clock_;
   std::mutex mutex_;
   std::unordered_map<std::string, Standing> standing_;
+  std::unordered_map<std::string, double> spend_until_;  // Of those that have a limit.
 };
 
 }  // namespace rekindle::coordinator

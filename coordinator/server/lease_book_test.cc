@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -33,6 +34,22 @@ TEST_F(LeaseBookTest, OnlyTheMembersOfTheNewestAreAnswered) {
   EXPECT_TRUE(Answer(3, "d3"));
   book_.Forget("job");
   EXPECT_FALSE(Answer(3, "d3"));
+}
+
+TEST_F(LeaseBookTest, WhatMayBeSpentRunsOutWhetherTheGenerationStandsOrNot) {
+  EXPECT_EQ(book_.SpendSeconds("job"), std::nullopt);
+  book_.SetSpending("job", 60);
+  EXPECT_EQ(book_.SpendSeconds("job"), 60);
+  EXPECT_EQ(book_.SpendSeconds("another"), std::nullopt);
+  now_ = 1050;
+  EXPECT_EQ(book_.SpendSeconds("job"), 10);
+  book_.Forget("job");
+  now_ = 1070;
+  EXPECT_EQ(book_.SpendSeconds("job"), 0);
+  book_.SetSpending("job", -5);
+  EXPECT_EQ(book_.SpendSeconds("job"), 0);
+  book_.SetSpending("job", std::nullopt);
+  EXPECT_EQ(book_.SpendSeconds("job"), std::nullopt);
 }
 
 TEST_F(LeaseBookTest, CountsFromTheLastAnswer) {

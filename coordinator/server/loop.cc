@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -343,6 +345,9 @@ void Loop::AnswerLeases(const std::vector<core::LeaseQuestion>& questions) {
 }
 
 void Loop::SetLease(const v1::JobRecord& record) {
+  const double granted = record.granted_until();
+  const bool is_limited = granted > 0 && !IsOver(record.job());
+  leases_.SetSpending(record.job().uid(), is_limited ? std::optional(granted - (now() + unix_offset_)) : std::nullopt);
   const v1::JobState state = record.job().status().state();
   const bool stands =
       (state == v1::RUNNING || state == v1::FINISHING) && record.ended_generation() < record.membership().generation();
@@ -350,11 +355,23 @@ void Loop::SetLease(const v1::JobRecord& record) {
   leases_.Set(record.job().uid(), record.membership().generation(), record.membership().digest(), record.secret());
 }
 
-v1::TrainerDirective Loop::DirectiveFor(const TrainerKey& key, int32_t known) {
+v1::TrainerDirective Loop::DirectiveForTrainer(const TrainerKey& key, int32_t known) {
   v1::TrainerDirective directive = cluster_.DirectiveForTrainer(key.first, key.second, known);
   const bool stands =
       directive.action() == v1::TrainerDirective::RUN || directive.action() == v1::TrainerDirective::YIELD;
   if (stands) leases_.Answered(key.first, directive.membership().generation());
+  const std::optional<double> seconds = leases_.SpendSeconds(key.first);
+  if (seconds) directive.set_spend_seconds(*seconds);
+  return directive;
+}
+
+v1::NodeDirective Loop::DirectiveForAgent(const NodeKey& key, int32_t known) const {
+  v1::NodeDirective directive = cluster_.DirectiveForAgent(key.first, key.second, known);
+  const core::Cluster::Horizons horizons = cluster_.HorizonsOf(key.first);
+  directive.set_alone_seconds(horizons.alone_seconds);
+  if (!std::isinf(horizons.spend_until)) {
+    directive.set_spend_seconds(std::max(0.0, horizons.spend_until - (now() + unix_offset_)));
+  }
   return directive;
 }
 
@@ -386,10 +403,8 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
 
 void Loop::CheckPolls() {
   if (cluster_.IsListening()) return;
-  const auto for_trainer = [this](const TrainerKey& key, int32_t known) { return DirectiveFor(key, known); };
-  const auto for_node = [this](const NodeKey& key, int32_t known) {
-    return cluster_.DirectiveForAgent(key.first, key.second, known);
-  };
+  const auto for_trainer = [this](const TrainerKey& key, int32_t known) { return DirectiveForTrainer(key, known); };
+  const auto for_node = [this](const NodeKey& key, int32_t known) { return DirectiveForAgent(key, known); };
   if (unpublished_.touched_all) {
     trainer_polls_.CheckAll(for_trainer);
     return node_polls_.CheckAll(for_node);
@@ -417,11 +432,11 @@ void Loop::Expire() {
   const absl::Status unpublished = WhySilent();
   trainer_polls_.Expire(now(), [&](const TrainerKey& key, int32_t known) -> absl::StatusOr<v1::TrainerDirective> {
     if (!unpublished.ok()) return unpublished;
-    return DirectiveFor(key, known);
+    return DirectiveForTrainer(key, known);
   });
   node_polls_.Expire(now(), [&](const NodeKey& key, int32_t known) -> absl::StatusOr<v1::NodeDirective> {
     if (!unpublished.ok()) return unpublished;
-    return cluster_.DirectiveForAgent(key.first, key.second, known);
+    return DirectiveForAgent(key, known);
   });
 }
 

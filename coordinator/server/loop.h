@@ -160,7 +160,8 @@ class Loop {
   void CommitFailed(const absl::Status& status);
   void PublishJobs(const std::vector<v1::Event>& events);
   void CheckPolls();
-  v1::TrainerDirective DirectiveFor(const TrainerKey& key, int32_t known);
+  v1::TrainerDirective DirectiveForTrainer(const TrainerKey& key, int32_t known);
+  v1::NodeDirective DirectiveForAgent(const NodeKey& key, int32_t known) const;
   // What members may be told of the job's newest generation.
   void SetLease(const v1::JobRecord& record);
   void AnswerLeases(const std::vector<core::LeaseQuestion>& questions);

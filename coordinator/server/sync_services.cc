@@ -1,5 +1,6 @@
 #include "coordinator/server/sync_services.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -66,6 +67,8 @@ grpc::ServerUnaryReactor* TrainersService::RenewLease(grpc::CallbackServerContex
   if (voice_->MayTell(request->job_uid(), request->obeys())) {
     reply->set_stands(
         loop_->leases().Answer(request->job_uid(), request->generation(), request->digest(), request->job_secret()));
+    const std::optional<double> seconds = loop_->leases().SpendSeconds(request->job_uid());
+    if (seconds) reply->set_spend_seconds(*seconds);
     if (request->wants_job_file()) FillJobFile(loop_->job_files(), *request, reply);
   }
   voice_->Sign(reply);

@@ -123,7 +123,7 @@ class Promises(unittest.TestCase):
 
     def test_exit_codes_that_no_restart_would_change(self):
         self.assertEqual(unit("worker")["Restart"], "on-failure")
-        self.assertEqual(unit("worker")["RestartPreventExitStatus"], "2 3")
+        self.assertEqual(unit("worker")["RestartPreventExitStatus"], "2 3 4")
         for name in ("coordinator", "checkpoint"):
             self.assertEqual((unit(name)["Restart"], unit(name)["RestartPreventExitStatus"]), ("always", "2"))
 

@@ -6,10 +6,13 @@
 #include <algorithm>
 #include <cmath>
 #include <csignal>
+#include <limits>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/alone.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/memory.h"
@@ -17,6 +20,7 @@
 #include "common/rpc.h"
 #include "common/version.h"
 #include "worker/agent/agent_metrics.h"
+#include "worker/agent/alone.h"
 #include "worker/agent/checkpoint_probe.h"
 #include "worker/agent/coordinator_link.h"
 #include "worker/agent/drain.h"
@@ -38,6 +42,9 @@ constexpr double kLogPeriodSeconds = 0.25;
 constexpr double kDrainReportStep = 0.5;  // The time left is told in such steps, so that a drain is not a flood.
 constexpr double kLookAgainSeconds = 1;   // For trainers of others that are to be looked for, and are still there.
 constexpr int kAgentIncarnationBytes = 8;
+constexpr double kKeptSeconds = 3600;  // So often it is said that a final state keeps the machine.
+constexpr double kAloneStep = 60;      // The end is written down when it has moved by so many seconds.
+constexpr size_t kMaxAloneBytes = 1024;
 constexpr int kMaxLocalMessageBytes = 1 << 20;
 
 // What each of its trainers may use.
@@ -73,7 +80,11 @@ class Agent {
                      .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
                     &folder_, &metrics_),
         local_service_(&supervisor_),
-        incarnation_(RandomHex(kAgentIncarnationBytes)) {}
+        incarnation_(RandomHex(kAgentIncarnationBytes)),
+        alone_(common::BootSeconds(), options.first_heard_seconds) {
+    const absl::StatusOr<std::string> known = ReadSmallFile(folder_.AloneFile(), kMaxAloneBytes);
+    if (known.ok()) alone_.Recall(*known, machine_.boot);
+  }
 
   absl::Status Start() {
     const absl::StatusOr<std::shared_ptr<grpc::Channel>> coordinator = common::Connect(options_.coordinator);
@@ -114,13 +125,16 @@ class Agent {
       const std::optional<int> told = TakeDirective();
       if (told) return *told;
       metrics_.SetForeign(link_->foreign());
+      ConsiderEnd();
       const double wake_at = supervisor_.Act(common::SteadySeconds());
       CollectLogs();
       Publish();
       if (Finished()) {
         log::Info(drained_ ? "drained: leaving" : "leaving");
         if (drained_) notices_->AcknowledgeAll();
-        return kExitOk;
+        if (!ends_alone_) return kExitOk;
+        RemoveFile(folder_.AloneFile());  // Whoever starts it once more begins to count anew.
+        return kExitAlone;
       }
       Wait(wake_at);
     }
@@ -156,6 +170,44 @@ class Agent {
     supervisor_.StopAll();
   }
 
+  // Without a coordinator for too long: once nothing is left to be saved, the machine ends with this agent.
+  void ConsiderEnd() {
+    if (stopping_) return;
+    const double now = common::BootSeconds(), until = alone_.until();
+    if (now < until) {
+      if (std::exchange(told_alone_at_, 0) != 0) log::Info("a coordinator is heard of again: this machine goes on");
+      return;
+    }
+    if (told_alone_at_ == 0) {
+      log::Warning(
+          "nothing was heard of a coordinator for as long as this machine may run, or its jobs may spend: it ends",
+          {{"saves_for_seconds", common::kMachineEndSeconds}});
+      told_alone_at_ = now;
+    }
+    if (supervisor_.KeepsFinalState()) {
+      if (now >= kept_told_at_ + kKeptSeconds) {
+        log::Warning("a job's final state is here and not durable: this machine runs on until it is");
+        kept_told_at_ = now;
+      }
+      return;
+    }
+    if (supervisor_.IsBusy() && now < told_alone_at_ + common::kMachineEndSeconds) return;
+    ends_alone_ = stopping_ = true;
+    supervisor_.StopAll();
+  }
+
+  // An agent that comes after this one counts on.
+  void RememberAlone() {
+    const double until = alone_.until();
+    const bool is_same = std::isinf(until) ? std::isinf(alone_written_) : std::abs(until - alone_written_) < kAloneStep;
+    if (is_same) return;
+    alone_written_ = until;
+    const absl::Status written = ReplaceFile(folder_.AloneFile(), alone_.Text(machine_.boot));
+    if (written.ok()) return;
+    log::Warning("how long this machine may run alone could not be written down",
+                 {{"error", std::string(written.message())}});
+  }
+
   // An exit code when the coordinator refuses this node.
   std::optional<int> TakeDirective() {
     const std::optional<CoordinatorLink::Delivery> delivery = link_->Take();
@@ -171,6 +223,8 @@ class Agent {
       if (!name_.waits()) probe_->SetPeers(PeersIn(*delivery->directive));
       drained_ = delivery->directive->drained();
     }
+    alone_.Heard(delivery->sent, delivery->alone_seconds, delivery->spend_seconds, supervisor_.LeavesAlone());
+    RememberAlone();
     if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
     return std::nullopt;
   }
@@ -260,6 +314,10 @@ class Agent {
     if (!std::isinf(drain_.until())) {
       wake_at = std::min({wake_at, stopping_ ? wake_at : drain_.until(), common::SteadySeconds() + kDrainReportStep});
     }
+    if (!std::isinf(alone_.until())) {
+      const double left = told_alone_at_ != 0 ? kLookAgainSeconds : alone_.until() - common::BootSeconds();
+      wake_at = std::min(wake_at, common::SteadySeconds() + left);
+    }
     if (!look_for_.empty()) wake_at = std::min(wake_at, common::SteadySeconds() + kLookAgainSeconds);
     std::vector<pollfd> fds = {{.fd = signals_.get(), .events = POLLIN}, {.fd = waker_.fd(), .events = POLLIN}};
     for (const int fd : supervisor_.WatchFds()) fds.push_back({.fd = fd, .events = POLLIN});
@@ -283,6 +341,12 @@ class Agent {
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<CoordinatorLink> link_;
   std::unique_ptr<NoticeWatcher> notices_;
+
+  Alone alone_;
+  double alone_written_ = std::numeric_limits<double>::infinity();  // Its end, as it was written down last.
+  double told_alone_at_ = 0;                                        // It ends since then; 0: it does not.
+  double kept_told_at_ = -kKeptSeconds;
+  bool ends_alone_ = false;
 
   DrainState drain_;
   NameState name_;

@@ -84,6 +84,7 @@ bool CoordinatorLink::CallOnce() {
   report.set_wait_ms(wait_ms);
   context.set_deadline(std::chrono::system_clock::now() + milliseconds(wait_ms + kAnswerMs));
   v1::NodeDirective directive;
+  const double sent = common::BootSeconds();  // The wait counts: what is told may be that old.
   const grpc::Status status = stub_->Sync(&context, report, &directive);
 
   std::lock_guard lock(mutex_);
@@ -105,6 +106,9 @@ bool CoordinatorLink::CallOnce() {
     answered_ = std::max(answered_, number);
     if (!delivery_) delivery_.emplace();
     delivery_->answered = answered_;
+    delivery_->sent = sent;
+    delivery_->alone_seconds = directive.alone_seconds();
+    delivery_->spend_seconds = directive.has_spend_seconds() ? std::optional(directive.spend_seconds()) : std::nullopt;
     if (directive.revision() != known_revision_) {
       known_revision_ = directive.revision();
       delivery_->directive = std::move(directive);

@@ -30,6 +30,10 @@ class CoordinatorLink {
   struct Delivery {
     std::optional<v1::NodeDirective> directive;  // None: the last one stands.
     int64_t answered = 0;                        // The newest published report that the coordinator has seen.
+    // Of the newest answer: when it was asked for, in boot seconds, and what it says of the machine (Alone::Heard).
+    double sent = 0;
+    double alone_seconds = 0;
+    std::optional<double> spend_seconds;
   };
 
   // `waker` is woken when Take() has something, and must outlive the link. `obeys`: what the node has heard of before;

@@ -127,7 +127,9 @@ class Init {
     agent_.reset();
     recorded_ = 0;  // The next agent takes or clears the records.
     const double now = common::SteadySeconds();
-    if (status.code == kExitOk || status.code == kExitWrongUse || status.code == kExitRefused) {
+    const bool is_last = status.code == kExitOk || status.code == kExitWrongUse || status.code == kExitRefused ||
+                         status.code == kExitAlone;
+    if (is_last) {
       final_code_ = status.code;
       return;
     }

@@ -15,6 +15,7 @@ namespace rekindle::agent {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;
 inline constexpr int kExitWrongUse = 2;
+inline constexpr int kExitAlone = 4;    // Without a coordinator for too long: the machine is to end.
 inline constexpr int kExitRefused = 3;  // By the coordinator, or the folder belongs to another agent.
 
 // `program`: the binary whose "agent" command is run; `arguments`: all after "init", passed on to the agent.

@@ -38,6 +38,7 @@ class NodeFolder {
   std::string AgentSocket() const { return dir_ + "/agent.sock"; }
   std::string CheckpointSocket() const { return dir_ + "/checkpoint.sock"; }
   std::string ClusterFile() const { return dir_ + "/cluster"; }
+  std::string AloneFile() const { return dir_ + "/alone"; }  // See alone.h.
   // None where there is no such file yet. DATA_LOSS: it holds something else.
   absl::StatusOr<common::KnownCluster> ReadCluster() const;
   std::string JobFile(const std::string& job_uid, int slot) const;

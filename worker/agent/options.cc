@@ -77,7 +77,8 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
       "SIGTERM drains the node; a second one stops its trainers at once.\n"
       "Run it as `rekindle-worker init`, with the same flags: then it is restarted when it dies.\n"
       "REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE secure the line to the "
-      "coordinator.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart would help).");
+      "coordinator.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart would help), 4 without a "
+      "coordinator for so long that the machine is to end.");
   app.set_version_flag("--version", std::string("rekindle-worker ") + common::kVersion);
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
   app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
@@ -107,6 +108,12 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--stop-grace-seconds", options.stop_grace_seconds, "From a trainer's SIGTERM to its SIGKILL")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 3600.0));
+  app.add_option(
+         "--end-unless-heard", options.first_heard_seconds,
+         "The agent exits with 4 when it hears of no coordinator in its first so many seconds: for machines that "
+         "are started by a provider's group; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());  // CLI11 takes them from the back.
   try {
     app.parse(reversed);

@@ -27,6 +27,7 @@ struct AgentOptions {
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;
+  double first_heard_seconds = 0;  // From its start until a coordinator is heard of, or the machine ends; 0: for ever.
 };
 
 // `arguments`: those after "agent". When nothing is to be run (help, version, wrong use), says so on stdout or stderr

@@ -223,6 +223,23 @@ std::vector<int> Supervisor::WatchFds() const {
   return fds;
 }
 
+bool Supervisor::IsBusy() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(trainers_.begin(), trainers_.end(), [](const auto& entry) { return !entry.second.at_rest; });
+}
+
+bool Supervisor::KeepsFinalState() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(trainers_.begin(), trainers_.end(),
+                     [](const auto& entry) { return entry.second.keeps_final_state; });
+}
+
+bool Supervisor::LeavesAlone() const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(trainers_.begin(), trainers_.end(),
+                     [&](const auto& entry) { return node_.left_alone.count(entry.second.record.job_uid) > 0; });
+}
+
 int Supervisor::running() const {
   std::lock_guard lock(mutex_);
   return static_cast<int>(trainers_.size());

@@ -56,6 +56,12 @@ class Supervisor {
 
   // Readable when a trainer has ended.
   std::vector<int> WatchFds() const;
+  // Does any trainer make steps or save, or not say that it does neither?
+  bool IsBusy() const;
+  // Has any trainer a final state that is not durable?
+  bool KeepsFinalState() const;
+  // Does anything run of which the coordinator knows nothing?
+  bool LeavesAlone() const;
   int running() const;
   // Fills in `trainers`.
   void Report(v1::NodeReport* report) const;
@@ -79,6 +85,8 @@ class Supervisor {
     std::string stop_reason;                   // Why it was told to stop; empty: it was not.
     std::optional<double> exit_unknown_since;  // Ended, and init has not said how yet.
     v1::TrainerMetrics metrics;
+    bool at_rest = false;  // As it said last, as is the next.
+    bool keeps_final_state = false;
   };
   struct EndedLog {  // Of an ended trainer, until it was read whole.
     std::string job_uid;

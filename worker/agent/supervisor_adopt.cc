@@ -99,6 +99,8 @@ v1::AttachReply Supervisor::Attach(const v1::AttachRequest& request) {
   }
   if (!trainer.attached) log::Info("trainer attached", {{"trainer", trainer.record.trainer}});
   trainer.attached = true;
+  trainer.at_rest = request.at_rest();
+  trainer.keeps_final_state = request.keeps_final_state();
   if (request.has_metrics()) {
     metrics_->Advance(trainer.record.job_name, trainer.metrics, request.metrics());
     trainer.metrics = request.metrics();

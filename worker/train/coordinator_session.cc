@@ -30,12 +30,14 @@ constexpr double kCallSlackSeconds = 5;    // Beyond the wait: a coordinator tha
 constexpr double kProgressSeconds = 0.05;  // Reports without news for a decision go out at most so often.
 constexpr double kRetrySeconds = 0.05;     // After a failed call; doubles to the next.
 constexpr double kLongestRetrySeconds = 0.2;
-constexpr double kRenewalsInALease = 20;    // So often it is asked whether the generation stands, and at least each
-constexpr double kLongestRenewPause = 10;   // so many seconds.
-constexpr double kIdleRenewSeconds = 60;    // Without a generation nothing is asked.
-constexpr double kUnansweredSeconds = 1;    // After a renewal without an answer.
-constexpr double kJobFileSeconds = 1;       // What is saved does not wait longer for what is to be beside it.
-constexpr double kForeignSeconds = 60;      // So often it is said that another cluster's coordinator answers,
+constexpr double kRenewalsInALease = 20;   // So often it is asked whether the generation stands, and at least each
+constexpr double kLongestRenewPause = 10;  // so many seconds.
+constexpr double kShortestRenewPause = 0.1;
+constexpr double kShortestGrant = 20;     // One that is shorter is not asked for more often: its job is about to stop.
+constexpr double kIdleRenewSeconds = 60;  // Without a generation nothing is asked.
+constexpr double kUnansweredSeconds = 1;  // After a renewal without an answer.
+constexpr double kJobFileSeconds = 1;     // What is saved does not wait longer for what is to be beside it.
+constexpr double kForeignSeconds = 60;    // So often it is said that another cluster's coordinator answers,
 constexpr double kForeignRetrySeconds = 1;  // and so often it is asked.
 constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr size_t kMaxLosses = 4096;
@@ -214,9 +216,11 @@ class Session final : public ControlPlane {
   void Take(const v1::TrainerDirective& reply, double sent) {
     if (away_) log::Info("coordinator is back");
     away_ = false;
-    if (reply.revision() == known_revision_) return;
+    const bool is_news = reply.revision() != known_revision_;
+    if (is_news) tell_ = reply.tell_membership();
+    if (!tell_) lease_.Spend(reply.has_spend_seconds() ? reply.spend_seconds() : kNever, sent);
+    if (!is_news) return;
     known_revision_ = reply.revision();
-    tell_ = reply.tell_membership();
     if (tell_) return;  // What it was told before stands.
     directive_ = FromProto(reply);
     const Membership& membership = directive_.membership;
@@ -256,11 +260,11 @@ class Session final : public ControlPlane {
     int asked_as = 0;  // The newest generation in which the job's file was asked for.
     bool answered = true;
     while (!stopping_) {
-      const bool has_lease = Stands() && directive_.membership.lease_seconds > 0;
-      const double patience =
-          has_lease ? std::min(kLongestRenewPause, directive_.membership.lease_seconds / kRenewalsInALease)
-                    : kLongestRenewPause;
-      const bool asks = has_lease || KeepsJobFile();
+      const double least =
+          std::min(Stands() && directive_.membership.lease_seconds > 0 ? directive_.membership.lease_seconds : kNever,
+                   Stands() ? std::max(lease_.SpendSeconds(), kShortestGrant) : kNever);
+      const double patience = std::clamp(least / kRenewalsInALease, kShortestRenewPause, kLongestRenewPause);
+      const bool asks = least < kNever || KeepsJobFile();
       const auto is_first = [&] { return KeepsJobFile() && directive_.membership.generation != asked_as; };
       if (!is_first()) {
         const int64_t seen = version_;
@@ -286,6 +290,8 @@ class Session final : public ControlPlane {
     renew_call_ = nullptr;
     if (!reply) return false;
     if (reply->stands()) lease_.Renew(request.generation(), sent);
+    const bool is_told = reply->stands() || reply->has_spend_seconds();
+    if (is_told) lease_.Spend(reply->has_spend_seconds() ? reply->spend_seconds() : kNever, sent);
     return true;
   }
 

@@ -58,13 +58,19 @@ absl::Status Engine::Run() {
   Membership membership;
   while (AwaitMembership(&membership)) {
     const double start = common::SteadySeconds();
+    SetWorks(true);
     RunGeneration(membership);
+    SetWorks(false);
     log::Info("generation ended", {{"generation", membership.generation},
                                    {"step", static_cast<long long>(state_.scalars.step)},
                                    {"seconds", common::SteadySeconds() - start}});
   }
   KeepEnd();
   return failure_;
+}
+
+void Engine::SetWorks(bool works) {
+  parts_.metrics.Update([&](TrainerMetrics& m) { m.works = works; });
 }
 
 bool Engine::AwaitMembership(Membership* membership) {
@@ -91,6 +97,7 @@ bool Engine::AwaitMembership(Membership* membership) {
       log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
       steps_.Forget();
       placement_->Forget();
+      parts_.metrics.Update([](TrainerMetrics& m) { m.keeps_final_state = false; });
       reporter_.BecomeReady();
     }
     if (search_) search_->Follow(directive);

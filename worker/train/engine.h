@@ -107,6 +107,7 @@ class Engine {
   void AwaitStore();
 
   void RunGeneration(const Membership& membership);
+  void SetWorks(bool works);  // For the agent of this node.
   absl::Status TakeMicroBatch(int micro_batch);
   absl::Status Computed(const std::function<absl::Status()>& compute);
   void InterruptForMemory(const Membership& membership, const absl::Status& status);
@@ -132,6 +133,7 @@ class Engine {
 
   absl::Status Finish(Generation& generation);
   absl::Status SaveFinal(Generation& generation);
+  absl::Status NoteFinal(Generation& generation);
   bool UseFinalStore(const std::string& store);
   bool DrainFinal(double seconds);
   void KeepEnd();

@@ -1,6 +1,7 @@
 // The end of the job: the last evaluation and the final checkpoint, which may take several tries and another store.
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "common/clock.h"
 #include "common/log.h"
@@ -34,6 +35,7 @@ absl::Status Engine::Finish(Generation& generation) {
   if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
     if (absl::Status status = SaveFinal(generation); !status.ok()) return status;
   }
+  if (absl::Status status = NoteFinal(generation); !status.ok()) return status;
   const absl::StatusOr<std::string> digest = placement_->Digest(generation.communicator, state_);
   if (!digest.ok()) return digest.status();
   generation.communicator.Close();
@@ -45,6 +47,18 @@ absl::Status Engine::Finish(Generation& generation) {
       },
       false);
   reporter_.Leave(Phase::kFinished, state_.scalars.step);
+  return absl::OkStatus();
+}
+
+// Collective. Until the final state is durable no member's machine may end by itself; rank 0 knows when it is.
+absl::Status Engine::NoteFinal(Generation& generation) {
+  const bool is_saved = checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever;
+  const bool is_durable = reporter_.Snapshot().committed.step == state_.scalars.step;
+  const uint8_t mine = !is_saved || is_durable;
+  std::vector<uint8_t> all(static_cast<size_t>(generation.communicator.world_size()));
+  if (absl::Status told = generation.communicator.AllGather(&mine, all.data(), 1).Wait(); !told.ok()) return told;
+  const bool keeps = std::find(all.begin(), all.end(), 1) == all.end();
+  parts_.metrics.Update([&](TrainerMetrics& m) { m.keeps_final_state = keeps; });
   return absl::OkStatus();
 }
 

@@ -30,8 +30,11 @@ absl::Status Engine::CheckFresh(const Generation& generation, double sent) const
 absl::Status Engine::StandStill(Generation& generation) {
   const Membership& membership = generation.membership;
   comm::Communicator& communicator = generation.communicator;
-  log::Warning("nothing was heard of the coordinator: all ranks stand still until it is back",
-               {{"seconds", membership.lease_seconds}, {"step", static_cast<long long>(state_.scalars.step)}});
+  const bool may_spend = parts_.control.lease().MaySpend();
+  log::Warning(
+      may_spend ? "nothing was heard of the coordinator: all ranks stand still until it is back"
+                : "the job may spend no more without word of the coordinator: all ranks stand still until it is back",
+      {{"lease_seconds", membership.lease_seconds}, {"step", static_cast<long long>(state_.scalars.step)}});
   reporter_.Stand(true);
   parts_.timeline.Mark("standing", generation_, state_.scalars.step, communicator.world_size());
   if (checkpointer_) {
@@ -42,6 +45,7 @@ absl::Status Engine::StandStill(Generation& generation) {
     if (!saved.ok()) return saved;
     communicator.SetDeadlines({.progress_seconds = StepDeadline()});
   }
+  SetWorks(false);
   const Lease& lease = parts_.control.lease();
   std::vector<uint8_t> all(static_cast<size_t>(communicator.world_size()));
   for (;;) {
@@ -57,6 +61,7 @@ absl::Status Engine::StandStill(Generation& generation) {
     parts_.control.WaitForChange(version, kAskSeconds);
   }
   log::Info("the coordinator is back: goes on");
+  SetWorks(true);
   reporter_.Stand(false);
   return absl::OkStatus();
 }

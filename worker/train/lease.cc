@@ -17,9 +17,26 @@ void Lease::Renew(int generation, double sent) {
   if (generation == generation_) sent_ = std::max(sent_, sent);
 }
 
+void Lease::Spend(double seconds, double sent) {
+  std::lock_guard lock(mutex_);
+  if (sent < spend_sent_) return;
+  spend_seconds_ = seconds;
+  spend_sent_ = sent;
+}
+
+double Lease::SpendSeconds() const {
+  std::lock_guard lock(mutex_);
+  return spend_seconds_;
+}
+
+bool Lease::MaySpend() const {
+  std::lock_guard lock(mutex_);
+  return clock_() < spend_sent_ + spend_seconds_;
+}
+
 bool Lease::Holds(int generation) const {
   std::lock_guard lock(mutex_);
-  if (generation != generation_) return false;
+  if (generation != generation_ || clock_() >= spend_sent_ + spend_seconds_) return false;
   return seconds_ <= 0 || clock_() < sent_ + seconds_;
 }
 

@@ -1,11 +1,13 @@
-// For how long this rank may step without word from the coordinator. It counts from the moment at which it sent the
-// newest request that was answered, so that the coordinator, which counts from its answer, never counts less.
+// For how long this rank may step, and its job spend, without word from the coordinator. It counts from the moment at
+// which it sent the newest request that was answered, so that the coordinator, which counts from its answer, never
+// counts less.
 //
 // Thread-safe.
 #ifndef REKINDLE_WORKER_TRAIN_LEASE_H_
 #define REKINDLE_WORKER_TRAIN_LEASE_H_
 
 #include <functional>
+#include <limits>
 #include <mutex>
 
 #include "common/clock.h"
@@ -23,8 +25,14 @@ class Lease {
   void Begin(int generation, double seconds, double sent);
   // The answer to a request sent at `sent` said that it stands.
   void Renew(int generation, double sent);
+  // It said that the job may spend for so many seconds without another answer; infinite: without end.
+  void Spend(double seconds, double sent);
 
-  // May a rank of that generation step now? Never of one that was not begun.
+  // As it was told last.
+  double SpendSeconds() const;
+  // May the job spend now?
+  bool MaySpend() const;
+  // May a rank of that generation step now? Never of one that was not begun, nor when the job may not spend.
   bool Holds(int generation) const;
 
  private:
@@ -33,6 +41,8 @@ class Lease {
   int generation_ = 0;
   double seconds_ = 0;
   double sent_ = 0;
+  double spend_seconds_ = std::numeric_limits<double>::infinity();
+  double spend_sent_ = 0;
 };
 
 }  // namespace rekindle::train

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace rekindle::train {
 namespace {
 
@@ -42,6 +44,24 @@ TEST_F(LeaseTest, AnAnswerOfAnotherGenerationRenewsNothing) {
 
 TEST_F(LeaseTest, WithoutALimitItHoldsForEver) {
   lease_.Begin(2, 0, 1000);
+  now_ = 1e9;
+  EXPECT_TRUE(lease_.Holds(2));
+}
+
+TEST_F(LeaseTest, NobodyStepsWhenTheJobMaySpendNoMore) {
+  lease_.Begin(2, 0, 1000);
+  lease_.Spend(60, 995);
+  EXPECT_TRUE(lease_.MaySpend());
+  now_ = 1054.9;
+  EXPECT_TRUE(lease_.Holds(2));
+  now_ = 1055;
+  EXPECT_FALSE(lease_.Holds(2));
+  EXPECT_FALSE(lease_.MaySpend());
+  lease_.Spend(600, 990);  // An older answer that was overtaken.
+  EXPECT_FALSE(lease_.MaySpend());
+  lease_.Spend(60, 1050);
+  EXPECT_TRUE(lease_.Holds(2));
+  lease_.Spend(std::numeric_limits<double>::infinity(), 1060);
   now_ = 1e9;
   EXPECT_TRUE(lease_.Holds(2));
 }

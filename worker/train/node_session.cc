@@ -55,6 +55,8 @@ class Session final : public NodeSession {
     out->set_micro_batches_redone(metrics.micro_batches_redone);
     out->set_step_seconds(metrics.step_seconds);
     out->set_micro_batches(metrics.micro_batches);
+    request.set_at_rest(!metrics.works);
+    request.set_keeps_final_state(metrics.keeps_final_state);
     return request;
   }
 

@@ -1,4 +1,5 @@
-// Counters of one trainer process since its start. The agent scrapes them into Prometheus.
+// Counters of one trainer process since its start, which the agent scrapes into Prometheus, and what its machine is
+// needed for.
 #ifndef REKINDLE_WORKER_TRAIN_TRAINER_METRICS_H_
 #define REKINDLE_WORKER_TRAIN_TRAINER_METRICS_H_
 
@@ -18,8 +19,10 @@ struct TrainerMetrics {
   double stall_seconds = 0;  // Waiting for a membership, a connection or state.
   double checkpoint_stall_seconds = 0;
   double micro_batches_redone = 0;
-  double step_seconds = 0;   // Smoothed.
-  double micro_batches = 0;  // Of a whole step, that this rank computes now.
+  double step_seconds = 0;         // Smoothed.
+  double micro_batches = 0;        // Of a whole step, that this rank computes now.
+  bool works = false;              // Is in a generation, and steps or saves.
+  bool keeps_final_state = false;  // All steps are made, and what came of them is not durable yet.
 };
 
 // Thread-safe holder: one writer, any number of readers.

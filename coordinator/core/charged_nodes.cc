@@ -1,0 +1,268 @@
+#include "coordinator/core/charged_nodes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/alone.h"
+#include "coordinator/core/costs.h"
+#include "coordinator/core/emissions.h"
+#include "coordinator/core/fence.h"
+#include "coordinator/core/prices.h"
+#include "coordinator/core/spending.h"
+#include "coordinator/core/text.h"
+
+namespace rekindle::core {
+namespace {
+
+using Charged = v1::JobRecord::ChargedNode;
+
+constexpr int kMostLost = 1000;    // Of one job; beyond that the oldest are charged at once.
+constexpr double kNothing = 1e-9;  // Parts are rounded.
+
+struct Held {
+  std::string_view name;
+  const NodeState* node = nullptr;
+  double part = 0;
+};
+
+bool IsOrdered(const State& state, const std::string& name) {
+  const PoolPrices* pool = FindPool(state.prices, name);
+  return pool != nullptr && pool->ordered;
+}
+
+// When a machine of which nothing is heard has ended itself at the latest. Infinite: it does not.
+double EndsBy(const State& state, const Charged& held) {
+  return held.until() > 0 && IsOrdered(state, held.pool()) ? held.until() + common::kMachineEndSeconds : kNever;
+}
+
+// Until when a lost node is charged. One that nobody ordered does not end; but its trainers stand still after their
+// lease.
+double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
+  if (IsOrdered(turn.state, held.pool())) return EndsBy(turn.state, held);
+  const double silence = SilenceThatEnds(job.record.membership());
+  return UnixNow(turn) + (std::isinf(silence) ? 0 : silence);
+}
+
+void Charge(const State& state, Job& job, const Charged& node, double from, double until, bool heard) {
+  v1::Cost* cost = CostOf(job);
+  const double before = cost->spent();
+  AddCost(state, {{node.pool(), node.part()}}, NodeWatts(job), from, until, cost);
+  if (!heard) cost->set_unheard(cost->unheard() + cost->spent() - before);
+}
+
+void NoteLost(Turn& turn, Job& job, const Charged& node, double part) {
+  CountCosts(turn, job);
+  const double until = ChargedUntil(turn, job, node);
+  if (until <= UnixNow(turn)) return;
+  turn.state.watch_nodes_at = turn.now;  // Providers are asked whether its machine has ended.
+  auto* lost = job.record.mutable_lost_nodes();
+  const auto same = std::find_if(lost->begin(), lost->end(), [&](const Charged& known) {
+    return known.node() == node.node() && known.incarnation() == node.incarnation();
+  });
+  Charged& noted = same == lost->end() ? *lost->Add() : *same;
+  part += same == lost->end() ? 0 : noted.part();
+  noted = node;
+  noted.set_part(std::min(1.0, part));
+  noted.set_until(std::isinf(until) ? 0 : until);
+  if (lost->size() > kMostLost) {
+    if (lost->Get(0).until() > 0) Charge(turn.state, job, lost->Get(0), UnixNow(turn), lost->Get(0).until(), false);
+    lost->erase(lost->begin());
+  }
+}
+
+// A folder that was wiped is on the same machine.
+bool IsSame(const Charged& charged, const NodeState& node) {
+  return charged.incarnation() == node.record.incarnation() ||
+         (!charged.hardware().empty() && charged.hardware() == node.report.machine().hardware());
+}
+
+// The job has not that part of the node any more. True: after a restart it may still have it.
+bool IsAwaited(Turn& turn, Job& job, const Charged& before, double part) {
+  const auto known = turn.state.nodes.find(before.node());
+  const NodeState* node = known == turn.state.nodes.end() ? nullptr : &known->second;
+  const bool is_same = node != nullptr && IsSame(before, *node);
+  const bool is_heard = is_same && node->reported && !node->lost;
+  if (is_same && !node->reported && !node->lost && !node->ended) return true;
+  if (!is_heard && !(is_same && node->ended)) NoteLost(turn, job, before, part);
+  return false;
+}
+
+Charged Describe(const Held& held) {
+  Charged node;
+  node.set_node(std::string(held.name));
+  node.set_incarnation(held.node->record.incarnation());
+  node.set_hardware(held.node->report.machine().hardware());
+  node.set_pool(held.node->record.pool());
+  node.set_part(held.part);
+  return node;
+}
+
+bool IsAs(const Charged& before, const Held& now) {
+  return before.node() == now.name && before.part() == now.part && before.pool() == now.node->record.pool() &&
+         before.incarnation() == now.node->record.incarnation();
+}
+
+void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& now) {
+  const auto& before = job.record.held_nodes();
+  if (std::equal(before.begin(), before.end(), now.begin(), now.end(), IsAs)) return;
+  std::map<std::string, Charged> held;
+  for (const Held& one : now) held[std::string(one.name)] = Describe(one);
+  for (const Charged& one : std::vector<Charged>(before.begin(), before.end())) {
+    const auto at = held.find(one.node());
+    const bool is_there = at != held.end() && IsSame(one, turn.state.nodes.at(one.node()));
+    const double part = one.part() - (is_there ? at->second.part() : 0);
+    if (is_there) at->second.set_until(one.until());
+    if (part <= kNothing || !IsAwaited(turn, job, one, part)) continue;
+    held[one.node()] = one;
+  }
+  job.record.clear_held_nodes();
+  for (auto& [name, node] : held) *job.record.add_held_nodes() = std::move(node);
+  job.must_save = true;
+}
+
+// One that is not heard of is told of no grant that is made from now on.
+void NoteSilence(const State& state, Job& job) {
+  for (Charged& held : *job.record.mutable_held_nodes()) {
+    const auto node = state.nodes.find(held.node());
+    const bool is_heard = node != state.nodes.end() && node->second.reported && !node->second.lost;
+    const double until = is_heard ? 0 : held.until() > 0 ? held.until() : job.record.granted_until();
+    if (held.until() == until) continue;
+    held.set_until(until);
+    job.must_save = true;
+  }
+}
+
+void ChargeTheRest(Turn& turn, Job& job) {
+  if (!IsOver(job) || job.record.lost_nodes().empty()) return;
+  CountCosts(turn, job);
+  for (const Charged& lost : job.record.lost_nodes()) {
+    if (lost.until() > 0) Charge(turn.state, job, lost, UnixNow(turn), lost.until(), /*heard=*/false);
+  }
+  job.record.clear_lost_nodes();
+  job.must_save = true;
+  Touch(job);
+}
+
+// The clock of the coordinator's machine was set back while it was away: what was granted is no longer for that.
+void SetBack(double seconds, Job& job) {
+  v1::JobRecord& record = job.record;
+  if (record.granted_until() > 0) record.set_granted_until(std::max(1.0, record.granted_until() - seconds));
+  for (auto* nodes : {record.mutable_held_nodes(), record.mutable_lost_nodes()}) {
+    for (Charged& node : *nodes) {
+      if (node.until() > 0) node.set_until(std::max(1.0, node.until() - seconds));
+    }
+  }
+  job.must_save = true;
+}
+
+}  // namespace
+
+void ShareNodes(Turn& turn) {
+  std::unordered_map<std::string_view, std::vector<Held>> now;  // By uid; nodes by name.
+  for (const auto& [name, node] : turn.state.nodes) {
+    const double part = 1.0 / std::max(1, node.record.slots());
+    for (const auto& [slot, uid] : node.slots) {
+      std::vector<Held>& held = now[uid];
+      if (held.empty() || held.back().node != &node) held.push_back({name, &node, 0});
+      held.back().part += part;
+    }
+  }
+  for (auto& [uid, job] : turn.state.jobs) {
+    NoteSilence(turn.state, job);
+    TakeHeld(turn, job, now[uid]);
+    ChargeTheRest(turn, job);
+    Shares shares, lost;
+    for (const Charged& node : job.record.held_nodes()) {
+      if (UnixNow(turn) < EndsBy(turn.state, node)) shares[node.pool()] += node.part();
+    }
+    for (const Charged& node : job.record.lost_nodes()) lost[node.pool()] += node.part();
+    for (const auto& [pool, part] : lost) shares[pool] += part;
+    const bool is_old = std::exchange(job.rate_is_old, false);
+    if (!is_old && job.shares == shares && job.lost_shares == lost) continue;
+    CountCosts(turn, job);
+    job.shares = shares;
+    job.lost_shares = lost;
+    ShowCosts(turn, job);
+    if (!IsOver(job)) GrantSpending(turn, job);  // Before its new nodes are told what to do.
+    Touch(job);
+  }
+}
+
+bool ForgetLostNode(Turn& turn, const std::string& name) {
+  bool any = false;
+  const auto node = turn.state.nodes.find(name);
+  for (auto& [uid, job] : turn.state.jobs) {
+    auto* lost = job.record.mutable_lost_nodes();
+    const auto is_it = [&](const Charged& known) {
+      return known.node() == name &&
+             (node == turn.state.nodes.end() || node->second.ended || IsSame(known, node->second));
+    };
+    if (std::none_of(lost->begin(), lost->end(), is_it)) continue;
+    CountCosts(turn, job);
+    lost->erase(std::remove_if(lost->begin(), lost->end(), is_it), lost->end());
+    job.must_save = true;
+    turn.state.plan_due = true;
+    any = true;
+  }
+  return any;
+}
+
+void ForgetEndedNodes(Turn& turn, Job& job) {
+  const double now = UnixNow(turn), offset = turn.state.wall_offset;
+  int ended = 0;
+  for (const Charged& held : job.record.held_nodes()) {
+    const double end = EndsBy(turn.state, held);
+    ended += now >= end;
+    if (now < end && end != kNever) turn.Wake(job, end - offset);
+  }
+  if (std::exchange(job.held_and_ended, ended) != ended) turn.state.plan_due = true;
+  auto* lost = job.record.mutable_lost_nodes();
+  const auto has_ended = [&](const Charged& node) { return node.until() > 0 && node.until() <= now; };
+  const auto rest = std::remove_if(lost->begin(), lost->end(), has_ended);
+  if (rest != lost->end()) {
+    lost->erase(rest, lost->end());
+    job.must_save = true;
+    turn.state.plan_due = true;
+  }
+  for (const Charged& node : *lost) {
+    if (node.until() > 0) turn.Wake(job, node.until() - offset);
+  }
+}
+
+void CountAbsence(Turn& turn, Job& job) {
+  const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
+  job.counted_until = now;
+  if (since > now) SetBack(since - now, job);
+  if (since <= 0 || since >= now) return;
+  for (const Charged& lost : job.record.lost_nodes()) {
+    Charge(turn.state, job, lost, since, lost.until() > 0 ? std::min(lost.until(), now) : now, /*heard=*/false);
+  }
+  for (Charged& held : *job.record.mutable_held_nodes()) {
+    if (held.until() == 0) held.set_until(job.record.granted_until());
+    Charge(turn.state, job, held, since, std::min(now, EndsBy(turn.state, held)), /*heard=*/true);
+  }
+  v1::Cost* cost = CostOf(job);
+  cost->set_until(now);
+  if (!job.record.held_nodes().empty()) cost->set_hours(cost->hours() + (now - since) / kHour);
+  job.must_save = true;
+}
+
+void HoldMembers(const State& state, Job& job) {
+  std::map<std::string, Charged> held;
+  for (const v1::Member& member : job.record.membership().members()) {
+    const auto node = state.nodes.find(member.node());
+    if (node == state.nodes.end()) continue;
+    const double part = 1.0 / std::max(1, node->second.record.slots());
+    const auto [at, is_new] = held.try_emplace(member.node());
+    const double sum = part + (is_new ? 0 : at->second.part());
+    at->second = Describe({node->first, &node->second, sum});
+  }
+  job.record.clear_held_nodes();
+  for (auto& [name, node] : held) *job.record.add_held_nodes() = std::move(node);
+}
+
+}  // namespace rekindle::core
