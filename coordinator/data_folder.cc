@@ -6,16 +6,23 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 #include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 
 namespace rekindle::coordinator {
 namespace {
+
+// One that was killed holds it until what it was just starting has started: a child has its descriptors until then.
+constexpr double kPatienceSeconds = 1;
+constexpr auto kRetry = std::chrono::milliseconds(10);
 
 absl::Status Unusable(const std::string& flag, const std::string& path, int error) {
   return absl::InvalidArgumentError(
@@ -43,8 +50,13 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
   const std::string name = absolute / "lock";
   const int lock = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock < 0) return Unusable(use.flag, absolute, errno);
-  if (flock(lock, LOCK_EX | LOCK_NB) != 0) {
+  const double give_up = common::SteadySeconds() + kPatienceSeconds;
+  while (flock(lock, LOCK_EX | LOCK_NB) != 0) {
     const int cause = errno;
+    if (cause == EWOULDBLOCK && common::SteadySeconds() < give_up) {
+      std::this_thread::sleep_for(kRetry);
+      continue;
+    }
     const std::string holder = Holder(lock);
     close(lock);
     if (cause != EWOULDBLOCK) return Unusable(use.flag, absolute, cause);

@@ -17,9 +17,9 @@ class DataFolder {
     std::string flag = "--data";
   };
 
-  // Creates the folder (for its owner only: it holds job secrets) and locks it.
-  // FAILED_PRECONDITION names the process that has it, of which nothing was touched. INVALID_ARGUMENT: cannot be
-  // created or written.
+  // Creates the folder (for its owner only: it holds job secrets) and locks it, which takes up to a second where
+  // another process has it. FAILED_PRECONDITION names the process that has it, of which nothing was touched.
+  // INVALID_ARGUMENT: cannot be created or written.
   static absl::StatusOr<DataFolder> Open(const std::string& path, const Use& use);
   static absl::StatusOr<DataFolder> Open(const std::string& path) { return Open(path, {}); }
   ~DataFolder();

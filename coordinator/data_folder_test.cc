@@ -6,9 +6,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <optional>
+#include <thread>
 
 namespace rekindle::coordinator {
 namespace {
@@ -34,6 +37,20 @@ TEST(DataFolder, IsHeldByOneAtATime) {
     EXPECT_FALSE(DataFolder::Open(path).ok());
   }
   EXPECT_TRUE(DataFolder::Open(path).ok());
+  std::filesystem::remove_all(root);
+}
+
+TEST(DataFolder, OneThatIsBeingGivenUpIsWaitedFor) {
+  char root[] = "/tmp/rk-folder-XXXXXX";
+  ASSERT_NE(mkdtemp(root), nullptr);
+  auto first = std::make_unique<absl::StatusOr<DataFolder>>(DataFolder::Open(root));
+  ASSERT_TRUE(first->ok());
+  std::thread gives_up([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // It may be given up sooner: then nobody waits.
+    first.reset();
+  });
+  EXPECT_TRUE(DataFolder::Open(root).ok());
+  gives_up.join();
   std::filesystem::remove_all(root);
 }
 

@@ -166,7 +166,8 @@ void KeepBudget(Turn& turn, Job& job) {
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {  // Nothing that it has could be stopped.
     const bool waits = !job.active && job.shares.empty() && job.record.lost_nodes().empty();
-    if (waits && RoomForSlots(turn, job) < MinWorkers(job)) Stop(turn, job);
+    if (waits && RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < MinWorkers(job))
+      Stop(turn, job);
     return;
   }
   const double left = rate > 0 ? BudgetLeft(turn.state, job, UnixNow(turn)) / rate * kHour : 0;

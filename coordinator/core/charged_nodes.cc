@@ -44,7 +44,8 @@ double EndsBy(const State& state, const Charged& held) {
 double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
   if (IsOrdered(turn.state, held.pool())) return EndsBy(turn.state, held);
   const double silence = SilenceThatEnds(job.record.membership());
-  return UnixNow(turn) + (std::isinf(silence) ? 0 : silence);
+  if (!std::isinf(silence)) return UnixNow(turn) + silence;
+  return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
 }
 
 void Charge(const State& state, Job& job, const Charged& node, double from, double until, bool heard) {
@@ -80,15 +81,27 @@ bool IsSame(const Charged& charged, const NodeState& node) {
          (!charged.hardware().empty() && charged.hardware() == node.report.machine().hardware());
 }
 
-// The job has not that part of the node any more. True: after a restart it may still have it.
-bool IsAwaited(Turn& turn, Job& job, const Charged& before, double part) {
+// How much of the node runs trainers of the job, as its agent said last.
+double RunningPart(const NodeState& node, const std::string& uid) {
+  const auto& trainers = node.report.trainers();
+  const auto runs = std::count_if(trainers.begin(), trainers.end(), [&](const v1::TrainerProcess& process) {
+    return process.running() && process.job_uid() == uid;
+  });
+  return static_cast<double>(runs) / std::max(1, node.record.slots());
+}
+
+// The job had `part` of the node that it has no slots of now. What of that it is charged for still: what may return
+// after a restart, and what has not heard yet that it is to stop. What is lost is noted.
+double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double part) {
   const auto known = turn.state.nodes.find(before.node());
   const NodeState* node = known == turn.state.nodes.end() ? nullptr : &known->second;
   const bool is_same = node != nullptr && IsSame(before, *node);
-  const bool is_heard = is_same && node->reported && !node->lost;
-  if (is_same && !node->reported && !node->lost && !node->ended) return true;
-  if (!is_heard && !(is_same && node->ended)) NoteLost(turn, job, before, part);
-  return false;
+  if (is_same && node->reported && !node->lost) {
+    return std::clamp(RunningPart(*node, job.record.job().uid()) - has, 0.0, part);
+  }
+  if (is_same && !node->reported && !node->lost && !node->ended) return part;
+  if (!is_same || !node->ended) NoteLost(turn, job, before, part);
+  return 0;
 }
 
 Charged Describe(const Held& held) {
@@ -106,6 +119,10 @@ bool IsAs(const Charged& before, const Held& now) {
          before.incarnation() == now.node->record.incarnation();
 }
 
+bool IsSame(const Charged& a, const Charged& b) {
+  return a.node() == b.node() && a.incarnation() == b.incarnation() && a.pool() == b.pool() && a.part() == b.part();
+}
+
 void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& now) {
   const auto& before = job.record.held_nodes();
   if (std::equal(before.begin(), before.end(), now.begin(), now.end(), IsAs)) return;
@@ -114,13 +131,19 @@ void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& now) {
   for (const Charged& one : std::vector<Charged>(before.begin(), before.end())) {
     const auto at = held.find(one.node());
     const bool is_there = at != held.end() && IsSame(one, turn.state.nodes.at(one.node()));
-    const double part = one.part() - (is_there ? at->second.part() : 0);
+    const double has = is_there ? at->second.part() : 0;
     if (is_there) at->second.set_until(one.until());
-    if (part <= kNothing || !IsAwaited(turn, job, one, part)) continue;
-    held[one.node()] = one;
+    if (one.part() - has <= kNothing) continue;
+    const double rest = StillHeld(turn, job, one, has, one.part() - has);
+    if (rest <= kNothing) continue;
+    if (!is_there) held[one.node()] = one;
+    held[one.node()].set_part(has + rest);
   }
-  job.record.clear_held_nodes();
-  for (auto& [name, node] : held) *job.record.add_held_nodes() = std::move(node);
+  std::vector<Charged> all;
+  for (auto& [name, node] : held) all.push_back(std::move(node));
+  const auto same = [](const Charged& a, const Charged& b) { return IsSame(a, b); };
+  if (std::equal(before.begin(), before.end(), all.begin(), all.end(), same)) return;
+  job.record.mutable_held_nodes()->Assign(all.begin(), all.end());
   job.must_save = true;
 }
 
@@ -128,7 +151,8 @@ void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& now) {
 void NoteSilence(const State& state, Job& job) {
   for (Charged& held : *job.record.mutable_held_nodes()) {
     const auto node = state.nodes.find(held.node());
-    const bool is_heard = node != state.nodes.end() && node->second.reported && !node->second.lost;
+    const bool is_heard =
+        node != state.nodes.end() && node->second.reported && !node->second.lost && IsSame(held, node->second);
     const double until = is_heard ? 0 : held.until() > 0 ? held.until() : job.record.granted_until();
     if (held.until() == until) continue;
     held.set_until(until);
@@ -184,6 +208,7 @@ void ShareNodes(Turn& turn) {
     const bool is_old = std::exchange(job.rate_is_old, false);
     if (!is_old && job.shares == shares && job.lost_shares == lost) continue;
     CountCosts(turn, job);
+    CostOf(job)->set_until(UnixNow(turn));  // Also where nothing was held so far: from now on it is.
     job.shares = shares;
     job.lost_shares = lost;
     ShowCosts(turn, job);
@@ -192,14 +217,15 @@ void ShareNodes(Turn& turn) {
   }
 }
 
-bool ForgetLostNode(Turn& turn, const std::string& name) {
+bool ForgetLostNode(Turn& turn, const std::string& name, bool before) {
   bool any = false;
   const auto node = turn.state.nodes.find(name);
+  const bool is_heard = node != turn.state.nodes.end() && node->second.reported && !node->second.lost;
   for (auto& [uid, job] : turn.state.jobs) {
     auto* lost = job.record.mutable_lost_nodes();
     const auto is_it = [&](const Charged& known) {
-      return known.node() == name &&
-             (node == turn.state.nodes.end() || node->second.ended || IsSame(known, node->second));
+      return known.node() == name && (node == turn.state.nodes.end() || node->second.ended ||
+                                      IsSame(known, node->second) != (before && is_heard));
     };
     if (std::none_of(lost->begin(), lost->end(), is_it)) continue;
     CountCosts(turn, job);
@@ -236,7 +262,10 @@ void ForgetEndedNodes(Turn& turn, Job& job) {
 void CountAbsence(Turn& turn, Job& job) {
   const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
   job.counted_until = now;
-  if (since > now) SetBack(since - now, job);
+  if (since > now) {
+    SetBack(since - now, job);
+    CostOf(job)->set_until(now);
+  }
   if (since <= 0 || since >= now) return;
   for (const Charged& lost : job.record.lost_nodes()) {
     Charge(turn.state, job, lost, since, lost.until() > 0 ? std::min(lost.until(), now) : now, /*heard=*/false);

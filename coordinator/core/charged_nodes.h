@@ -16,7 +16,8 @@ void ShareNodes(Turn& turn);
 
 // The node is heard of again, or its machine has ended: nothing more is charged for it as a lost one. False: it was
 // none.
-bool ForgetLostNode(Turn& turn, const std::string& node);
+// `before`: where another machine is heard under its name, the one that had it before that has ended.
+bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
 // Lost nodes whose time is over are charged no more. REQUIRES: costs are counted up to now.
 void ForgetEndedNodes(Turn& turn, Job& job);

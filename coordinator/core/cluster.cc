@@ -116,7 +116,15 @@ struct Route {
     }
     return All();
   }
-  Concern operator()(const ClockSet& e) const { return turn.state.wall_offset = e.wall_offset, All(); }
+  // Nobody was told anything meanwhile: machines may have ended.
+  Concern operator()(const ClockSet& e) const {
+    for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
+    turn.state.wall_offset = e.wall_offset;
+    for (auto& [uid, job] : turn.state.jobs) {
+      if (!IsOver(job)) CountAbsence(turn, job);
+    }
+    return All();
+  }
   // What they hold is counted and shown anew.
   void CountAll() const {
     for (auto& [uid, job] : turn.state.jobs) {
@@ -328,8 +336,8 @@ void Cluster::Settle(double now, Effects* effects) {
   }
   if (due || of.all) RefreshSought(state, now);
   const bool planned = Plan(turn);
-  if (due || planned) ShareNodes(turn);
   const bool all = due || planned || of.all;
+  if (all) ShareNodes(turn);
   if (all) {
     RefreshSurroundings(state);
     CollectAll(turn);

@@ -193,7 +193,8 @@ void TakeLease(Turn& turn, Job& job, const LeaseChecked& checked) {
 void TakeGone(Turn& turn, const std::string& name) {
   const auto node = turn.state.nodes.find(name);
   const bool is_heard = node != turn.state.nodes.end() && node->second.reported && !node->second.lost;
-  if (is_heard && EndGivenUpOn(turn, name)) {
+  const bool was_charged = is_heard && ForgetLostNode(turn, name, /*before=*/true);
+  if (is_heard && (EndGivenUpOn(turn, name) || was_charged)) {
     turn.Emit(nullptr, "node_gone",
               absl::StrCat("the machine that was node ", name, " before does not run any more, its ", "operator says"),
               name);

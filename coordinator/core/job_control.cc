@@ -321,7 +321,7 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   if (IsBehind(job)) ConsiderAdoption(turn, job);
-  if (IsBehind(job)) return;
+  if (IsBehind(job)) return GrantSpending(turn, job);  // Those that live are heard of, whatever is decided.
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
   ForgetEndedNodes(turn, job);
@@ -329,7 +329,7 @@ void Advance(Turn& turn, Job& job) {
   if (IsOver(job)) return;
   KeepBudget(turn, job);
   GrantSpending(turn, job);
-  job.budget_room = RoomForSlots(turn, job);
+  job.budget_room = RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn)));
   KeepHalt(turn, job);
   if (job.active) Watch(turn, job);
   if (job.active || IsOver(job)) return;

@@ -14,6 +14,7 @@
 #include "coordinator/core/placement.h"
 #include "coordinator/core/registering.h"
 #include "coordinator/core/speeds.h"
+#include "coordinator/core/spending.h"
 #include "coordinator/core/text.h"
 #include "coordinator/core/units.h"
 
@@ -196,16 +197,32 @@ class Viewing {
     view_.demands.push_back(std::move(out));
   }
 
+  // What another slot would cost the job where it is dearest, of those that it could get now.
+  double HighestPrice(const scheduler::Demand& demand) const {
+    double highest = 0;
+    for (size_t g = 0; g < view_.groups.size(); ++g) {
+      const scheduler::Supply& supply = view_.fleet.pools[g];
+      const PoolPrices* pool = FindPool(state_.prices, view_.groups[g].pool);
+      if (pool == nullptr || !scheduler::HasDevice(supply, demand)) continue;
+      if (!supply.ordered && view_.groups[g].free.empty()) continue;
+      const bool is_spot = supply.capacity == scheduler::Capacity::kSpot;
+      const bool may = is_spot ? demand.spot : demand.on_demand && (!supply.ordered || demand.buys_on_demand);
+      if (may) highest = std::max(highest, PriceAt(pool->price, UnixNow(turn_)) / std::max(1, pool->devices));
+    }
+    return highest;
+  }
+
   // With less than its minimum it would only stand there and cost: it keeps what it has.
-  static void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
-    const int room = slots.job->budget_room;
-    size_t held = 0;
+  void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
+    size_t held = slots.aside.size();
     for (const std::vector<SlotAt>& group : slots.held) held += group.size();
+    const int room = RoomForSlots(turn_, *slots.job, HighestPrice(*demand));
     if (demand->max - static_cast<int>(held) <= room) return;
     const int most = static_cast<int>(held) + room;
     demand->max = std::min(demand->max, most < demand->min ? static_cast<int>(held) : most);
     demand->min = std::min(demand->min, demand->max);
     demand->max_ordered = std::min(demand->max_ordered, demand->max);
+    view_.look_at = std::min(view_.look_at, turn_.now + state_.tunables.planning_seconds);
   }
 
   // Points into the view: a map's values stay where they are when it moves.

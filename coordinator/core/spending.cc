@@ -4,12 +4,12 @@
 #include <string>
 
 #include "coordinator/core/costs.h"
-#include "coordinator/core/goals.h"
 #include "coordinator/core/prices.h"
 
 namespace rekindle::core {
 namespace {
 
+constexpr double kNothing = 1e-9;      // Parts are rounded.
 constexpr double kGrantedPart = 0.25;  // Of what is left of a budget.
 constexpr double kRenewedPart = 0.05;  // Of a grant that is used up when it is renewed.
 constexpr double kLeastSeconds = 60;   // For so long the budget must have room for a node before it gets one.
@@ -54,19 +54,6 @@ double Horizon(const State& state, const Job& job, double unix_now) {
   return std::min(seconds, job.record.budget_stop().empty() ? kGrantedPart * left : left);
 }
 
-// Of one slot, where it costs most.
-double HighestPrice(const State& state, const Job& job, double unix_now) {
-  const bool buys_on_demand = BuysOnDemand(state, job);
-  const std::string& capacity = SpecOf(job).goals().capacity();
-  double highest = 0;
-  for (const auto& [name, pool] : state.prices.pools) {
-    if ((capacity == "spot" || capacity == "on_demand") && pool.capacity != capacity) continue;
-    if (pool.ordered && pool.capacity == "on_demand" && !buys_on_demand) continue;
-    highest = std::max(highest, PriceAt(pool.price, unix_now) / std::max(1, pool.devices));
-  }
-  return highest;
-}
-
 // Is there anybody who would hear of it? What nobody was told of needs not be reserved.
 bool IsHeard(const State& state, const Job& job) {
   return std::any_of(state.nodes.begin(), state.nodes.end(), [&](const auto& entry) {
@@ -85,7 +72,10 @@ double AloneSeconds(const State& state, const std::string& name) {
 }
 
 void GrantSpending(Turn& turn, Job& job) {
-  if (job.shares.empty()) return;
+  const Shares living = LivingShares(job);
+  const bool has_any =
+      std::any_of(living.begin(), living.end(), [](const auto& share) { return share.second > kNothing; });
+  if (!has_any) return;  // Nobody would be told; what those that are lost were told stands.
   const double seconds = Horizon(turn.state, job, UnixNow(turn));
   const double granted = job.record.granted_until();
   if (seconds == kNever) {
@@ -115,10 +105,21 @@ double LivingRate(const State& state, const Job& job, double unix_now) {
   return RateOf(state.prices, LivingShares(job), unix_now);
 }
 
-int RoomForSlots(const Turn& turn, const Job& job) {
+double LowestPrice(const State& state, const Job& job, double unix_now) {
+  const v1::JobSpec& spec = SpecOf(job);
+  const std::string& capacity = spec.goals().capacity();
+  double lowest = kNever;
+  for (const auto& [name, pool] : state.prices.pools) {
+    if ((capacity == "spot" || capacity == "on_demand") && pool.capacity != capacity) continue;
+    if (!spec.workers().device().empty() && !pool.device.empty() && pool.device != spec.workers().device()) continue;
+    lowest = std::min(lowest, PriceAt(pool.price, unix_now) / std::max(1, pool.devices));
+  }
+  return lowest == kNever ? 0 : lowest;
+}
+
+int RoomForSlots(const Turn& turn, const Job& job, double price) {
   constexpr double kMost = kMaxTrainers;
   const double now = UnixNow(turn);
-  const double price = HighestPrice(turn.state, job, now);
   if (job.record.job().status().cost().budget() <= 0 || IsFinishing(job) || price <= 0) return static_cast<int>(kMost);
   const double granted = std::max(0.0, job.record.granted_until() - now);
   const double room = BudgetLeft(turn.state, job, now) - LivingRate(turn.state, job, now) * granted / kHour;

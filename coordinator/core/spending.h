@@ -22,8 +22,10 @@ double BudgetLeft(const State& state, const Job& job, double unix_now);
 // What its other nodes cost an hour.
 double LivingRate(const State& state, const Job& job, double unix_now);
 
-// For how many more slots its budget has room, until the grant ends and where they cost most.
-int RoomForSlots(const Turn& turn, const Job& job);
+// What a slot costs an hour where it is cheapest for the job. 0: no pool is for it.
+double LowestPrice(const State& state, const Job& job, double unix_now);
+// For how many more slots at that price its budget has room, until the grant ends.
+int RoomForSlots(const Turn& turn, const Job& job, double price);
 
 // Unix seconds until when the jobs that have slots of the node may spend: the earliest. Infinite: no limit was granted,
 // or nobody has ordered the node's machine, so that it does not end itself.

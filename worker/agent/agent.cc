@@ -83,7 +83,7 @@ class Agent {
         incarnation_(RandomHex(kAgentIncarnationBytes)),
         alone_(common::BootSeconds(), options.first_heard_seconds) {
     const absl::StatusOr<std::string> known = ReadSmallFile(folder_.AloneFile(), kMaxAloneBytes);
-    if (known.ok()) alone_.Recall(*known, machine_.boot);
+    if (known.ok()) alone_.Recall(*known, machine_.boot, common::BootSeconds());
   }
 
   absl::Status Start() {
@@ -174,7 +174,7 @@ class Agent {
   void ConsiderEnd() {
     if (stopping_) return;
     const double now = common::BootSeconds(), until = alone_.until();
-    if (now < until) {
+    if (now < until || link_->connected()) {  // Where one answers, it decides.
       if (std::exchange(told_alone_at_, 0) != 0) log::Info("a coordinator is heard of again: this machine goes on");
       return;
     }

@@ -16,8 +16,9 @@ class Alone {
   // `first_seconds`: how long it may take from `now` until a coordinator is heard of; 0: for ever.
   Alone(double now, double first_seconds);
 
-  // What an earlier agent of this boot had heard, as Text() says. Anything else counts for nothing.
-  void Recall(const std::string& text, const std::string& boot);
+  // What an earlier agent had heard, as Text() says. Of an earlier boot only how long the machine may be alone counts,
+  // from `now`; anything else counts for nothing.
+  void Recall(const std::string& text, const std::string& boot, double now);
 
   // The answer to a request sent at `sent`. `alone_seconds`: 0 is for ever. `spend_seconds`: without one, the jobs here
   // may spend without end; but where `keeps_spending` what was told before counts on, as the one that answers does not
@@ -32,6 +33,7 @@ class Alone {
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   double alone_until_ = kNever;
   double spend_until_ = kNever;
+  double alone_seconds_ = 0;  // As it was told last.
 };
 
 }  // namespace rekindle::agent

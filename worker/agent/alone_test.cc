@@ -53,21 +53,32 @@ TEST(Alone, TheNextAgentOfTheSameBootGoesOnCounting) {
   Alone before(0, 0);
   before.Heard(100, 3600, 60, false);
   Alone after(140, 0);
-  after.Recall(before.Text("b1"), "b1");
+  after.Recall(before.Text("b1"), "b1", 140);
   EXPECT_EQ(after.until(), 160);
   Alone never(0, 0);
   never.Heard(100, 0, std::nullopt, false);
-  after.Recall(never.Text("b1"), "b1");
+  after.Recall(never.Text("b1"), "b1", 140);
   EXPECT_TRUE(std::isinf(after.until()));
 }
 
-TEST(Alone, WhatIsOfAnotherBootOrDamagedCountsForNothing) {
+TEST(Alone, AfterAnotherBootItMayBeAloneForAsLongAgain) {
   Alone before(0, 0);
   before.Heard(100, 3600, 60, false);
-  for (const std::string& text : {before.Text("b2"), std::string(), std::string("b1 5"), std::string("b1 x y"),
-                                  std::string("b1 nan nan"), std::string("b1 -1 5"), before.Text("")}) {
+  Alone after(7, 0);
+  after.Recall(before.Text("b1"), "b2", 7);
+  EXPECT_EQ(after.until(), 3607);
+  Alone sooner(7, 300);
+  sooner.Recall(before.Text("b1"), "b2", 7);
+  EXPECT_EQ(sooner.until(), 307);
+}
+
+TEST(Alone, WhatIsDamagedCountsForNothing) {
+  Alone before(0, 0);
+  before.Heard(100, 3600, 60, false);
+  for (const std::string& text : {std::string(), std::string("b1 5"), std::string("b1 x y 5"),
+                                  std::string("b1 nan nan 5"), std::string("b1 -1 5 5"), before.Text("")}) {
     Alone after(140, 300);
-    after.Recall(text, "b1");
+    after.Recall(text, "b1", 140);
     EXPECT_EQ(after.until(), 440) << text;
   }
 }

@@ -33,6 +33,7 @@ absl::Status Engine::Finish(Generation& generation) {
   }
   if (!membership.finishing) TellTimeSaved();
   if (checkpointer_ && options_.spec.checkpoint.kind != CheckpointSpec::Kind::kNever) {
+    parts_.metrics.Update([](TrainerMetrics& m) { m.keeps_final_state = true; });
     if (absl::Status status = SaveFinal(generation); !status.ok()) return status;
   }
   if (absl::Status status = NoteFinal(generation); !status.ok()) return status;
