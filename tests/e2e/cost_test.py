@@ -146,6 +146,9 @@ class CostTest(ClusterTest):
             self.assertEqual(hook.got[0][0], "/hooks/secret-word")
             self.assertNotIn("secret-word", (cluster.logs / "coordinator.log").read_text())
             wait_until(lambda: not any(n.pids("trainer") for n in cluster.nodes.values()), 30, "the trainers to end")
+            # Nodes are on the bill until their agents have said that.
+            wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 30, "the nodes to be off the bill", poll=0.05)
+            spent = self.cost(cluster)["spent"]
 
             cluster.kill_coordinator()
             cluster.start_coordinator()
