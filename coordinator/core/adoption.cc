@@ -192,7 +192,7 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   RememberDeaths(job);
   TakeSlots(turn.state, job);
   HoldMembers(turn.state, job);
-  CountAbsence(turn, job);  // Since that record was made.
+  CountAbsence(turn, job);  // What its nodes cost since that record was made is charged.
   job.forming = {};
   job.active = true;
   job.yielding = false;

@@ -13,14 +13,13 @@
 #include "coordinator/core/fence.h"
 #include "coordinator/core/prices.h"
 #include "coordinator/core/spending.h"
-#include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
 using Charged = v1::JobRecord::ChargedNode;
 
-constexpr int kMostLost = 1000;    // Of one job; beyond that the oldest are charged at once.
+constexpr int kMostLost = 1000;    // A job that loses more is charged for the oldest at once.
 constexpr double kNothing = 1e-9;  // Parts are rounded.
 
 struct Held {
@@ -29,20 +28,15 @@ struct Held {
   double part = 0;
 };
 
-bool IsOrdered(const State& state, const std::string& name) {
-  const PoolPrices* pool = FindPool(state.prices, name);
-  return pool != nullptr && pool->ordered;
-}
-
 // When a machine of which nothing is heard has ended itself at the latest. Infinite: it does not.
 double EndsBy(const State& state, const Charged& held) {
-  return held.until() > 0 && IsOrdered(state, held.pool()) ? held.until() + common::kMachineEndSeconds : kNever;
+  return held.until() > 0 && IsOrdered(state.prices, held.pool()) ? held.until() + common::kMachineEndSeconds : kNever;
 }
 
 // Until when a lost node is charged. One that nobody ordered does not end; but its trainers stand still after their
 // lease.
 double ChargedUntil(const Turn& turn, const Job& job, const Charged& held) {
-  if (IsOrdered(turn.state, held.pool())) return EndsBy(turn.state, held);
+  if (IsOrdered(turn.state.prices, held.pool())) return EndsBy(turn.state, held);
   const double silence = SilenceThatEnds(job.record.membership());
   if (!std::isinf(silence)) return UnixNow(turn) + silence;
   return held.until() > 0 ? held.until() + common::kMachineEndSeconds : UnixNow(turn);
@@ -186,7 +180,8 @@ void SetBack(double seconds, Job& job) {
 }  // namespace
 
 void ShareNodes(Turn& turn) {
-  std::unordered_map<std::string_view, std::vector<Held>> now;  // By uid; nodes by name.
+  std::unordered_map<std::string_view, std::vector<Held>>
+      now;  // The key is the uid, and the nodes are in order of their names.
   for (const auto& [name, node] : turn.state.nodes) {
     const double part = 1.0 / std::max(1, node.record.slots());
     for (const auto& [slot, uid] : node.slots) {
@@ -208,11 +203,11 @@ void ShareNodes(Turn& turn) {
     const bool is_old = std::exchange(job.rate_is_old, false);
     if (!is_old && job.shares == shares && job.lost_shares == lost) continue;
     CountCosts(turn, job);
-    CostOf(job)->set_until(UnixNow(turn));  // Also where nothing was held so far: from now on it is.
+    CostOf(job)->set_until(UnixNow(turn));  // The job may have held nothing before.
     job.shares = shares;
     job.lost_shares = lost;
     ShowCosts(turn, job);
-    if (!IsOver(job)) GrantSpending(turn, job);  // Before its new nodes are told what to do.
+    if (!IsOver(job)) GrantSpending(turn, job);  // Its new nodes are told of it with their first order.
     Touch(job);
   }
 }

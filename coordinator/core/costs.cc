@@ -119,7 +119,7 @@ void CountCosts(Turn& turn, Job& job) {
     unheard_hours += nodes * hours;
   }
   cost->set_unheard(cost->unheard() + unheard);
-  job.since_step.hours += hours;  // Those that are lost make no steps.
+  job.since_step.hours += hours;  // Nodes that are lost make no steps.
   job.since_step.spent += cost->spent() - spent - unheard;
   job.since_step.node_hours += PricedNodeHours(*cost) - priced - unheard_hours;
   TakeMeans(turn.state, job, now, cost);

@@ -71,18 +71,14 @@ scheduler::Policy PolicyOf(const State& state, const Job& job) {
   return policy;
 }
 
-bool BuysOnDemand(const State& state, const Job& job) {
-  const v1::JobSpec::Goals& goals = SpecOf(job).goals();
-  if (goals.capacity() == "on_demand" || goals.deadline_hours() > 0 || goals.objective() == "fastest") return true;
-  return std::none_of(state.prices.pools.begin(), state.prices.pools.end(),
-                      [](const auto& pool) { return pool.second.ordered && pool.second.capacity == "spot"; });
-}
-
 void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand) {
   const v1::JobSpec::Goals& goals = SpecOf(job).goals();
   demand->spot = goals.capacity() != "on_demand";
   demand->on_demand = goals.capacity() != "spot";
-  demand->buys_on_demand = BuysOnDemand(state, job);
+  const auto spot = [](const auto& pool) { return pool.second.ordered && pool.second.capacity == "spot"; };
+  const bool any_spot = std::any_of(state.prices.pools.begin(), state.prices.pools.end(), spot);
+  demand->buys_on_demand =
+      goals.capacity() == "on_demand" || goals.deadline_hours() > 0 || goals.objective() == "fastest" || !any_spot;
   // Without a limit it takes all that are there, but buys no more than it needs.
   const bool limited = job.record.job().spec().workers().max() > 0 || SpecOf(job).workers().max() > 0;
   demand->max_ordered = limited ? demand->max : demand->min;

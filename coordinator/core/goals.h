@@ -21,8 +21,6 @@ bool WaitsForHours(const Turn& turn, const Job& job, std::string* why, double* l
 // Does a clock decide anything for it: a deadline, cleaner hours?
 bool IsTimely(const Job& job);
 
-// May on-demand machines be ordered for it?
-bool BuysOnDemand(const State& state, const Job& job);
 // Which nodes it takes, and how many may be bought. REQUIRES: min and max are set.
 void SetCapacity(const State& state, const Job& job, scheduler::Demand* demand);
 scheduler::Policy PolicyOf(const State& state, const Job& job);

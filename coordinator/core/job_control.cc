@@ -285,7 +285,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   if (IsOver(job)) return;
   const auto& lines = record.job().status().cost().pools();
   const bool holds = std::any_of(lines.begin(), lines.end(), [](const v1::PoolCost& line) { return line.nodes() > 0; });
-  if (holds && job.record.held_nodes().empty()) HoldMembers(turn.state, job);  // Of a release that did not keep them.
+  if (holds && job.record.held_nodes().empty()) HoldMembers(turn.state, job);  // An earlier release did not keep them.
   CountAbsence(turn, job);
   for (const auto& unit : record.units()) {
     job.units.push_back({.pool = unit.pool(), .placed = unit.placed(), .leaving = unit.leaving()});
@@ -321,7 +321,7 @@ void Advance(Turn& turn, Job& job) {
   job.wake_at = kNever;
   if (IsOver(job)) return;
   if (IsBehind(job)) ConsiderAdoption(turn, job);
-  if (IsBehind(job)) return GrantSpending(turn, job);  // Those that live are heard of, whatever is decided.
+  if (IsBehind(job)) return GrantSpending(turn, job);  // Its nodes live, and may spend on while nothing is decided.
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
   ForgetEndedNodes(turn, job);

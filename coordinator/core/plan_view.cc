@@ -212,7 +212,7 @@ class Viewing {
     return highest;
   }
 
-  // With less than its minimum it would only stand there and cost: it keeps what it has.
+  // A job that cannot have its minimum keeps what it has, as more nodes would only stand there and cost.
   void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
     size_t held = slots.aside.size();
     for (const std::vector<SlotAt>& group : slots.held) held += group.size();

@@ -42,6 +42,11 @@ const PoolPrices* FindPool(const PriceBook& book, const std::string& name) {
   return found == book.pools.end() ? nullptr : &found->second;
 }
 
+bool IsOrdered(const PriceBook& book, const std::string& name) {
+  const PoolPrices* pool = FindPool(book, name);
+  return pool != nullptr && pool->ordered;
+}
+
 std::string CapacityOf(const PoolPrices* pool) { return pool == nullptr ? "unpriced" : pool->capacity; }
 
 double KnownSince(const PoolPrices& pool, double at) {

@@ -58,6 +58,8 @@ struct PriceBook {
 
 // Null when the book has no such pool.
 const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
+// Does the book have that pool, and does its provider take orders?
+bool IsOrdered(const PriceBook& book, const std::string& name);
 // "unpriced" of a null pool.
 std::string CapacityOf(const PoolPrices* pool);
 // Since when the price of that pool at that time is known; 0: not known.

@@ -67,8 +67,7 @@ bool IsHeard(const State& state, const Job& job) {
 }  // namespace
 
 double AloneSeconds(const State& state, const std::string& name) {
-  const PoolPrices* pool = FindPool(state.prices, name);
-  return pool != nullptr && pool->ordered ? state.tunables.alone_seconds : 0;
+  return IsOrdered(state.prices, name) ? state.tunables.alone_seconds : 0;
 }
 
 void GrantSpending(Turn& turn, Job& job) {
@@ -128,8 +127,7 @@ int RoomForSlots(const Turn& turn, const Job& job, double price) {
 
 double SpendUntil(const State& state, const NodeState& node) {
   double until = kNever;
-  const PoolPrices* pool = FindPool(state.prices, node.record.pool());
-  if (pool == nullptr || !pool->ordered) return until;
+  if (!IsOrdered(state.prices, node.record.pool())) return until;
   for (const auto& [slot, uid] : node.slots) {
     const auto job = state.jobs.find(uid);
     if (job == state.jobs.end() || job->second.record.granted_until() <= 0) continue;

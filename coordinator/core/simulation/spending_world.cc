@@ -60,7 +60,7 @@ std::string SpendingWorld::Play() {
   spec->mutable_workers()->set_max(most_);
   if (chance_.Happens(0.5)) spec->mutable_recovery()->set_lease(kNoLease);
   spec->mutable_goals()->set_budget(budget_);
-  job->set_allocated_spec(new v1::JobSpec(*spec));
+  *job->mutable_spec() = *spec;
   job->mutable_status()->set_submitted_at(now_);
   Feed(submit);
   const double disturbed_until = now_ + kDisturbed;
