@@ -142,6 +142,18 @@ absl::Status CheckpointService::DoWriteJobFile(const v1::WriteJobFileRequest& re
   return store->PutJobFile(request.job_uid(), request.generation(), request.job_file());
 }
 
+absl::Status CheckpointService::DoReadJobFile(const v1::ReadJobFileRequest& request, v1::ReadJobFileReply* reply) {
+  auto store = stores_.Open(request.store());
+  if (!store.ok()) return store.status();
+  const auto inner = store->ReadJobFile(request.job_uid());
+  if (!inner.ok()) return inner.status();
+  const auto generation = store->NewestGeneration(request.job_uid());
+  if (!generation.ok()) return generation.status();
+  reply->set_job_file(FrameJobFile(*inner));
+  reply->set_generation(*generation);
+  return absl::OkStatus();
+}
+
 absl::Status CheckpointService::DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply) {
   auto store = stores_.Open(request.store());
   if (!store.ok()) return store.status();
@@ -234,6 +246,11 @@ grpc::Status CheckpointService::WriteManifest(grpc::ServerContext*, const v1::Wr
 grpc::Status CheckpointService::WriteJobFile(grpc::ServerContext*, const v1::WriteJobFileRequest* request,
                                              v1::WriteJobFileReply*) {
   return Run("job_file", [&] { return DoWriteJobFile(*request); });
+}
+
+grpc::Status CheckpointService::ReadJobFile(grpc::ServerContext*, const v1::ReadJobFileRequest* request,
+                                            v1::ReadJobFileReply* reply) {
+  return Run("read_job_file", [&] { return DoReadJobFile(*request, reply); });
 }
 
 grpc::Status CheckpointService::FindNewest(grpc::ServerContext*, const v1::FindNewestRequest* request,

@@ -42,6 +42,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   grpc::Status CommitShard(grpc::ServerContext*, const v1::CommitShardRequest*, v1::CommitShardReply*) override;
   grpc::Status WriteManifest(grpc::ServerContext*, const v1::WriteManifestRequest*, v1::WriteManifestReply*) override;
   grpc::Status WriteJobFile(grpc::ServerContext*, const v1::WriteJobFileRequest*, v1::WriteJobFileReply*) override;
+  grpc::Status ReadJobFile(grpc::ServerContext*, const v1::ReadJobFileRequest*, v1::ReadJobFileReply*) override;
   grpc::Status FindNewest(grpc::ServerContext*, const v1::FindNewestRequest*, v1::FindNewestReply*) override;
   grpc::Status Restore(grpc::ServerContext*, const v1::RestoreRequest*, v1::RestoreReply*) override;
   grpc::Status Release(grpc::ServerContext*, const v1::ReleaseRequest*, v1::ReleaseReply*) override;
@@ -53,6 +54,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
   absl::Status DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply);
   absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
   absl::Status DoWriteJobFile(const v1::WriteJobFileRequest& request);
+  absl::Status DoReadJobFile(const v1::ReadJobFileRequest& request, v1::ReadJobFileReply* reply);
   absl::Status DoFindNewest(const v1::FindNewestRequest& request, v1::FindNewestReply* reply);
   absl::Status DoRestore(const grpc::ServerContext& context, const v1::RestoreRequest& request,
                          v1::RestoreReply* reply);

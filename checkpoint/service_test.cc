@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -16,6 +17,8 @@
 #include "checkpoint/service_process.h"
 #include "checkpoint/testing.h"
 #include "common/clock.h"
+#include "common/rpc.h"
+#include "rekindle/v1/checkpoint.grpc.pb.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -260,6 +263,31 @@ TEST_F(ServiceTest, TheJobsFileIsThereBeforeTheFirstManifestAndReplacedAtItsEnd)
   EXPECT_EQ(service_.OpenStore().ReadJobFile("job-1").value(), InnerOf("job-1"));
   ASSERT_TRUE(client->WriteJobFile(5, end, 30).ok());
   EXPECT_EQ(service_.OpenStore().ReadJobFile("job-1").value(), InnerOf("job-1", R"("over":true)"));
+}
+
+TEST_F(ServiceTest, TheJobsFileIsReadWithTheHighestGenerationThatTheStoreKnowsOf) {
+  const auto channel = common::Connect("unix:" + service_.socket(), {.security = {}});
+  ASSERT_TRUE(channel.ok()) << channel.status();
+  const auto stub = v1::Checkpoints::NewStub(*channel);
+  const auto read = [&](const std::string& uid, v1::ReadJobFileReply* reply) {
+    grpc::ClientContext context;
+    context.set_wait_for_ready(true);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(30));
+    v1::ReadJobFileRequest request;
+    request.set_store(service_.store());
+    request.set_job_uid(uid);
+    return stub->ReadJobFile(&context, request, reply).error_code();
+  };
+  v1::ReadJobFileReply reply;
+  EXPECT_EQ(read("job-1", &reply), grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(read("../job-1", &reply), grpc::StatusCode::INVALID_ARGUMENT);
+  ASSERT_TRUE(SaveAll(*service_.Client(), 5, 50, state_, 0, {.text = JobFileOf("job-1"), .required = true}).ok());
+  ASSERT_EQ(read("job-1", &reply), grpc::StatusCode::OK);
+  EXPECT_EQ(reply.job_file(), JobFileOf("job-1"));
+  EXPECT_EQ(reply.generation(), 5);
+  ASSERT_TRUE(service_.OpenStore().BeginGeneration("job-1", 7).ok());
+  ASSERT_EQ(read("job-1", &reply), grpc::StatusCode::OK);
+  EXPECT_EQ(reply.generation(), 7);
 }
 
 TEST_F(ServiceTest, BadStoresAndArgumentsAreNamed) {

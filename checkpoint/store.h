@@ -98,6 +98,8 @@ class Store {
   absl::Status BeginGeneration(const std::string& job_uid, int generation);
   // The highest that has begun from a checkpoint; 0: none has.
   absl::StatusOr<int> HighestGeneration(const std::string& job_uid);
+  // The same, or of those that have saved, whichever is higher.
+  absl::StatusOr<int> NewestGeneration(const std::string& job_uid);
 
   // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot
   // be listed: "none" is never said of a store that could not be read. With a name in `look` one that is not there, or

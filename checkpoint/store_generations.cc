@@ -30,6 +30,14 @@ absl::StatusOr<int> Store::HighestGeneration(const std::string& job_uid) {
   return highest;
 }
 
+absl::StatusOr<int> Store::NewestGeneration(const std::string& job_uid) {
+  const absl::StatusOr<int> highest = HighestGeneration(job_uid);
+  if (!highest.ok()) return highest;
+  const auto names = Names(job_uid, nullptr);
+  if (!names.ok()) return names.status();
+  return names->empty() ? *highest : std::max(*highest, names->front().generation);
+}
+
 absl::Status Store::CheckGeneration(const std::string& job_uid, int generation) {
   const absl::StatusOr<int> highest = HighestGeneration(job_uid);
   if (!highest.ok()) return highest.status();

@@ -22,35 +22,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr size_t kMaxName = 300;
 // Epochs of which no file says anything: of coordinators that were lost before any job of theirs had saved.
 constexpr int kUnseenEpochs = 1000;
-constexpr int kMostNumber =
-    1'000'000'000;  // Of a generation or an epoch: more cannot be meant, and could not be passed.
-
-bool IsAmount(double value) { return std::isfinite(value) && value >= 0; }
-
-// Checks what this program counts with.
-absl::Status CheckFile(const v1::JobFile& file) {
-  const v1::Job& job = file.record().job();
-  const v1::Cost& cost = job.status().cost();
-  bool sound = !job.name().empty() && job.name().size() <= kMaxName && job.status().has_resolved_spec();
-  for (const double amount : {cost.spent(), cost.rate(), cost.until(), cost.node_hours(), cost.hours()}) {
-    sound = sound && IsAmount(amount);
-  }
-  for (const v1::PoolCost& line : cost.pools()) {
-    sound = sound && IsAmount(line.nodes()) && IsAmount(line.price()) && IsAmount(line.spent());
-  }
-  const common::ClusterIdentity identity = common::FromMessage(file.identity());
-  sound = sound && !identity.cluster.empty() && identity.epoch <= kMostNumber;
-  for (const int number : {file.record().membership().generation(), file.record().store_generation()}) {
-    sound = sound && number >= 0 && number <= kMostNumber;
-  }
-  if (sound) return absl::OkStatus();
-  return absl::DataLossError(
-      "job.json is not what a coordinator writes: bring a copy of it back, or submit the job anew");
-}
-
 absl::StatusOr<v1::JobFile> ReadFile(checkpoint::Store& store, const std::string& uid) {
   const absl::StatusOr<std::string> inner = store.ReadJobFile(uid);
   if (absl::IsNotFound(inner.status())) {
@@ -59,18 +32,18 @@ absl::StatusOr<v1::JobFile> ReadFile(checkpoint::Store& store, const std::string
   if (!inner.ok()) return inner.status();
   absl::StatusOr<v1::JobFile> file = core::ParseJobFile(*inner);
   if (!file.ok()) return file;
-  if (absl::Status sound = CheckFile(*file); !sound.ok()) return sound;
-  return file;
+  const common::ClusterIdentity identity = common::FromMessage(file->identity());
+  if (!identity.cluster.empty() && identity.epoch <= core::kMostNumber) return file;
+  return absl::DataLossError("job.json names no cluster: bring a copy of it back, or submit the job anew");
 }
 
 absl::Status LookAt(checkpoint::Store& store, StoredJob* job) {
   const auto names = store.ListNames(job->uid);
   if (!names.ok()) return names.status();
-  const absl::StatusOr<int> begun = store.HighestGeneration(job->uid);
-  if (!begun.ok()) return begun.status();
-  job->generation = *begun;
-  for (const checkpoint::ManifestName& name : *names) job->generation = std::max(job->generation, name.generation);
-  if (job->generation > kMostNumber) {
+  const absl::StatusOr<int> generation = store.NewestGeneration(job->uid);
+  if (!generation.ok()) return generation.status();
+  job->generation = *generation;
+  if (job->generation > core::kMostNumber) {
     return absl::DataLossError("its store names a generation that cannot be: remove what has that number");
   }
   if (!names->empty()) job->step = names->front().step;

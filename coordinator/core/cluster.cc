@@ -179,6 +179,7 @@ struct Route {
   Concern operator()(const Restored& e) const {
     State& state = turn.state;
     state.started = turn.now;
+    state.cluster = e.cluster;
     state.epoch = e.epoch;
     state.listening.on = e.listen_first;
     state.wall_offset = e.wall_offset;

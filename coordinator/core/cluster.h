@@ -71,6 +71,7 @@ struct Epoch {
 struct Restored {
   std::vector<v1::JobRecord> jobs;
   std::vector<v1::NodeRecord> nodes;
+  std::string cluster;  // The identity's; common/cluster_identity.h.
   Epoch epoch = {};
   // The records may be older than what runs: nothing is decided, and nobody told anything, before ListenedFirst.
   bool listen_first = false;

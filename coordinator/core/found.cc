@@ -1,13 +1,18 @@
 #include "coordinator/core/found.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/sha256.h"
 #include "coordinator/core/job_control.h"
+#include "coordinator/core/job_file.h"
 #include "coordinator/core/progress.h"
+#include "coordinator/core/recovered.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -17,6 +22,8 @@ constexpr size_t kMostFound = 1000;  // Jobs; whoever comes after that is left a
 constexpr size_t kMaxName = 300;     // Bytes.
 constexpr size_t kMaxReport = 300 << 10;
 constexpr size_t kMaxSpec = 1 << 20;
+constexpr int kReaders = 3;  // Nodes that read what its store has: one of them may not reach that.
+constexpr size_t kMaxProblem = 300;
 
 bool IsName(const std::string& text) { return !text.empty() && text.size() <= kMaxName; }
 
@@ -53,9 +60,11 @@ void Show(Turn& turn, FoundJob& job) {
   v1::JobStatus* status = shown->mutable_status();
   const std::string where = nodes.empty() ? "nothing of it runs any more"
                                           : absl::StrCat("its trainers run on ", Bounded(JoinWords(nodes), 300));
+  const std::string stored =
+      job.stored.empty() ? "" : absl::StrCat(", nor does its store say whose it is (", job.stored, ")");
   const std::string reason =
-      absl::StrCat(where, ", and there is no record of it: what runs goes on as it is; `rekindle adopt ", shown->name(),
-                   "` takes it over");
+      absl::StrCat(where, ", and there is no record of it", stored, "; what runs goes on as it is; `rekindle adopt ",
+                   shown->name(), "` takes it over");
   if (status->generation() == generation && status->step() == step && status->reason() == reason) return;
   status->set_generation(generation);
   status->set_step(step);
@@ -81,6 +90,63 @@ void TakeWanted(Turn& turn, const v1::DesiredTrainer& wanted) {
   *record.mutable_job()->mutable_spec() = wanted.spec();
   *record.mutable_job()->mutable_status()->mutable_resolved_spec() = wanted.spec();
   Show(turn, found->second);
+}
+
+// Why that record does not say whose a job is that runs with that secret. Empty: it does.
+std::string WhyNotProven(const State& state, const v1::JobFile& file, const std::string& secret) {
+  const v1::ClusterIdentity& by = file.identity();
+  if (state.cluster.empty() || by.cluster() != state.cluster) return "the record there is another cluster's";
+  if (std::pair(by.epoch(), by.epoch_tag()) > std::pair(state.epoch.number, state.epoch.tag)) {
+    return "the record there was made in a later epoch of this cluster, by another coordinator";
+  }
+  if (file.over()) return "";
+  if (secret.empty() || file.secret_sha256() != common::Sha256Hex(secret)) {
+    return "its trainers have another secret than the job of the record there";
+  }
+  return "";
+}
+
+// The slots of one that is over are free once nothing of it runs.
+void TakeOver(Turn& turn, const FoundJob& found, const v1::JobFile& file, const v1::JobRecord& record) {
+  State& state = turn.state;
+  const std::string uid = file.job_uid(), &name = record.job().name();
+  const auto same_name = state.newest.find(name);
+  const std::string before = same_name == state.newest.end() ? "" : same_name->second;
+  state.found.erase(uid);
+  Adopt(turn, record);
+  if (file.over() && !before.empty()) state.newest[name] = before;  // Whoever has the name now keeps it.
+  Job& job = state.jobs.at(uid);
+  job.must_save = true;
+  state.plan_due = true;
+  if (file.over()) {
+    turn.Emit(&job, "job_adopted",
+              absl::StrCat("job ", name, " is over, as the record in its store says (",
+                           Bounded(file.over_reason(), 300), "): what still runs of it is stopped"));
+    return;
+  }
+  turn.Emit(&job, "job_adopted",
+            absl::StrCat("job ", name, " is taken over from its trainers: the record in its store is this cluster's, ",
+                         "and they know its secret"));
+  for (const auto& [id, report] : found.trainers) (void)AcceptReport(turn, job, report);
+}
+
+// Empty, or why that does not settle whose the job is.
+std::string Settle(Turn& turn, const v1::StoredJob& stored, const std::string& secret) {
+  if (stored.job_file().empty()) return Bounded(stored.problem(), kMaxProblem);
+  const std::string& uid = stored.job_uid();
+  const absl::StatusOr<v1::JobFile> file = DecodeJobFile(stored.job_file(), uid);
+  if (!file.ok()) return Bounded(std::string(file.status().message()), kMaxProblem);
+  std::string why = WhyNotProven(turn.state, *file, secret);
+  if (!why.empty()) return why;
+  const std::string& name = file->record().job().name();
+  const auto same_name = turn.state.newest.find(name);
+  const bool is_taken = same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second));
+  if (is_taken && !file->over()) return absl::StrCat("another job has its name: `rekindle cancel ", name, "` that one");
+  const v1::JobRecord record = Revive(*file, {.secret = secret,
+                                              .store_generation = std::clamp(stored.generation(), 0, kMostNumber),
+                                              .unix_now = turn.now + turn.state.wall_offset});
+  TakeOver(turn, FoundJob(turn.state.found.at(uid)), *file, record);
+  return "";
 }
 
 }  // namespace
@@ -124,6 +190,29 @@ void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   for (const v1::DesiredTrainer& wanted : report.left_alone()) {
     if (runs.count(wanted.job_uid()) > 0) TakeWanted(turn, wanted);
   }
+}
+
+void TakeStored(Turn& turn, const v1::NodeReport& report) {
+  for (const v1::StoredJob& stored : report.stored_jobs()) {
+    const auto found = turn.state.found.find(stored.job_uid());
+    if (found == turn.state.found.end() || !ReadsStoreOf(turn.state, report.node(), stored.job_uid())) continue;
+    std::string secret;
+    for (const v1::DesiredTrainer& wanted : report.left_alone()) {
+      if (wanted.job_uid() == stored.job_uid()) secret = wanted.job_secret();
+    }
+    const std::string why = Settle(turn, stored, secret);
+    if (why.empty()) continue;
+    found->second.stored = why;
+    Show(turn, found->second);
+  }
+}
+
+bool ReadsStoreOf(const State& state, const std::string& node, const std::string& uid) {
+  const auto found = state.found.find(uid);
+  if (found == state.found.end() || found->second.record.secret().empty()) return false;
+  const auto& running = found->second.running;
+  const auto at = running.find(node);
+  return at != running.end() && std::distance(running.begin(), at) < kReaders;
 }
 
 bool IsLeftAlone(const State& state, const NodeState& node, int slot) {

@@ -1,5 +1,6 @@
 // Jobs whose trainers live, and of which there is no record: they were submitted after the copy was made from which the
-// records came. They are never stopped; they are shown, and taken over when their user says so.
+// records came. They are shown, go on as they are, and are taken over when their store's record proves whose they are,
+// or when their user says so. Nothing stops them but a record in their store that says that they are over.
 #ifndef REKINDLE_COORDINATOR_CORE_FOUND_H_
 #define REKINDLE_COORDINATOR_CORE_FOUND_H_
 
@@ -13,6 +14,14 @@ namespace rekindle::core {
 void TakeFound(Turn& turn, const v1::TrainerReport& report);
 // So does an agent: of such jobs' processes, which keep their slots, and of what was wanted of them.
 void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report);
+
+// What the stores of such jobs have of them, as that agent read it. A record of this cluster whose secret's hash fits
+// the secret that the same agent tells is the job's: it is taken over by it. One that is over is stopped. Anything else
+// leaves the job as it is, and is shown.
+void TakeStored(Turn& turn, const v1::NodeReport& report);
+
+// Is that node to read it? Few of those that run the job are, however many there are.
+bool ReadsStoreOf(const State& state, const std::string& node, const std::string& uid);
 
 // Does a trainer of a job that nobody knows run in that slot?
 bool IsLeftAlone(const State& state, const NodeState& node, int slot);

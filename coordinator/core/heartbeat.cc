@@ -26,6 +26,8 @@ bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b) {
                     b.absent_trainers().end()) &&
          std::equal(a.left_alone().begin(), a.left_alone().end(), b.left_alone().begin(), b.left_alone().end(),
                     SameBytes<v1::DesiredTrainer>) &&
+         std::equal(a.stored_jobs().begin(), a.stored_jobs().end(), b.stored_jobs().begin(), b.stored_jobs().end(),
+                    SameBytes<v1::StoredJob>) &&
          a.heard_at() == b.heard_at() && a.has_device() == b.has_device() &&
          (!a.has_device() || SameBytes(a.device(), b.device())) &&
          std::equal(a.trainers().begin(), a.trainers().end(), b.trainers().begin(), b.trainers().end(),

@@ -7,15 +7,18 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/job_file.h"
 #include "common/sha256.h"
 #include "common/spec/spec_digest.h"
+#include "coordinator/core/amounts.h"
 
 namespace rekindle::core {
 namespace {
 
+constexpr size_t kMaxName = 300;
 constexpr size_t kMaxSpecBytes = checkpoint::kMaxJobFileBytes * 3 / 4;
 
 // Not kept, as trainers and agents tell it again, or as it is of a cluster that is gone.
@@ -100,6 +103,23 @@ std::string JsonOf(const google::protobuf::Message& message) {
   return WithValidUtf8(text);
 }
 
+// Of what a coordinator counts with.
+std::string FindFlaw(const v1::JobFile& file) {
+  const v1::Job& job = file.record().job();
+  if (job.uid() != file.job_uid()) return "its record is of another job";
+  if (job.name().empty() || job.name().size() > kMaxName) return "its job has no name, or too long a one";
+  const v1::Cost& cost = job.status().cost();
+  std::vector<double> amounts = {cost.spent(), cost.rate(), cost.until(), cost.node_hours(), cost.hours()};
+  for (const v1::PoolCost& line : cost.pools()) {
+    amounts.insert(amounts.end(), {line.nodes(), line.price(), line.spent()});
+  }
+  if (!std::all_of(amounts.begin(), amounts.end(), IsAmount)) return "an amount is none";
+  for (const int number : {file.record().membership().generation(), file.record().store_generation()}) {
+    if (number < 0 || number > kMostNumber) return "a generation's number cannot be";
+  }
+  return job.status().has_resolved_spec() ? "" : "its job has no spec";
+}
+
 }  // namespace
 
 v1::JobFile MakeJobFile(const v1::JobRecord& record, const v1::ClusterIdentity& identity, double unix_now) {
@@ -149,10 +169,18 @@ absl::StatusOr<v1::JobFile> ParseJobFile(const std::string& inner) {
   options.ignore_unknown_fields = true;
   v1::JobFile file;
   const auto status = google::protobuf::util::JsonStringToMessage(inner, &file, options);
-  if (status.ok() && file.record().job().uid() == file.job_uid()) return file;
-  const std::string why = status.ok() ? "its record is of another job" : std::string(status.message());
+  const std::string why = status.ok() ? FindFlaw(file) : std::string(status.message());
+  if (why.empty()) return file;
   return absl::DataLossError(absl::StrCat("job.json is not what a coordinator writes (", why.substr(0, 200),
                                           "): bring a copy of it back, or submit the job anew"));
+}
+
+absl::StatusOr<v1::JobFile> DecodeJobFile(const std::string& text, const std::string& job_uid) {
+  const absl::StatusOr<std::string> inner = checkpoint::DecodeJobFile(text, job_uid);
+  if (!inner.ok()) return inner.status();
+  absl::StatusOr<v1::JobFile> file = ParseJobFile(*inner);
+  if (file.ok() && file->job_uid() != job_uid) return absl::DataLossError("job.json is another job's");
+  return file;
 }
 
 }  // namespace rekindle::core

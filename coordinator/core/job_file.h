@@ -24,11 +24,16 @@ v1::JobRecord FromJobFile(const v1::JobFile& file);
 // INVALID_ARGUMENT, with what to do: a job of that spec would leave no room for the rest of the file.
 absl::Status CheckFitsJobFile(const v1::JobSpec& resolved);
 
+// Of a generation or an epoch: more cannot be meant, and could not be passed.
+inline constexpr int kMostNumber = 1'000'000'000;
+
 // As it lies in the store (checkpoint/job_file.h). RESOURCE_EXHAUSTED: larger than it may be, so that its job has none.
 absl::StatusOr<std::string> EncodeJobFile(const v1::JobFile& file);
 // Of the inner text of one that was read (checkpoint::DecodeJobFile). Fields that this release does not know are passed
 // over. DATA_LOSS, with what to do: it is not what a coordinator writes.
 absl::StatusOr<v1::JobFile> ParseJobFile(const std::string& inner);
+// Both: of that job's file, as it lies in the store.
+absl::StatusOr<v1::JobFile> DecodeJobFile(const std::string& text, const std::string& job_uid);
 
 }  // namespace rekindle::core
 

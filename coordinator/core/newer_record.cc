@@ -5,7 +5,6 @@
 #include <tuple>
 #include <utility>
 
-#include "checkpoint/job_file.h"
 #include "common/sha256.h"
 #include "coordinator/core/job_file.h"
 #include "coordinator/core/recovered.h"
@@ -16,13 +15,11 @@ namespace {
 // False: it is none of this job, or the job is over in it.
 bool Read(const Job& job, const std::string& text, v1::JobFile* file) {
   const std::string& uid = job.record.job().uid();
-  if (text.empty() || text.size() > checkpoint::kMaxJobFileBytes) return false;
-  const absl::StatusOr<std::string> inner = checkpoint::DecodeJobFile(text, uid);
-  if (!inner.ok()) return false;
-  absl::StatusOr<v1::JobFile> parsed = ParseJobFile(*inner);
+  if (text.empty()) return false;
+  absl::StatusOr<v1::JobFile> parsed = DecodeJobFile(text, uid);
   if (!parsed.ok() || parsed->over() || parsed->secret_sha256() != common::Sha256Hex(job.record.secret())) return false;
   *file = *std::move(parsed);
-  return file->record().job().uid() == uid && file->record().job().name() == job.record.job().name();
+  return file->record().job().name() == job.record.job().name();
 }
 
 bool IsNewer(const v1::JobRecord& a, const v1::JobRecord& b) {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/job_file.h"
 #include "common/version.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
@@ -247,6 +248,9 @@ std::string FindRefusal(const v1::NodeReport& report) {
     return absl::StrCat("malformed report: the machine's names have at most ", kMaxAddress, " characters, and at most ",
                         4 * kMaxSlots, " trainers are absent");
   }
+  if (report.stored_jobs_size() > checkpoint::kMostStoredJobs) {
+    return absl::StrCat("malformed report: at most ", checkpoint::kMostStoredJobs, " jobs were read from their stores");
+  }
   if (!IsAmount(report.drain_within_seconds())) {
     return "malformed report: the limit of a drain is a number of seconds, 0 for none";
   }
@@ -297,6 +301,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     TakeProcesses(turn, node, report);
     TakeFound(turn, node, report);
+    TakeStored(turn, report);
     TakeAbsent(turn, report);
     RefuseClaims(turn, node);
   }

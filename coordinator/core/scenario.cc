@@ -18,6 +18,7 @@ namespace {
 constexpr char kSecret[] = "secret";
 constexpr double kCallSeconds = 0.1;  // Between two calls of an agent that awaits its node's name.
 constexpr double kListenSeconds = 10;
+constexpr char kCluster[] = "cluster-1";
 
 }  // namespace
 
@@ -59,6 +60,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Backup();
   else if (command == "restart" || command == "restore" || command == "recover")  // From that copy, in another epoch.
     Restart(options);
+  else if (command == "save")  // The job's store keeps what its record is now.
+    SaveToStore(options);
   else if (command == "adopt")
     Feed(AdoptJob{uid_});
   else if (command == "drain")
@@ -259,6 +262,8 @@ void Scenario::Node(const Words& words, const Options& options) {
   const v1::NodeDirective told = cluster_->DirectiveForAgent(name, report.agent_incarnation());
   report.clear_left_alone();
   for (const std::string& uid : told.leave_alone()) *report.add_left_alone() = wanted_[uid];
+  report.clear_stored_jobs();
+  for (const std::string& uid : told.read_stored()) *report.add_stored_jobs() = StoredOf(uid);
   for (const v1::SoughtTrainer& sought : told.look_for()) {
     const auto at = trainers_.find(ShortName(sought.trainer()));
     if (at == trainers_.end() || at->second.trainer() != sought.trainer()) report.add_absent_trainers(sought.trainer());
@@ -344,6 +349,30 @@ void Scenario::Backup() {
   copied_nodes_ = saved_nodes_;
 }
 
+void Scenario::SaveToStore(const Options& options) {
+  v1::JobRecord record = *cluster_->FindJob(uid_);
+  if (options.count("over") > 0) {
+    record.mutable_job()->mutable_status()->set_state(v1::SUCCEEDED);
+    record.mutable_job()->mutable_status()->set_reason("made all its steps");
+  }
+  if (options.count("secret") > 0) record.set_secret(options.at("secret"));
+  v1::ClusterIdentity by;
+  by.set_cluster(Get(options, "cluster", kCluster));
+  by.set_epoch(ToInt(Get(options, "epoch", absl::StrCat(epoch_))));
+  v1::StoredJob& stored = stores_[uid_];
+  stored.set_job_file(EncodeJobFile(MakeJobFile(record, by, now_ + wall_offset_)).value());
+  stored.set_generation(record.membership().generation());
+}
+
+v1::StoredJob Scenario::StoredOf(const std::string& uid) const {
+  v1::StoredJob stored;
+  const auto known = stores_.find(uid);
+  if (known != stores_.end()) stored = known->second;
+  if (known == stores_.end()) stored.set_problem("there is no job.json");
+  stored.set_job_uid(uid);
+  return stored;
+}
+
 // Nothing is left of the copy but what the jobs' stores keep.
 void Scenario::Recover(const Options& options) {
   saved_nodes_.clear();
@@ -367,6 +396,7 @@ void Scenario::Restart(const Options& options) {
   cluster_ = std::make_unique<Cluster>();
   Restored restored;
   restored.wall_offset = wall_offset_;
+  restored.cluster = kCluster;
   restored.epoch = {epoch_, 0};
   restored.listen_first = listens_until_ > now_;
   restored.prices = prices_;

@@ -39,6 +39,8 @@ class Scenario {
   v1::TrainerDirective DirectiveFor(const v1::TrainerReport& report) const;
   std::string JobAt(const std::string& slot) const;  // Which job that slot is to serve.
   std::string Prefix(const std::string& job) const;  // Of what is said of a job, where there are several.
+  void SaveToStore(const Options& options);
+  v1::StoredJob StoredOf(const std::string& uid) const;
   void ShowGrant();
   void ShowStatus();
   void ShowMembers();
@@ -60,6 +62,7 @@ class Scenario {
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
   std::map<std::string, v1::DesiredTrainer> wanted_;  // By uid: what agents were told to run.
+  std::map<std::string, v1::StoredJob> stores_;       // By uid: what the job's store keeps of it.
   std::map<std::string, v1::JobRecord> copied_jobs_;  // By the command of that name.
   std::map<std::string, v1::NodeRecord> copied_nodes_;
   int epoch_ = 1;

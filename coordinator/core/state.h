@@ -209,6 +209,7 @@ struct FoundJob {
   v1::JobRecord record;  // What is shown; with spec and secret once an agent has told them.
   std::map<std::string, v1::TrainerReport> trainers;     // The newest of each that runs.
   std::map<std::string, std::set<std::string>> running;  // By node: trainers that its agent lists.
+  std::string stored;                                    // Why what its store has of it does not settle whose it is.
   bool told = false;                                     // In an event.
 };
 
@@ -276,6 +277,7 @@ struct Listening {
 
 struct State {
   Tunables tunables;
+  std::string cluster;
   Epoch epoch;
   Listening listening;
   PriceBook prices;

@@ -61,6 +61,7 @@ absl::Status Loop::Start() {
   restored->wall_offset = unix_offset_;
   restored->prices = options_.prices;
   restored->carbon = options_.carbon;
+  restored->cluster = options_.identity.cluster;
   restored->epoch = {options_.identity.epoch, options_.identity.epoch_tag};
   restored->listen_first = options_.listen_seconds > 0;
   listens_until_ = now() + options_.listen_seconds;

@@ -9,5 +9,8 @@ CLOUD=aws
 SECRET=/rekindle/node
 # As its certificate names it.
 COORDINATOR=10.0.0.10:7070
+# Seconds after which a machine that has heard of no coordinator since it started ends itself: nobody could give it
+# back. Nothing: never.
+END_UNLESS_HEARD=300
 END
 systemctl enable --now --no-block rekindle-boot rekindle-checkpoint rekindle-worker

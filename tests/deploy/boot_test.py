@@ -2,10 +2,12 @@
 """deploy/cloud/rekindle-boot against the documented answers of three clouds, and deploy/make-secrets and deploy/install
 as a user runs them."""
 import base64
+import contextlib
 import datetime
 import http.server
 import importlib.machinery
 import importlib.util
+import io
 import json
 import os
 import pathlib
@@ -16,6 +18,7 @@ import tempfile
 import threading
 import unittest
 import urllib.error
+import urllib.parse
 
 import deployment
 from deployment import DEPLOY, UNITS, settings
@@ -45,17 +48,31 @@ ANSWERS = {
             f"{GCP}/project/project-id": "project-1", f"{GCP}/instance/name": "rekindle-x1",
             f"{GCP}/instance/zone": "projects/1234/zones/europe-west4-b",
             f"{GCP}/instance/network-interfaces/0/ip": "10.0.3.4",
+            f"{GCP}/instance/attributes/created-by": "projects/1234/zones/europe-west4-b/instanceGroupManagers/node",
             "https://secretmanager.googleapis.com/v1/projects/project-1/secrets/rekindle-node/versions/latest:access":
                 json.dumps({"payload": {"data": base64.b64encode(json.dumps(SECRET).encode()).decode()}})},
     "azure": {f"{AZURE}/instance?api-version=2021-02-01": json.dumps(
-                  {"compute": {"name": "fleet_3", "location": "westeurope", "zone": "2"},
+                  {"compute": {"name": "fleet_3", "location": "westeurope", "zone": "2", "vmScaleSetName": "fleet",
+                               "subscriptionId": "sub-1", "resourceGroupName": "group-1"},
                    "network": {"interface": [{"ipv4": {"ipAddress": [{"privateIpAddress": "10.0.3.4"}]}}]}}),
               f"{AZURE}/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fvault.azure.net":
                   json.dumps({"access_token": "bearer"}),
+              f"{AZURE}/identity/oauth2/token?api-version=2018-02-01&resource=https%3A%2F%2Fmanagement.azure.com":
+                  json.dumps({"access_token": "bearer"}),
               f"{AZURE_SECRET}?api-version=7.4": json.dumps({"value": json.dumps(SECRET)})},
 }
-# What curl 7.88 --aws-sigv4 sent for the request of the test below.
+# What curl 7.88 --aws-sigv4 sent for the two requests of the test below.
 SIGNATURE = "fa315f2c89c4faba8243b11ea180be06319f3d9d567d8294a5cbb8d31db5bb63"
+FORM = b"Action=TerminateInstanceInAutoScalingGroup&Version=2011-01-01"
+FORM_SIGNATURE = "6bbd83edf4d2f1d95b97417e8a6c55bec442f1a75cafd7d28671818ef44dbe89"
+SCALE_SET = ("https://management.azure.com/subscriptions/sub-1/resourceGroups/group-1/providers/Microsoft.Compute/"
+             "virtualMachineScaleSets/fleet/delete?api-version=2024-07-01")
+ENDS = {"aws": ("https://autoscaling.eu-west-1.amazonaws.com/",
+                {"Action": "TerminateInstanceInAutoScalingGroup", "InstanceId": "i-0abc", "ShouldDecrementDesiredCapacity": "true",
+                 "Version": "2011-01-01"}),
+        "gcp": ("https://compute.googleapis.com/compute/v1/projects/1234/zones/europe-west4-b/instanceGroupManagers/node/deleteInstances",
+                {"instances": ["zones/europe-west4-b/instances/rekindle-x1"]}),
+        "azure": (SCALE_SET, {"instanceIds": ["3"]})}
 NAMES = {"aws": "/rekindle/node", "gcp": "rekindle-node", "azure": AZURE_SECRET}
 MACHINES = {"aws": ("i-0abc", "eu-west-1b"), "gcp": ("rekindle-x1", "europe-west4-b"), "azure": ("fleet_3", "westeurope-2")}
 NEEDED = {"169.254.169.254/latest/meta-data": "X-aws-ec2-metadata-token", "169.254.169.254/latest/api":
@@ -63,7 +80,8 @@ NEEDED = {"169.254.169.254/latest/meta-data": "X-aws-ec2-metadata-token", "169.2
 
 
 def environment(cloud, **more):
-    return {"ROLE": "node", "CLOUD": cloud, "SECRET": NAMES[cloud], "COORDINATOR": "10.0.0.10:7070", **more}
+    return {"ROLE": "node", "CLOUD": cloud, "SECRET": NAMES[cloud], "COORDINATOR": "10.0.0.10:7070", "END_UNLESS_HEARD": "300",
+            **more}
 
 
 class Boot(unittest.TestCase):
@@ -91,7 +109,8 @@ class Boot(unittest.TestCase):
             boot.boot(environment(name), self.folder, self.cloud(name))
             node, zone = MACHINES[name]
             self.assertEqual(settings(self.folder / "node.boot.env"),
-                             {"NODE": node, "ZONE": zone, "ADDRESS": "10.0.3.4", "COORDINATOR": "10.0.0.10:7070"})
+                             {"NODE": node, "ZONE": zone, "ADDRESS": "10.0.3.4", "COORDINATOR": "10.0.0.10:7070",
+                              "CLOUD": name, "CLOUD_FLAGS": "--end-unless-heard 300"})
             for file, text in SECRET.items():
                 path = self.folder / "node" / file
                 self.assertEqual((path.read_text(), stat.S_IMODE(path.stat().st_mode) & 0o007), (text, 0))
@@ -99,6 +118,40 @@ class Boot(unittest.TestCase):
                 if "169.254" in url or "metadata.google" in url:
                     self.assertFalse({"Authorization", "authorization"} & set(headers), url)
             self.assertNotIn("T", (self.folder / "node.boot.env").read_text().replace("COORDINATOR", ""))
+
+    def test_a_machine_without_an_end_gets_no_flag(self):
+        boot.boot(environment("aws", END_UNLESS_HEARD=""), self.folder, self.cloud("aws"))
+        self.assertNotIn("CLOUD_FLAGS", settings(self.folder / "node.boot.env"))
+
+    def test_each_cloud_is_asked_to_end_the_machine_and_to_start_no_other(self):
+        for name, (url, body) in ENDS.items():
+            self.asked.clear()
+            boot.end({"CLOUD": name}, self.cloud(name, **{url: "accepted"}))
+            method, at, headers, sent = self.asked[-1]
+            self.assertEqual((method, at), ("POST", url))
+            self.assertEqual(dict(urllib.parse.parse_qsl(sent.decode())) if name == "aws" else json.loads(sent), body)
+            self.assertTrue({"Authorization", "authorization"} & set(headers), name)
+            for _, other, headers, _ in self.asked[:-1]:
+                self.assertFalse({"Authorization", "authorization"} & set(headers), other)
+
+    def test_a_machine_of_no_group_is_ended_by_nobody_here(self):
+        gcp = self.cloud("gcp", **{f"{GCP}/instance/attributes/created-by": "projects/1/zones/z/elsewhere/x"})
+        alone = json.dumps({"compute": {"name": "vm", "location": "westeurope"}})
+        azure = self.cloud("azure", **{f"{AZURE}/instance?api-version=2021-02-01": alone})
+        for name, ask in (("gcp", gcp), ("azure", azure), ("", None)):
+            with self.assertRaises(boot.Wrong):
+                boot.end({"CLOUD": name}, ask)
+        self.assertFalse([url for method, url, _, _ in self.asked if method == "POST"])
+
+    def test_where_the_identity_may_not_the_caller_powers_off(self):
+        def forbidden(method, url, headers=None, body=None):
+            raise urllib.error.HTTPError(url, 403, "Forbidden", None, None)
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.assertEqual(boot.repeat(lambda: boot.end({"CLOUD": "aws"}, forbidden), 0), 1)
+        self.assertIn("403 from http://169.254.169.254", said.getvalue())
+        stop = settings(UNITS / "rekindle-worker.service")["ExecStopPost"]
+        self.assertIn("rekindle-boot --end; systemctl poweroff", stop)
 
     def test_a_coordinator_gets_its_own_and_no_addresses(self):
         boot.boot(environment("gcp", ROLE="coordinator"), self.folder, self.cloud("gcp"))
@@ -117,10 +170,12 @@ class Boot(unittest.TestCase):
         keys = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "Token": "tok"}
         headers = boot.signed("eu-west-1", "ssm", b"{}", "AmazonSSM.GetParameter", keys, now)
         self.assertEqual(headers["authorization"].rsplit("=", 1)[1], SIGNATURE)
+        headers = boot.signed("eu-west-1", "autoscaling", FORM, None, keys, now)
+        self.assertEqual(headers["authorization"].rsplit("=", 1)[1], FORM_SIGNATURE)
 
     def test_wrong_settings_are_named(self):
         for changed, said in (({"ROLE": "x"}, "ROLE"), ({"CLOUD": "mars"}, "aws, gcp, azure"), ({"SECRET": "a b"}, "SECRET"),
-                              ({"COORDINATOR": "nowhere"}, "COORDINATOR")):
+                              ({"COORDINATOR": "nowhere"}, "COORDINATOR"), ({"END_UNLESS_HEARD": "-1"}, "END_UNLESS_HEARD")):
             with self.assertRaisesRegex(boot.Wrong, said):
                 boot.boot(environment("aws", **changed), self.folder, self.cloud("aws"))
         with self.assertRaisesRegex(boot.Wrong, "SECRET"):   # A token for a vault goes to no other host.

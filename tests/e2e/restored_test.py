@@ -1,16 +1,17 @@
 """A coordinator on records that were brought back from a backup takes over who lives: no trainer stops, no step is redone."""
+import signal
 import unittest
 
-from base import Injector, TakenOverTest, small_job, wait_until
+from base import Injector, TakenOverTest, kill, small_job, wait_until
 
 LISTENS = 3
 
 
 class RestoredTest(TakenOverTest):
-    def start(self, steps=20_000, submitted=True):
+    def start(self, steps=20_000, submitted=True, **checkpoint):
         self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
         self.spec = small_job("job", self.text, steps=steps)
-        self.spec["spec"]["checkpoint"]["store"] = f"file://{self.folder}/store"    # The folders move.
+        self.spec["spec"]["checkpoint"].update(store=f"file://{self.folder}/store", **checkpoint)    # The folders move.
         self.inject = Injector(self.running, "job")
         if submitted:
             self.submit()
@@ -85,21 +86,50 @@ class RestoredTest(TakenOverTest):
         self.assertEqual(len(self.events("membership_adopted")), 1)
         self.assert_nothing_redone_in(generation)
 
-    def test_a_job_that_was_submitted_after_the_backup(self):
-        self.start(steps=400, submitted=False)
+    def submit_after_the_backup(self, **checkpoint):
+        self.start(steps=400, submitted=False, **checkpoint)
         self.backup()
         self.submit()
-        generation = self.running.status("job")["generation"]
+        self.generation = self.running.status("job")["generation"]
         self.pids = self.running.trainer_pids()
+
+    def assert_goes_on_to_the_end(self):
+        """In the generation that it was in, to the undisturbed result."""
+        wait_until(lambda: self.running.status("job")["state"] == "RUNNING", 60, "the job to be taken over", poll=0.1)
+        self.assertEqual(self.running.trainer_pids(), self.pids)
+        status = self.await_end(self.running, "job")
+        self.assertEqual(status["generation"], self.generation)
+        self.assert_undisturbed(status, self.spec)
+
+    def test_a_job_of_after_the_backup_is_proven_by_its_store(self):
+        self.submit_after_the_backup()
+        self.restore(aside="lost")
+        text, = self.await_event("job_adopted")
+        self.assertIn("the record in its store is this cluster's", text)
+        self.assert_goes_on_to_the_end()
+
+    def test_a_job_of_after_the_backup_without_a_store(self):
+        self.submit_after_the_backup(every_steps=0)
         self.restore(aside="lost")
         self.await_event("job_found")
         self.assertEqual(self.running.status("job")["state"], "FOUND")
         self.assert_goes_on()
         self.running.cli("adopt", "job")
-        wait_until(lambda: self.running.status("job")["state"] == "RUNNING", 60, "the job to be taken over", poll=0.1)
-        status = self.await_end(self.running, "job")
-        self.assertEqual(status["generation"], generation)
-        self.assert_undisturbed(status, self.spec)
+        self.assert_goes_on_to_the_end()
+
+    def test_a_job_of_after_the_backup_that_has_ended(self):
+        """A node of it was frozen, and knows nothing of the end."""
+        self.submit_after_the_backup()
+        frozen = self.running.nodes["n3"].all_pids()
+        kill(frozen, signal.SIGSTOP)
+        self.addCleanup(kill, frozen, signal.SIGCONT)
+        self.await_end(self.running, "job")
+        self.restore(aside="lost")
+        kill(frozen, signal.SIGCONT)
+        text, = self.await_event("job_adopted")
+        self.assertIn("is over, as the record in its store says", text)
+        wait_until(lambda: self.running.nodes["n3"].pids("trainer") == [], 60, "its last trainer to be stopped", poll=0.1)
+        self.assertEqual(self.running.status("job")["state"], "SUCCEEDED")
 
 
 if __name__ == "__main__":

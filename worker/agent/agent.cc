@@ -31,6 +31,7 @@
 #include "worker/agent/notices/watcher.h"
 #include "worker/agent/small_file.h"
 #include "worker/agent/sought.h"
+#include "worker/agent/stored_jobs.h"
 #include "worker/agent/supervisor.h"
 #include "worker/models/pinned_environment.h"
 
@@ -107,6 +108,7 @@ class Agent {
     if (!server.ok()) return server.status();
     server_ = *std::move(server);
     probe_ = std::make_unique<CheckpointProbe>(*checkpoint, &waker_);
+    stored_ = std::make_unique<StoredJobs>(*checkpoint, &waker_);
     absl::StatusOr<common::KnownCluster> obeys = folder_.ReadCluster();
     if (!obeys.ok()) return obeys.status();
     link_ = std::make_unique<CoordinatorLink>(
@@ -219,6 +221,7 @@ class Agent {
       }
       name_.Take(*delivery->directive);
       supervisor_.Apply(*delivery->directive);
+      stored_->Want(supervisor_.StoresToRead());
       look_for_ = delivery->directive->look_for();
       if (!name_.waits()) probe_->SetPeers(PeersIn(*delivery->directive));
       drained_ = delivery->directive->drained();
@@ -274,6 +277,7 @@ class Agent {
     ToProto(machine_, report.mutable_machine());
     for (std::string& absent : AbsentAmong(look_for_, machine_)) report.add_absent_trainers(std::move(absent));
     supervisor_.Report(&report);
+    stored_->Report(&report);
     *report.mutable_logs() = logs_.logs();
     report.set_hint(drain_.hint());
     if (drain_.draining()) {
@@ -339,6 +343,7 @@ class Agent {
   const common::Machine machine_ = common::ThisMachine();
   std::unique_ptr<common::Server> server_;
   std::unique_ptr<CheckpointProbe> probe_;
+  std::unique_ptr<StoredJobs> stored_;
   std::unique_ptr<CoordinatorLink> link_;
   std::unique_ptr<NoticeWatcher> notices_;
 

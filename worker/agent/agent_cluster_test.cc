@@ -1,9 +1,13 @@
 // Whom an agent obeys: the first cluster that it hears of, in its newest epoch, until it is told to forget it.
 #include <gmock/gmock.h>
 
+#include <mutex>
+
 #include "absl/strings/match.h"
 #include "common/clock.h"
 #include "common/cluster_identity.h"
+#include "common/rpc.h"
+#include "rekindle/v1/checkpoint.grpc.pb.h"
 #include "worker/agent/agent_fixture.h"
 #include "worker/agent/forget_cluster.h"
 
@@ -126,6 +130,77 @@ TEST_F(AgentClusterTest, WhatTheCoordinatorDoesNotKnowGoesOnAndIsTold) {
   ASSERT_TRUE(AwaitCalls(3));
   ASSERT_NE(Running(coordinator_.reports().back()), nullptr);
   EXPECT_EQ(Running(coordinator_.reports().back())->trainer(), trainer);
+}
+
+// Gives what the test puts there, and notes what it was asked for.
+class StoreOfJobs final : public v1::Checkpoints::Service {
+ public:
+  void Put(const std::string& job_file) {
+    const std::lock_guard lock(mutex_);
+    job_file_ = job_file;
+  }
+  std::string asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+
+ private:
+  grpc::Status GetInfo(grpc::ServerContext*, const v1::GetInfoRequest*, v1::GetInfoReply* reply) override {
+    reply->set_incarnation("store-1");
+    return grpc::Status::OK;
+  }
+  grpc::Status ReadJobFile(grpc::ServerContext*, const v1::ReadJobFileRequest* request,
+                           v1::ReadJobFileReply* reply) override {
+    const std::lock_guard lock(mutex_);
+    asked_ = request->store() + "/" + request->job_uid();
+    if (job_file_.empty()) return {grpc::StatusCode::NOT_FOUND, "nothing"};
+    reply->set_job_file(job_file_);
+    reply->set_generation(5);
+    return grpc::Status::OK;
+  }
+
+  std::mutex mutex_;
+  std::string job_file_, asked_;
+};
+
+TEST_F(AgentClusterTest, WhatAStoreHasOfAJobIsToldWhereItIsAskedFor) {
+  StoreOfJobs service;
+  const auto server =
+      common::Server::Start({.listen = "unix:" + dir_ + "/checkpoint.sock", .security = {}}, {&service});
+  ASSERT_TRUE(server.ok()) << server.status();
+  v1::NodeDirective directive;
+  *directive.add_trainers() = Desired("steady");
+  directive.mutable_trainers(0)->mutable_spec()->mutable_checkpoint()->set_store("file:///of-jobs");
+  coordinator_.Direct(directive);
+  StartInit();
+  WaitRunning();
+  directive.Clear();
+  directive.add_leave_alone("uid-steady");
+  coordinator_.Direct(directive);
+  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return r.left_alone_size() > 0; }));
+  ASSERT_TRUE(AwaitCalls(3));
+  EXPECT_EQ(service.asked(), "") << "nobody asked for it";
+
+  directive.add_read_stored("uid-steady");
+  directive.add_read_stored("uid-of-another-node");
+  coordinator_.Direct(directive);
+  const auto told = [](const auto& is) {
+    return [is](const v1::NodeReport& r) { return r.stored_jobs_size() == 1 && is(r.stored_jobs(0)); };
+  };
+  ASSERT_TRUE(coordinator_.WaitFor(told([](const v1::StoredJob& job) {
+    return job.job_uid() == "uid-steady" && job.job_file().empty() && job.problem() == "there is no job.json";
+  })));
+  EXPECT_EQ(service.asked(), "file:///of-jobs/uid-steady");
+
+  service.Put("a file");
+  directive.clear_read_stored();
+  coordinator_.Direct(directive);
+  ASSERT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) { return r.stored_jobs_size() == 0; }));
+  directive.add_read_stored("uid-steady");
+  coordinator_.Direct(directive);
+  EXPECT_TRUE(coordinator_.WaitFor(told([](const v1::StoredJob& job) {
+    return job.job_file() == "a file" && job.generation() == 5 && job.problem().empty();
+  })));
 }
 
 TEST_F(AgentClusterTest, OneThatWasSupersededIsNotObeyed) {

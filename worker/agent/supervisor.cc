@@ -43,6 +43,7 @@ void Supervisor::Apply(const v1::NodeDirective& directive) {
     node_.slots[desired.slot()].wanted = desired.job_uid();
   }
   node_.left_alone = {directive.leave_alone().begin(), directive.leave_alone().end()};
+  to_read_ = {directive.read_stored().begin(), directive.read_stored().end()};
   node_.desired_known = true;
   ReadLeftAlone();
 }
@@ -238,6 +239,16 @@ bool Supervisor::LeavesAlone() const {
   std::lock_guard lock(mutex_);
   return std::any_of(trainers_.begin(), trainers_.end(),
                      [&](const auto& entry) { return node_.left_alone.count(entry.second.record.job_uid) > 0; });
+}
+
+std::map<std::string, std::string> Supervisor::StoresToRead() const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::string> stores;
+  for (const auto& [uid, wanted] : left_alone_) {
+    const std::string& store = wanted.spec().checkpoint().store();
+    if (to_read_.count(uid) > 0 && !store.empty()) stores[uid] = store;
+  }
+  return stores;
 }
 
 int Supervisor::running() const {

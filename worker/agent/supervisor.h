@@ -11,6 +11,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +63,8 @@ class Supervisor {
   bool KeepsFinalState() const;
   // Does anything run of which the coordinator knows nothing?
   bool LeavesAlone() const;
+  // Of the jobs that are left alone, the stores of those that are to be read there: by uid.
+  std::map<std::string, std::string> StoresToRead() const;
   int running() const;
   // Fills in `trainers`.
   void Report(v1::NodeReport* report) const;
@@ -116,6 +119,7 @@ class Supervisor {
   Node node_;  // What the pure part sees.
   std::map<int, v1::DesiredTrainer> desired_;
   std::map<std::string, v1::DesiredTrainer> left_alone_;  // By uid: what was wanted of jobs that are left alone.
+  std::set<std::string> to_read_;                         // Uids: what their stores have is asked for.
   std::map<int, Trainer> trainers_;
   std::map<int, std::string> last_trainer_;                           // That ended last in a slot.
   std::deque<TrainerRecord> ended_;                                   // Not acknowledged; bounded.
