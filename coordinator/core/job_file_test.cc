@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
@@ -351,13 +353,41 @@ TEST(JobFileTest, ASpecThatWouldNotFitIsNamedAtTheSubmit) {
 }
 
 TEST(JobFileTest, WhatNoCoordinatorWritesIsRefused) {
-  const std::string record = absl::StrCat(R"({"format":1,"job_uid":"a","record":{"job":{"uid":")");
-  EXPECT_TRUE(ParseJobFile(record + R"(a"}},"of a later release":[{}]})").ok());
-  for (const std::string& inner : {std::string("{}{"), record + R"(b"}}})", std::string(R"({"job_uid":7e99})"),
-                                   std::string(R"({"record":[]})"), std::string(R"({"record":{"retries":"x"}})")}) {
+  const auto of = [](const std::string& job, const std::string& more = "") {
+    return absl::StrCat(R"({"format":1,"job_uid":"a","record":{"job":{)", job, "}", more,
+                        R"(},"of a later release":[{}]})");
+  };
+  const std::string job = R"("uid":"a","name":"n","status":{"resolved_spec":{})";
+  const absl::StatusOr<v1::JobFile> good = ParseJobFile(of(job + "}"));
+  EXPECT_TRUE(good.ok()) << good.status();
+  const std::vector<std::string> bad = {
+      "{}{",
+      R"({"job_uid":7e99})",
+      R"({"record":[]})",
+      R"({"record":{"retries":"x"}})",
+      of(R"("uid":"b","name":"n","status":{"resolved_spec":{}})"),
+      of(R"("uid":"a","status":{"resolved_spec":{}})"),
+      of(R"("uid":"a","name":"n")"),
+      of(absl::StrCat(R"("uid":"a","status":{"resolved_spec":{}},"name":")", std::string(301, 'n'), "\"")),
+      of(job + R"(,"cost":{"spent":-1}})"),
+      of(job + R"(,"cost":{"rate":"NaN"}})"),
+      of(job + R"(,"cost":{"pools":[{"price":"Infinity"}]}})"),
+      of(job + "}", R"(,"store_generation":-1)"),
+      of(job + "}", absl::StrCat(R"(,"membership":{"generation":)", kMostNumber + 1, "}")),
+  };
+  for (const std::string& inner : bad) {
     const auto file = ParseJobFile(inner);
     EXPECT_TRUE(absl::IsDataLoss(file.status())) << inner << ": " << file.status();
   }
+}
+
+TEST(JobFileTest, TheFileOfAnotherJobIsNotRead) {
+  v1::JobRecord record = Filled();
+  const auto text = EncodeJobFile(MakeJobFile(record, {}, kNow));
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_TRUE(DecodeJobFile(*text, kUid).ok());
+  EXPECT_TRUE(absl::IsDataLoss(DecodeJobFile(*text, "another").status()));
+  EXPECT_TRUE(absl::IsDataLoss(DecodeJobFile(text->substr(1), kUid).status()));
 }
 
 }  // namespace

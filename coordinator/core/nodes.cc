@@ -173,7 +173,8 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
     (IsCertain(it->second, process, report) ? RecordDeath : GiveUp)(
         turn, it->second, process.trainer(), "trainer_killed",
         absl::StrCat(DescribeExit(process.exit_code(), process.exit_reason()), " (agent of ", report.node(), ")"));
-    if (process.out_of_memory()) HalveMicroBatch(turn, it->second, process.trainer(), "the kernel killed it");
+    if (process.out_of_memory())
+      HalveMicroBatch(turn, it->second, process.trainer(), "its process ended for want of memory");
   }
 }
 

@@ -21,6 +21,7 @@ v1::JobRecord RecordOf(const std::string& uid, v1::JobState state, int step) {
   record.mutable_job()->set_uid(uid);
   record.set_secret("s");
   record.mutable_membership()->set_generation(1);
+  record.mutable_job()->mutable_status()->mutable_resolved_spec();
   record.mutable_job()->mutable_status()->set_state(state);
   record.mutable_job()->mutable_status()->set_step(step);
   return record;
@@ -33,7 +34,7 @@ class JobFileBookTest : public testing::Test {
     const auto file = book_.Newest(uid, "s");
     if (file == nullptr) return -1;
     EXPECT_EQ(file->digest, common::Xxh3_128Hex(file->text));
-    const auto read = core::ParseJobFile(*checkpoint::DecodeJobFile(file->text, uid));
+    const auto read = core::DecodeJobFile(file->text, uid);
     EXPECT_TRUE(read.ok()) << read.status();
     EXPECT_EQ(read->over(), file->over);
     EXPECT_EQ(read->identity().cluster(), identity_.cluster);

@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -12,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
+#include "common/memory.h"
 #include "common/rpc.h"
 #include "rekindle/v1/checkpoint.grpc.pb.h"
 #include "rekindle/v1/node_local.grpc.pb.h"
@@ -237,6 +239,16 @@ TEST_F(AgentTest, AttachNeedsIdProcessAndSecret) {
   bad = good;
   bad.set_trainer("n1/0/00000000");
   EXPECT_TRUE(attach(bad).stop());
+}
+
+TEST_F(AgentTest, ATrainerThatSaysSoHasDiedForWantOfMemory) {
+  Want("out-of-memory");
+  StartInit();
+  EXPECT_TRUE(coordinator_.WaitFor([](const v1::NodeReport& r) {
+    return std::any_of(r.trainers().begin(), r.trainers().end(), [](const v1::TrainerProcess& process) {
+      return process.out_of_memory() && process.exit_code() == common::kExitOutOfMemory;
+    });
+  }));
 }
 
 TEST_F(AgentTest, OneAgentAFolder) {

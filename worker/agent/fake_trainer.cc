@@ -1,6 +1,6 @@
 // A trainer for the agent's tests: same command line, no training. It attaches to the agent again and again, prints
 // what it hears, and behaves as the job's name says: "steady", "stubborn" (ignores SIGTERM), "finishes" (exit code 0),
-// "crashes" (exit code 3).
+// "crashes" (exit code 3), "out-of-memory".
 #include <unistd.h>
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <sstream>
 #include <thread>
 
+#include "common/memory.h"
 #include "common/process.h"
 #include "common/rpc.h"
 #include "rekindle/v1/node.pb.h"
@@ -31,6 +32,7 @@ int Run(const std::map<std::string, std::string>& flags) {
   std::fflush(stdout);
   if (desired.job_name() == "finishes") return 0;
   if (desired.job_name() == "crashes") return 3;
+  if (desired.job_name() == "out-of-memory") return common::kExitOutOfMemory;
   std::signal(SIGTERM, desired.job_name() == "stubborn" ? SIG_IGN : SIG_DFL);
 
   const auto channel = common::Connect("unix:" + flags.at("--dir") + "/agent.sock", {.security = {}});

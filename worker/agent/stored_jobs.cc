@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "checkpoint/job_file.h"
 #include "common/log.h"
+#include "common/printable.h"
 
 namespace rekindle::agent {
 namespace {
@@ -71,7 +72,7 @@ v1::StoredJob StoredJobs::Read(const std::string& uid, const std::string& store)
   } else if (status.error_code() == grpc::StatusCode::NOT_FOUND) {
     stored.set_problem("there is no job.json");
   } else {
-    stored.set_problem(absl::StrCat("it could not be read: ", status.error_message().substr(0, kMaxProblem)));
+    stored.set_problem(absl::StrCat("it could not be read: ", common::Printable(status.error_message(), kMaxProblem)));
   }
   return stored;
 }

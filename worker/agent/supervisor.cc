@@ -106,7 +106,8 @@ void Supervisor::CollectExits(double now) {
   const std::optional<int64_t> kills = common::OutOfMemoryKills();
   for (const auto& [slot, status] : exits) {
     Trainer& trainer = trainers_.at(slot);
-    trainer.record.out_of_memory = status.code == -SIGKILL && trainer.stop_reason.empty() && kills > memory_kills_;
+    const bool was_killed = status.code == -SIGKILL && trainer.stop_reason.empty() && kills > memory_kills_;
+    trainer.record.out_of_memory = was_killed || status.code == common::kExitOutOfMemory;
     NoteExit(slot, status, now);
   }
   memory_kills_ = kills;
@@ -127,7 +128,7 @@ void Supervisor::NoteExit(int slot, common::ExitStatus status, double now) {
   auto found = trainers_.find(slot);
   Trainer& trainer = found->second;
   std::string reason = status.ToString();
-  if (trainer.record.out_of_memory) absl::StrAppend(&reason, ", the kernel was out of memory");
+  if (trainer.record.out_of_memory) absl::StrAppend(&reason, ", for want of memory");
   if (!trainer.stop_reason.empty()) absl::StrAppend(&reason, ", told to stop: ", trainer.stop_reason);
   log::Info("trainer ended", {{"trainer", trainer.record.trainer}, {"job", trainer.record.job_name}, {"why", reason}});
   Slot& state = node_.slots[slot];

@@ -25,6 +25,7 @@
 #include "worker/train/cuda_plugin.h"
 #include "worker/train/engine.h"
 #include "worker/train/job_file.h"
+#include "worker/train/memory_exit.h"
 #include "worker/train/micro_batch_probe.h"
 #include "worker/train/micro_batch_trial.h"
 #include "worker/train/node_session.h"
@@ -290,4 +291,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace rekindle::train
 
-int main(int argc, char** argv) { return rekindle::train::Main(argc, argv); }
+int main(int argc, char** argv) {
+  rekindle::train::ExitWhereMemoryRunsOut();
+  return rekindle::train::Main(argc, argv);
+}

@@ -68,6 +68,7 @@ absl::StatusOr<std::string> Await(const MicroBatchProbeOptions& options, const c
   }
   const absl::StatusOr<common::ExitStatus> exit = process.Reap();
   if (!exit.ok()) return exit.status();
+  if (exit->code == common::kExitOutOfMemory) return std::string("ended for want of memory");
   return exit->code < 0 ? exit->ToString() : "";
 }
 

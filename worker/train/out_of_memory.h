@@ -5,28 +5,31 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "absl/status/status.h"
 
 namespace rekindle::train {
 
-// RESOURCE_EXHAUSTED for std::bad_alloc and what LibTorch throws when an allocation fails, else INTERNAL. One line.
-inline absl::Status FromException(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) {
-    return absl::ResourceExhaustedError("out of memory (std::bad_alloc)");
-  }
-  const std::string text = error.what();
+// std::bad_alloc, and what threads and LibTorch throw when an allocation fails. Asks for no memory itself.
+inline bool IsOutOfMemory(const std::exception& error) {
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
   const auto* system = dynamic_cast<const std::system_error*>(&error);  // A thread finds no memory for its stack.
   if (system != nullptr &&
       (system->code() == std::errc::resource_unavailable_try_again || system->code() == std::errc::not_enough_memory)) {
-    return absl::ResourceExhaustedError("out of memory (" + text + ")");
+    return true;
   }
+  const std::string_view text = error.what();
+  return text.find("can't allocate memory") != text.npos || text.find("out of memory") != text.npos;
+}
+
+// RESOURCE_EXHAUSTED for those, else INTERNAL. One line.
+inline absl::Status FromException(const std::exception& error) {
+  const std::string text = error.what();
   const std::string line = text.substr(0, text.find('\n'));
-  for (const char* words : {"can't allocate memory", "out of memory"}) {
-    if (text.find(words) != std::string::npos) return absl::ResourceExhaustedError("out of memory (" + line + ")");
-  }
-  return absl::InternalError(line);
+  return IsOutOfMemory(error) ? absl::ResourceExhaustedError("out of memory (" + line + ")")
+                              : absl::InternalError(line);
 }
 
 }  // namespace rekindle::train
