@@ -63,7 +63,7 @@ struct Route {
   Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid, e.discard), Of(e.uid); }
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
-  Concern operator()(const AdoptJob& e) const { return AdoptFound(turn, e.uid), All(); }
+  Concern operator()(const AdoptJob& e) const { return AdoptFound(turn, e.uid), TakeProcessesAgain(turn), All(); }
   Concern operator()(const NodeGone& e) const { return TakeGone(turn, e.node), All(); }
   Concern operator()(const LeaseChecked& e) const {
     Concern concern = Of(e.uid);

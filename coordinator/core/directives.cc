@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "checkpoint/job_file.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/found.h"
@@ -178,10 +177,9 @@ v1::NodeDirective OwnPart(const State& state, const std::string& name, const Nod
     const auto job = state.jobs.find(process.job_uid());
     if (job == state.jobs.end() || IsBehind(job->second)) unknown.insert(process.job_uid());
   }
-  for (const std::string& uid : unknown) {
-    directive.add_leave_alone(uid);
-    const bool asks = directive.read_stored_size() < checkpoint::kMostStoredJobs && ReadsStoreOf(state, name, uid);
-    if (asks) directive.add_read_stored(uid);
+  for (const std::string& uid : unknown) directive.add_leave_alone(uid);
+  if (!unknown.empty()) {
+    for (const std::string& uid : StoresToRead(state, name)) directive.add_read_stored(uid);
   }
   for (const v1::SoughtTrainer& sought : state.sought) {
     const v1::Machine& machine = sought.process().machine();

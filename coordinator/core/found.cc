@@ -1,13 +1,13 @@
 #include "coordinator/core/found.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "checkpoint/job_file.h"
 #include "common/sha256.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/job_file.h"
@@ -92,6 +92,18 @@ void TakeWanted(Turn& turn, const v1::DesiredTrainer& wanted) {
   Show(turn, found->second);
 }
 
+// Is that node to read what the job's store has?
+bool Reads(const State& state, const std::string& node, const FoundJob& job) {
+  if (job.record.secret().empty() || job.running.count(node) == 0) return false;
+  int before = 0;
+  for (const auto& [other, trainers] : job.running) {
+    if (other == node) break;
+    const auto known = state.nodes.find(other);
+    before += known != state.nodes.end() && known->second.reported && !known->second.lost;
+  }
+  return before < kReaders;
+}
+
 // Why that record does not say whose a job is that runs with that secret. Empty: it does.
 std::string WhyNotProven(const State& state, const v1::JobFile& file, const std::string& secret) {
   const v1::ClusterIdentity& by = file.identity();
@@ -104,6 +116,23 @@ std::string WhyNotProven(const State& state, const v1::JobFile& file, const std:
     return "its trainers have another secret than the job of the record there";
   }
   return "";
+}
+
+// Trainers that are in no generation do not show which one is the job's newest.
+bool SomeoneIsInAGeneration(const FoundJob& job, const std::string& secret) {
+  return std::any_of(job.trainers.begin(), job.trainers.end(), [&](const auto& trainer) {
+    const v1::TrainerReport& report = trainer.second;
+    const bool waits = report.phase() == v1::TRAINER_READY || report.phase() == v1::TRAINER_STARTING;
+    return report.generation() > 0 && !waits && report.job_secret() == secret;
+  });
+}
+
+// Whoever has fallen silent meanwhile is not heard of again by that.
+void TakeTrainers(Turn& turn, const FoundJob& found, Job& job) {
+  for (const auto& [id, report] : found.trainers) {
+    if (report.job_secret() != job.record.secret() || !AcceptReport(turn, job, report)) continue;
+    job.trainers.at(id).heard = found.heard.at(id);
+  }
 }
 
 // The slots of one that is over are free once nothing of it runs.
@@ -127,11 +156,11 @@ void TakeOver(Turn& turn, const FoundJob& found, const v1::JobFile& file, const 
   turn.Emit(&job, "job_adopted",
             absl::StrCat("job ", name, " is taken over from its trainers: the record in its store is this cluster's, ",
                          "and they know its secret"));
-  for (const auto& [id, report] : found.trainers) (void)AcceptReport(turn, job, report);
+  TakeTrainers(turn, found, job);
 }
 
 // Empty, or why that does not settle whose the job is.
-std::string Settle(Turn& turn, const v1::StoredJob& stored, const std::string& secret) {
+std::string Settle(Turn& turn, const FoundJob& found, const v1::StoredJob& stored, const std::string& secret) {
   if (stored.job_file().empty()) return Bounded(stored.problem(), kMaxProblem);
   const std::string& uid = stored.job_uid();
   const absl::StatusOr<v1::JobFile> file = DecodeJobFile(stored.job_file(), uid);
@@ -142,10 +171,11 @@ std::string Settle(Turn& turn, const v1::StoredJob& stored, const std::string& s
   const auto same_name = turn.state.newest.find(name);
   const bool is_taken = same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second));
   if (is_taken && !file->over()) return absl::StrCat("another job has its name: `rekindle cancel ", name, "` that one");
+  if (!file->over() && !SomeoneIsInAGeneration(found, secret)) return "none of its trainers is in a generation";
   const v1::JobRecord record = Revive(*file, {.secret = secret,
                                               .store_generation = std::clamp(stored.generation(), 0, kMostNumber),
                                               .unix_now = turn.now + turn.state.wall_offset});
-  TakeOver(turn, FoundJob(turn.state.found.at(uid)), *file, record);
+  TakeOver(turn, FoundJob(found), *file, record);
   return "";
 }
 
@@ -159,10 +189,12 @@ void TakeFound(Turn& turn, const v1::TrainerReport& report) {
   const auto known = job.trainers.find(report.trainer());
   if (known != job.trainers.end()) {
     const bool is_same = known->second.job_secret() == report.job_secret();
+    if (is_same) job.heard[report.trainer()] = turn.now;
     if (is_same && report.sequence() <= known->second.sequence()) return;
     if (!is_same && known->second.job_secret() == job.record.secret()) return;  // It is the other one that is false.
   }
   job.trainers[report.trainer()] = report;
+  job.heard[report.trainer()] = turn.now;
   Show(turn, job);
 }
 
@@ -192,27 +224,32 @@ void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   }
 }
 
-void TakeStored(Turn& turn, const v1::NodeReport& report) {
+bool TakeStored(Turn& turn, const v1::NodeReport& report) {
+  bool taken = false;
   for (const v1::StoredJob& stored : report.stored_jobs()) {
     const auto found = turn.state.found.find(stored.job_uid());
-    if (found == turn.state.found.end() || !ReadsStoreOf(turn.state, report.node(), stored.job_uid())) continue;
+    if (found == turn.state.found.end() || !Reads(turn.state, report.node(), found->second)) continue;
     std::string secret;
     for (const v1::DesiredTrainer& wanted : report.left_alone()) {
       if (wanted.job_uid() == stored.job_uid()) secret = wanted.job_secret();
     }
-    const std::string why = Settle(turn, stored, secret);
-    if (why.empty()) continue;
+    const std::string why = Settle(turn, found->second, stored, secret);
+    taken = taken || why.empty();
+    if (why.empty() || why == found->second.stored) continue;
     found->second.stored = why;
     Show(turn, found->second);
   }
+  return taken;
 }
 
-bool ReadsStoreOf(const State& state, const std::string& node, const std::string& uid) {
-  const auto found = state.found.find(uid);
-  if (found == state.found.end() || found->second.record.secret().empty()) return false;
-  const auto& running = found->second.running;
-  const auto at = running.find(node);
-  return at != running.end() && std::distance(running.begin(), at) < kReaders;
+std::vector<std::string> StoresToRead(const State& state, const std::string& node) {
+  std::vector<std::string> first, again;
+  for (const auto& [uid, job] : state.found) {
+    if (Reads(state, node, job)) (job.stored.empty() ? first : again).push_back(uid);
+  }
+  first.insert(first.end(), again.begin(), again.end());  // Whoever was read once makes room for others.
+  if (first.size() > checkpoint::kMostStoredJobs) first.resize(checkpoint::kMostStoredJobs);
+  return first;
 }
 
 bool IsLeftAlone(const State& state, const NodeState& node, int slot) {
@@ -256,9 +293,7 @@ void AdoptFound(Turn& turn, const std::string& uid) {
   turn.state.found.erase(at);
   Job& job = AddFound(turn, found.record);
   turn.Emit(&job, "job_adopted", absl::StrCat("job ", name, " is taken over from its trainers, as its user asked"));
-  for (const auto& [id, report] : found.trainers) {
-    if (report.job_secret() == found.record.secret()) (void)AcceptReport(turn, job, report);
-  }
+  TakeTrainers(turn, found, job);
 }
 
 }  // namespace rekindle::core

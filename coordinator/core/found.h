@@ -5,6 +5,7 @@
 #define REKINDLE_COORDINATOR_CORE_FOUND_H_
 
 #include <string>
+#include <vector>
 
 #include "coordinator/core/state.h"
 
@@ -17,11 +18,13 @@ void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report);
 
 // What the stores of such jobs have of them, as that agent read it. A record of this cluster whose secret's hash fits
 // the secret that the same agent tells is the job's: it is taken over by it. One that is over is stopped. Anything else
-// leaves the job as it is, and is shown.
-void TakeStored(Turn& turn, const v1::NodeReport& report);
+// leaves the job as it is, and is shown. To be called with each report, also where that says nothing new: what speaks
+// against it may have ended. True: some job has a record now.
+bool TakeStored(Turn& turn, const v1::NodeReport& report);
 
-// Is that node to read it? Few of those that run the job are, however many there are.
-bool ReadsStoreOf(const State& state, const std::string& node, const std::string& uid);
+// Of which jobs that node is to read it: at most checkpoint::kMostStoredJobs. Few of those nodes that run a job read
+// it, however many there are.
+std::vector<std::string> StoresToRead(const State& state, const std::string& node);
 
 // Does a trainer of a job that nobody knows run in that slot?
 bool IsLeftAlone(const State& state, const NodeState& node, int slot);

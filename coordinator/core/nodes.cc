@@ -178,6 +178,12 @@ void TakeProcesses(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   }
 }
 
+bool TakeRecords(Turn& turn, const v1::NodeReport& report) {
+  if (turn.state.found.empty() || !TakeStored(turn, report)) return false;
+  TakeProcessesAgain(turn);
+  return true;
+}
+
 void ForgetLost(State& state) {
   for (auto it = state.nodes.begin(); it != state.nodes.end(); ++it) {
     if (!it->second.lost) continue;
@@ -260,6 +266,12 @@ std::string FindRefusal(const v1::NodeReport& report) {
 
 }  // namespace
 
+void TakeProcessesAgain(Turn& turn) {
+  for (auto& [name, node] : turn.state.nodes) {
+    if (node.reported) TakeProcesses(turn, node, v1::NodeReport(node.report));
+  }
+}
+
 bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
   const v1::NodeReport& report = event.report;
   if (report.node().empty() || report.node().size() > 200) return false;
@@ -278,7 +290,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
-    return false;
+    return TakeRecords(turn, report);
   }
   if (is_new && turn.state.nodes.size() >= kMaxNodes) ForgetLost(turn.state);
   if (is_new && turn.state.nodes.size() >= kMaxNodes) return false;
@@ -302,7 +314,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     TakeProcesses(turn, node, report);
     TakeFound(turn, node, report);
-    TakeStored(turn, report);
+    (void)TakeRecords(turn, report);
     TakeAbsent(turn, report);
     RefuseClaims(turn, node);
   }

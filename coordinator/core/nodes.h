@@ -11,6 +11,8 @@ namespace rekindle::core {
 
 // False: nothing that anybody but the planner acts on has changed.
 bool AcceptNodeReport(Turn& turn, const NodeReported& event);
+// A job that has a record from now on may have lost trainers before: agents have told that, and nobody could take it.
+void TakeProcessesAgain(Turn& turn);
 void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 
 // Marks nodes lost, or found again. Returns when to look next.

@@ -155,7 +155,7 @@ void Scenario::Submit(const std::string& name, const Options& options) {
   SubmitJob submit;
   v1::Job* job = submit.record.mutable_job();
   job->set_name(name);
-  job->set_uid(name + "-uid");
+  job->set_uid(Get(options, "uid", name + "-uid"));
   submit.record.set_secret(kSecret);
   v1::JobSpec* spec = job->mutable_status()->mutable_resolved_spec();
   spec->mutable_training()->set_global_batch(ToInt(Get(options, "micro_batches", "6")));

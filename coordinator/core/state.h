@@ -208,6 +208,7 @@ struct Job {
 struct FoundJob {
   v1::JobRecord record;  // What is shown; with spec and secret once an agent has told them.
   std::map<std::string, v1::TrainerReport> trainers;     // The newest of each that runs.
+  std::map<std::string, double> heard;                   // When they spoke last.
   std::map<std::string, std::set<std::string>> running;  // By node: trainers that its agent lists.
   std::string stored;                                    // Why what its store has of it does not settle whose it is.
   bool told = false;                                     // In an event.

@@ -59,7 +59,10 @@ std::string DescribeResize(int before, int after) {
 std::string Seconds(double seconds) { return absl::StrFormat("%.3g s", seconds); }
 
 std::string Bounded(const std::string& text, size_t limit) {
-  return text.size() <= limit ? text : absl::StrCat(text.substr(0, limit), "...");
+  if (text.size() <= limit) return text;
+  size_t end = limit;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "...");
 }
 
 }  // namespace rekindle::core

@@ -29,7 +29,8 @@ std::string DescribeResize(int before, int after);
 // "1.5 s", "0.1 s".
 std::string Seconds(double seconds);
 
-// Cuts what came over the network, for logs and status.
+// Cuts what came over the network, for logs and status; never within a character of UTF-8, of which the strings of a
+// message must be.
 std::string Bounded(const std::string& text, size_t limit = 500);
 
 }  // namespace rekindle::core

@@ -2,18 +2,9 @@
 
 #include <algorithm>
 
+#include "coordinator/core/text.h"
+
 namespace rekindle::coordinator {
-namespace {
-
-// A cut must not split a UTF-8 sequence: proto strings are checked on the wire.
-std::string Cut(const std::string& line, size_t limit) {
-  if (line.size() <= limit) return line;
-  size_t end = limit;
-  while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0) == 0x80) --end;
-  return line.substr(0, end) + "…";
-}
-
-}  // namespace
 
 void LogBook::Append(const v1::LogChunk& chunk) {
   if (chunk.lines_size() == 0) return;
@@ -22,7 +13,7 @@ void LogBook::Append(const v1::LogChunk& chunk) {
   for (const std::string& text : chunk.lines()) {
     v1::LogLine& line = book.lines.emplace_back();
     line.set_trainer(chunk.trainer());
-    line.set_text(Cut(text, kLineBytes));
+    line.set_text(core::Bounded(text, kLineBytes));
     book.bytes += line.text().size() + line.trainer().size();
     while (book.lines.size() > kLines || (book.bytes > kJobBytes && book.lines.size() > 1)) {
       book.bytes -= book.lines.front().text().size() + book.lines.front().trainer().size();

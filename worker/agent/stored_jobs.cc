@@ -54,6 +54,7 @@ v1::StoredJob StoredJobs::Read(const std::string& uid, const std::string& store)
     if (stopping_) return {};
     call_ = &context;
   }
+  context.set_wait_for_ready(true);  // The service may be starting again.
   context.set_deadline(std::chrono::system_clock::now() + kDeadline);
   v1::ReadJobFileRequest request;
   request.set_job_uid(uid);
@@ -85,8 +86,7 @@ void StoredJobs::Loop() {
       lock.unlock();
       v1::StoredJob stored = Read(uid, store);
       lock.lock();
-      const auto still = wanted_.find(uid);
-      if (stopping_ || still == wanted_.end() || still->second != store) continue;
+      if (stopping_ || wanted_ != wanted) break;  // What is wanted now does not wait behind stores that hang.
       const auto known = known_.find(uid);
       if (known != known_.end() && IsSame(known->second, stored)) continue;
       log::Info("told the coordinator, which does not know a job, what the job's store has",

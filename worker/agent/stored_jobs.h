@@ -25,7 +25,7 @@ class StoredJobs {
   StoredJobs(std::shared_ptr<grpc::Channel> checkpoint_service, const Waker* waker);
   ~StoredJobs();
 
-  // Which are to be read from now on: stores by uid. They are read at once, and again each minute.
+  // Which are to be read from now on: stores by uid. They are read one after the other, and again each minute.
   void Want(std::map<std::string, std::string> stores);
   // Fills in `stored_jobs`: those that are wanted and were read, or could not be, with the reason.
   void Report(v1::NodeReport* report) const;

@@ -29,7 +29,12 @@ TEST(MemoryExitDeathTest, WhatNobodyCatchesOnAnyThreadIsToldByTheExitCode) {
 TEST(MemoryExitDeathTest, AnythingElseIsABugAsBefore) {
   EXPECT_EXIT(ThrowOnAThread(std::logic_error("a bug")), testing::KilledBySignal(SIGABRT), "");
   EXPECT_EXIT(ThrowOnAThread(7), testing::KilledBySignal(SIGABRT), "");
-  EXPECT_EXIT({ ExitWhereMemoryRunsOut(); std::terminate(); }, testing::KilledBySignal(SIGABRT), "");
+  EXPECT_EXIT(
+      {
+        ExitWhereMemoryRunsOut();
+        std::terminate();
+      },
+      testing::KilledBySignal(SIGABRT), "");
 }
 
 }  // namespace
