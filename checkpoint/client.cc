@@ -35,6 +35,7 @@ class Client : public CheckpointClient {
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const JobFile& job_file, const Retention& retention,
                                             double wait_seconds) override;
   absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override;
+  absl::StatusOr<std::string> ReadJobFile() override;
   absl::StatusOr<Newest> FindNewest(bool verify) override { return Find("", verify); }
   absl::StatusOr<Newest> FindNamed(const std::string& name, bool verify) override { return Find(name, verify); }
   absl::StatusOr<Restored> Restore(int generation, const std::string& name, const MutableState& state) override;
@@ -86,6 +87,17 @@ absl::Status Client::WriteJobFile(int generation, const std::string& text, doubl
   request.set_job_file(text);
   v1::WriteJobFileReply reply;
   return core_.channel().Call(&CheckpointsStub::WriteJobFile, request, &reply, seconds, /*patience=*/0);
+}
+
+absl::StatusOr<std::string> Client::ReadJobFile() {
+  v1::ReadJobFileRequest request;
+  request.set_store(core_.options().store);
+  request.set_job_uid(core_.options().job_uid);
+  v1::ReadJobFileReply reply;
+  const absl::Status status =
+      core_.Call(&CheckpointsStub::ReadJobFile, request, &reply, core_.options().commit_seconds);
+  if (!status.ok()) return status;
+  return reply.job_file();
 }
 
 absl::StatusOr<Newest> Client::Find(const std::string& name, bool verify) {

@@ -109,6 +109,10 @@ class CheckpointClient {
   // FAILED_PRECONDITION as above.
   virtual absl::Status WriteJobFile(int generation, const std::string& text, double seconds) = 0;
 
+  // The store's job.json, verified, as it lies there. NOT_FOUND: there is none. DATA_LOSS, FAILED_PRECONDITION:
+  // DecodeJobFile.
+  virtual absl::StatusOr<std::string> ReadJobFile() = 0;
+
   // The newest checkpoint of the job that is there: every shard, with its size. `verify`: whole, byte for byte, as
   // Restore would find out later.
   virtual absl::StatusOr<Newest> FindNewest(bool verify) = 0;

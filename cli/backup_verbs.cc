@@ -141,7 +141,9 @@ void PrintRestored(const coordinator::Restored& restored) {
             << Printable(backup.release) << " in epoch " << backup.identity.epoch << "; epoch "
             << restored.identity.epoch << " begins\n"
             << "jobs: " << (jobs.empty() ? "none" : jobs) << "\n"
-            << "next: start the coordinator on it, with the flags and at the address that it had:\n"
+            << "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the "
+               "flags and at "
+               "the address that it had:\n"
             << "  rekindle-coordinator --data " << restored.data << " ...\n";
 }
 

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <span>
 
+#include "absl/strings/match.h"
 #include "common/hash.h"
 #include "common/rpc.h"
 
@@ -35,6 +36,9 @@ absl::Status Context::Check(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   const absl::Status converted = common::StatusFromGrpc(status);
   if (!absl::IsUnavailable(converted) && !absl::IsDeadlineExceeded(converted)) return converted;
+  if (absl::StrContains(converted.message(), "try again")) {  // Its own words: it answers, and cannot serve this now.
+    return absl::UnavailableError("the coordinator at " + endpoint + ": " + std::string(converted.message()));
+  }
   return absl::UnavailableError("no coordinator answers at " + endpoint + " (" + std::string(converted.message()) +
                                 "); start one with `rekindle up`, or name another with --endpoint or "
                                 "REKINDLE_ENDPOINT");

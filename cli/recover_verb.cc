@@ -83,7 +83,9 @@ void PrintJson(const coordinator::Recovered& recovered, const std::string& data,
 
 void PrintNext(const std::string& data) {
   std::cout
-      << "next: start the coordinator on it, with the flags and at the address that it had:\n"
+      << "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the flags "
+         "and at "
+         "the address that it had:\n"
       << "  rekindle-coordinator --data " << data << " ...\n"
       << "Trainers that live are taken over and go on, paused or not; `rekindle jobs` then shows which. Not brought "
          "back: events, jobs\nwithout a checkpoint, and what providers were asked for (their pools' sizes are "
@@ -95,6 +97,7 @@ absl::Status Recover(Context& context, const RecoverFlags& flags) {
   for (const std::string& uri : flags.stores) {
     auto store = OpenStore(uri);
     if (!store.ok()) return store.status();
+    if (!context.json()) std::cerr << "reading the jobs of " << uri << " ...\n";
     auto jobs = coordinator::ReadStoredJobs(*store, uri);
     if (!jobs.ok()) return jobs.status();
     if (jobs->empty() && !flags.data.empty()) {

@@ -1,6 +1,7 @@
 #include "coordinator/core/fence.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -201,8 +202,9 @@ void TakeGone(Turn& turn, const std::string& name) {
     return;
   }
   if (is_heard) {
-    turn.effects.status = absl::FailedPreconditionError(
-        absl::StrCat("node ", name, " is heard of: its machine runs; `rekindle drain ", name, "` takes it out"));
+    turn.effects.status = absl::FailedPreconditionError(absl::StrCat(
+        "node ", name, " was heard of ", std::lround(turn.now - node->second.heard),
+        " s ago: its machine runs; `rekindle drain ", name, "` takes it out, or try again when it is lost"));
     return;
   }
   if (node != turn.state.nodes.end()) node->second.ended = true;

@@ -13,6 +13,7 @@
 #include "coordinator/core/job_file.h"
 #include "coordinator/core/progress.h"
 #include "coordinator/core/recovered.h"
+#include "coordinator/core/stored_record.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -106,12 +107,8 @@ bool Reads(const State& state, const std::string& node, const FoundJob& job) {
 
 // Why that record does not say whose a job is that runs with that secret. Empty: it does.
 std::string WhyNotProven(const State& state, const v1::JobFile& file, const std::string& secret) {
-  const v1::ClusterIdentity& by = file.identity();
-  if (state.cluster.empty() || by.cluster() != state.cluster) return "the record there is another cluster's";
-  if (std::pair(by.epoch(), by.epoch_tag()) > std::pair(state.epoch.number, state.epoch.tag)) {
-    return "the record there was made in a later epoch of this cluster, by another coordinator";
-  }
-  if (file.over()) return "";
+  const std::string foreign = WhyForeign(state, file);
+  if (!foreign.empty() || file.over()) return foreign;
   if (secret.empty() || file.secret_sha256() != common::Sha256Hex(secret)) {
     return "its trainers have another secret than the job of the record there";
   }
@@ -148,7 +145,7 @@ void TakeOver(Turn& turn, const FoundJob& found, const v1::JobFile& file, const 
   job.must_save = true;
   state.plan_due = true;
   if (file.over()) {
-    turn.Emit(&job, "job_adopted",
+    turn.Emit(&job, "job_was_over",
               absl::StrCat("job ", name, " is over, as the record in its store says (",
                            Bounded(file.over_reason(), 300), "): what still runs of it is stopped"));
     return;
@@ -272,6 +269,14 @@ const FoundJob* FindFound(const State& state, const std::string& name_or_uid) {
 
 void AdoptFound(Turn& turn, const std::string& uid) {
   const auto at = turn.state.found.find(uid);
+  const auto known = turn.state.jobs.find(uid);
+  if (known != turn.state.jobs.end()) {
+    const v1::Job& job = known->second.record.job();
+    turn.effects.status =
+        absl::FailedPreconditionError(absl::StrCat("job ", job.name(), " is ", v1::JobState_Name(job.status().state()),
+                                                   ", not FOUND: there is nothing to take over"));
+    return;
+  }
   if (at == turn.state.found.end()) {
     turn.effects.status = absl::NotFoundError(
         absl::StrCat("no job of the uid ", Bounded(uid, 64), " is FOUND; `rekindle jobs` lists all"));

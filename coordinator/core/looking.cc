@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/durable.h"
+#include "coordinator/core/stored_record.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -34,9 +35,10 @@ void AskToLook(State& state, Job& job) {
   job.must_save = true;
 }
 
-void NoteLook(Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report) {
+void NoteLook(Turn& turn, Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report) {
   if (!MustLook(job)) return;
   const bool has_looked = report.looked() >= job.record.look() && SeesWhatIsKnown(job, report);
+  if (has_looked && EndAsStored(turn, job, report.stored_job_file())) return;
   if (has_looked || MadeStep(job, before, report)) NeedNotLook(job);
 }
 

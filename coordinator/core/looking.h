@@ -13,8 +13,9 @@ namespace rekindle::core {
 void AskToLook(State& state, Job& job);
 
 // The second of two reports of one trainer: has it looked as it was asked to, or made a step between them? One that
-// sees less than the record knows of has another folder, or an empty one, and has seen nothing.
-void NoteLook(Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report);
+// sees less than the record knows of has another folder, or an empty one, and has seen nothing. Where the store says
+// that the job is over, it is.
+void NoteLook(Turn& turn, Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report);
 
 // The user has said from where the job goes on, and nothing that anybody holds counts any more.
 void NeedNotLook(Job& job);

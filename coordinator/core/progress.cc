@@ -279,7 +279,9 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (!is_known || before.generation() != report.generation() || !HasEnded(before.phase()))
     trainer.stopped_at = turn.now;
   TakeCheckpoints(turn, job, before, report, is_known);
-  NoteLook(job, before, report);
+  NoteLook(turn, job, before, report);
+  trainer.report.clear_stored_job_file();
+  if (IsOver(job)) return true;
   TakeMicroBatch(turn, job, report);
   if (report.phase() == v1::TRAINER_FAILED) {
     if (report.error_is_jobs_fault()) {

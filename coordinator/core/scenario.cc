@@ -303,7 +303,11 @@ void Scenario::Trainer(const std::string& name, const Words& words, const Option
   v1::TrainerReport& report = trainers_[name];
   for (const std::string& error : SetFields(options, report)) Say(error);
   const int64_t look = DirectiveFor(report).look();
-  if (look > report.looked() && report.checkpoint_error().empty()) report.set_looked(look);
+  report.clear_stored_job_file();
+  if (look > report.looked() && report.checkpoint_error().empty()) {
+    report.set_looked(look);
+    report.set_stored_job_file(StoredOf(report.job_uid()).job_file());
+  }
   Report(name);
 }
 

@@ -426,7 +426,7 @@ void Loop::CheckPolls() {
 absl::Status Loop::WhySilent() const {
   if (failing()) return absl::UnavailableError(failure_.message());
   if (!cluster_.IsListening()) return absl::OkStatus();
-  return absl::UnavailableError("the coordinator listens who lives before it decides");
+  return absl::UnavailableError("the coordinator listens who lives before it decides: try again in some seconds");
 }
 
 void Loop::Expire() {

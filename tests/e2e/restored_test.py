@@ -1,8 +1,10 @@
 """A coordinator on records that were brought back from a backup takes over who lives: no trainer stops, no step is redone."""
+import json
+import pathlib
 import signal
 import unittest
 
-from base import Injector, TakenOverTest, kill, small_job, wait_until
+from base import Injector, TakenOverTest, kill, small_job, steps_done, wait_until
 
 LISTENS = 3
 
@@ -108,6 +110,21 @@ class RestoredTest(TakenOverTest):
         self.assertIn("the record in its store is this cluster's", text)
         self.assert_goes_on_to_the_end()
 
+    def test_a_job_that_was_cancelled_after_the_backup_does_not_train_again(self):
+        self.start()
+        self.backup()
+        self.running.cli("cancel", "job")
+        file, = pathlib.Path(self.folder, "store").glob("*/job.json")
+        wait_until(lambda: json.loads(file.read_text())["job"].get("over"), 60, "its store to know that it is over", poll=0.1)
+        wait_until(lambda: not self.running.trainer_pids(), 60, "its trainers to end", poll=0.1)
+        done = steps_done(self.running)
+        self.restore(aside="lost")
+        text, = self.await_event("job_was_over")
+        self.assertIn("cancelled by the user", text)
+        self.assertEqual(self.running.status("job")["state"], "CANCELLED")
+        wait_until(lambda: not self.running.trainer_pids(), 60, "the trainer that looked to end", poll=0.1)
+        self.assertEqual(steps_done(self.running), done)
+
     def test_a_job_of_after_the_backup_without_a_store(self):
         self.submit_after_the_backup(every_steps=0)
         self.restore(aside="lost")
@@ -126,7 +143,7 @@ class RestoredTest(TakenOverTest):
         self.await_end(self.running, "job")
         self.restore(aside="lost")
         kill(frozen, signal.SIGCONT)
-        text, = self.await_event("job_adopted")
+        text, = self.await_event("job_was_over")
         self.assertIn("is over, as the record in its store says", text)
         wait_until(lambda: self.running.nodes["n3"].pids("trainer") == [], 60, "its last trainer to be stopped", poll=0.1)
         self.assertEqual(self.running.status("job")["state"], "SUCCEEDED")

@@ -18,6 +18,12 @@ CheckpointName NameFrom(const std::string& text) {
   return parsed.ok() ? CheckpointName{text, parsed->generation, parsed->step} : CheckpointName{};
 }
 
+// Another try would read no more of job.json.
+bool SaysNothing(const absl::Status& status) {
+  return absl::IsNotFound(status) || absl::IsDataLoss(status) || absl::IsFailedPrecondition(status) ||
+         absl::IsUnimplemented(status);
+}
+
 }  // namespace
 
 CheckpointSearch::CheckpointSearch(checkpoint::CheckpointClient& store, Reporter& reporter,
@@ -66,14 +72,22 @@ void CheckpointSearch::Follow(const Directive& directive) {
 }
 
 void CheckpointSearch::LookAnew(int64_t look) {
-  if (look <= reporter_.Snapshot().looked) return;
+  const Report told = reporter_.Snapshot();
+  if (look == 0 && !told.stored_job_file.empty()) {
+    reporter_.Update([](Report& r) { r.stored_job_file.clear(); }, false);
+  }
+  if (look <= told.looked) return;
   if (std::exchange(look_, look) != look) look_pace_ = {};
   if (!IsDue(look_pace_)) return;
-  if (FindNewest().ok()) {
-    reporter_.Update([look](Report& r) { r.looked = look; }, true);
-  } else {
-    Pause(&look_pace_);
-  }
+  if (!FindNewest().ok()) return Pause(&look_pace_);
+  const absl::StatusOr<std::string> job_file = store_.ReadJobFile();
+  if (!job_file.ok() && !SaysNothing(job_file.status())) return Pause(&look_pace_);
+  reporter_.Update(
+      [&](Report& r) {
+        r.looked = look;
+        r.stored_job_file = job_file.value_or("");
+      },
+      true);
 }
 
 void CheckpointSearch::FindTold(const Directive& directive) {

@@ -72,6 +72,7 @@ class GatedClient final : public checkpoint::CheckpointClient {
   absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override {
     return client_->WriteJobFile(generation, text, seconds);
   }
+  absl::StatusOr<std::string> ReadJobFile() override { return client_->ReadJobFile(); }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool verify) override { return client_->FindNewest(verify); }
   absl::StatusOr<checkpoint::Newest> FindNamed(const std::string& name, bool verify) override {
     return client_->FindNamed(name, verify);

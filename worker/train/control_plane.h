@@ -118,7 +118,8 @@ struct Report {
   std::string missing_reason;
   std::vector<DamagedCheckpoint> damaged;
   int store_generation = 0;
-  int64_t looked = 0;  // The highest Directive::look that was followed.
+  int64_t looked = 0;           // The highest Directive::look that was followed.
+  std::string stored_job_file;  // The store's job.json as it was seen then; empty once nobody is to look.
   std::vector<std::string> skipped_checkpoints;
   CheckpointName committed;
   std::string restored;  // One sentence: what was restored last, and from where.

@@ -145,6 +145,7 @@ void ToProto(const Report& report, v1::TrainerReport* message) {
   }
   message->set_store_generation(report.store_generation);
   message->set_looked(report.looked);
+  message->set_stored_job_file(report.stored_job_file);
   for (const std::string& skipped : report.skipped_checkpoints) message->add_skipped_checkpoints(skipped);
   if (!report.committed.manifest.empty()) ToProto(report.committed, message->mutable_committed());
   message->set_restored(report.restored);

@@ -98,6 +98,12 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     store_.SetJobFile(text);
     return absl::OkStatus();
   }
+  absl::StatusOr<std::string> ReadJobFile() override {
+    std::lock_guard lock(store_.mutex_);
+    if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
+    if (store_.job_file_.empty()) return absl::NotFoundError("there is no job.json");
+    return store_.job_file_;
+  }
   absl::StatusOr<checkpoint::Newest> FindNewest(bool) override {
     std::lock_guard lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
