@@ -165,6 +165,16 @@ void ChargeTheRest(Turn& turn, Job& job) {
   Touch(job);
 }
 
+// It is looked at again when the time of the next is over: of a job that holds nothing else nobody asks before.
+void WakeAtEnds(Turn& turn, Job& job) {
+  const double now = UnixNow(turn), offset = turn.state.wall_offset;
+  const auto wake = [&](double end) {
+    if (end > now && end != kNever) turn.Wake(job, end - offset);
+  };
+  for (const Charged& held : job.record.held_nodes()) wake(EndsBy(turn.state, held));
+  for (const Charged& lost : job.record.lost_nodes()) wake(lost.until());
+}
+
 // The clock of the coordinator's machine was set back while it was away: what was granted is no longer for that.
 void SetBack(double seconds, Job& job) {
   v1::JobRecord& record = job.record;
@@ -194,6 +204,7 @@ void ShareNodes(Turn& turn) {
     NoteSilence(turn.state, job);
     TakeHeld(turn, job, now[uid]);
     ChargeTheRest(turn, job);
+    WakeAtEnds(turn, job);
     Shares shares, lost;
     for (const Charged& node : job.record.held_nodes()) {
       if (UnixNow(turn) < EndsBy(turn.state, node)) shares[node.pool()] += node.part();
@@ -233,13 +244,9 @@ bool ForgetLostNode(Turn& turn, const std::string& name, bool before) {
 }
 
 void ForgetEndedNodes(Turn& turn, Job& job) {
-  const double now = UnixNow(turn), offset = turn.state.wall_offset;
+  const double now = UnixNow(turn);
   int ended = 0;
-  for (const Charged& held : job.record.held_nodes()) {
-    const double end = EndsBy(turn.state, held);
-    ended += now >= end;
-    if (now < end && end != kNever) turn.Wake(job, end - offset);
-  }
+  for (const Charged& held : job.record.held_nodes()) ended += now >= EndsBy(turn.state, held);
   if (std::exchange(job.held_and_ended, ended) != ended) turn.state.plan_due = true;
   auto* lost = job.record.mutable_lost_nodes();
   const auto has_ended = [&](const Charged& node) { return node.until() > 0 && node.until() <= now; };
@@ -249,9 +256,7 @@ void ForgetEndedNodes(Turn& turn, Job& job) {
     job.must_save = true;
     turn.state.plan_due = true;
   }
-  for (const Charged& node : *lost) {
-    if (node.until() > 0) turn.Wake(job, node.until() - offset);
-  }
+  WakeAtEnds(turn, job);
 }
 
 void CountAbsence(Turn& turn, Job& job) {

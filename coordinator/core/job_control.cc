@@ -285,7 +285,8 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   if (IsOver(job)) return;
   const auto& lines = record.job().status().cost().pools();
   const bool holds = std::any_of(lines.begin(), lines.end(), [](const v1::PoolCost& line) { return line.nodes() > 0; });
-  if (holds && job.record.held_nodes().empty()) HoldMembers(turn.state, job);  // An earlier release did not keep them.
+  // An earlier release kept neither. With lost nodes alone those are what the lines show, and they are charged as such.
+  if (holds && job.record.held_nodes().empty() && job.record.lost_nodes().empty()) HoldMembers(turn.state, job);
   CountAbsence(turn, job);
   for (const auto& unit : record.units()) {
     job.units.push_back({.pool = unit.pool(), .placed = unit.placed(), .leaving = unit.leaving()});
