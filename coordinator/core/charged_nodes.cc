@@ -117,7 +117,26 @@ bool IsSame(const Charged& a, const Charged& b) {
   return a.node() == b.node() && a.incarnation() == b.incarnation() && a.pool() == b.pool() && a.part() == b.part();
 }
 
-void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& now) {
+// After a restart the slots of all members are theirs again, also on nodes that were lost before. Until those are lost
+// once more they are charged as lost alone.
+std::vector<Held> WithoutLost(const Job& job, std::vector<Held> now) {
+  if (job.record.lost_nodes().empty()) return now;
+  const auto part_in = [](const auto& nodes, const Held& one) {
+    const auto at = std::find_if(nodes.begin(), nodes.end(), [&](const Charged& charged) {
+      return charged.node() == one.name && IsSame(charged, *one.node);
+    });
+    return at == nodes.end() ? 0 : at->part();
+  };
+  for (Held& one : now) {
+    const double had = std::min(one.part, part_in(job.record.held_nodes(), one));
+    one.part = std::max(had, one.part - part_in(job.record.lost_nodes(), one));
+  }
+  std::erase_if(now, [](const Held& one) { return one.part <= kNothing; });
+  return now;
+}
+
+void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& slots) {
+  const std::vector<Held> now = WithoutLost(job, slots);
   const auto& before = job.record.held_nodes();
   if (std::equal(before.begin(), before.end(), now.begin(), now.end(), IsAs)) return;
   std::map<std::string, Charged> held;
