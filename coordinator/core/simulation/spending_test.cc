@@ -1,6 +1,7 @@
 // Random worlds of one job with a budget, on machines that are cut off.
-//   REKINDLE_SIM_SEED=N   plays only that one and prints its journal;
-//   REKINDLE_SIM_COUNT=N  plays so many, from that seed on when both are set.
+//   REKINDLE_SIM_SEED=N        plays only that one and prints its journal;
+//   REKINDLE_SIM_FIRST_SEED=N  plays those from N on instead of from 1;
+//   REKINDLE_SIM_COUNT=N       plays so many.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -15,29 +16,49 @@ namespace rekindle::core::simulation {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kWorlds = 10;
+constexpr uint64_t kWorlds = 10;
 #else
-constexpr int kWorlds = 100;
+constexpr uint64_t kWorlds = 100;
 #endif
+constexpr uint64_t kEnoughForEach = 100;  // In so many worlds machines end by themselves, and budgets stop jobs.
+
+uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
+}
 
 TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
-  const char* one = std::getenv("REKINDLE_SIM_SEED");
-  const char* count = std::getenv("REKINDLE_SIM_COUNT");
-  const uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  const uint64_t many = count != nullptr ? std::strtoull(count, nullptr, 10) : one != nullptr ? 1 : kWorlds;
+  const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
+  const uint64_t first = FromEnvironment("REKINDLE_SIM_SEED", FromEnvironment("REKINDLE_SIM_FIRST_SEED", 1));
+  const uint64_t count = one ? 1 : FromEnvironment("REKINDLE_SIM_COUNT", kWorlds);
   int ended_alone = 0, stopped = 0;
-  for (uint64_t seed = first; seed < first + many; ++seed) {
+  for (uint64_t seed = first; seed < first + count; ++seed) {
     SpendingWorld world(seed);
     const std::string violation = world.Play();
     ended_alone += world.ended_alone();
     stopped += world.stopped_for_budget();
-    if (many == 1) std::cout << absl::StrJoin(world.journal(), "\n") << "\n";
+    if (one) std::cout << absl::StrJoin(world.journal(), "\n") << "\n";
     EXPECT_EQ(violation, "") << "play it again with REKINDLE_SIM_SEED=" << seed;
   }
-  std::cout << many << " worlds, " << ended_alone << " machines ended by themselves, " << stopped
-            << " stops for the budget\n";
-  EXPECT_GT(ended_alone, many >= kWorlds ? 0 : -1);
-  EXPECT_GT(stopped, many >= kWorlds ? 0 : -1);
+  std::cout << count << " worlds from seed " << first << " on, " << ended_alone << " machines ended by themselves, "
+            << stopped << " stops for the budget\n";
+  if (count < kEnoughForEach) return;
+  EXPECT_GT(ended_alone, 0);
+  EXPECT_GT(stopped, 0);
+}
+
+// Worlds that once were found to be wrong. They are always played, as the seeds of the others change with the commit.
+TEST(Spending, HoldsWhereItDidNot) {
+  for (const uint64_t seed : {
+           102001,  // The coordinator went away right after its job had got its first nodes: that time was not charged.
+           300596,  // It went away after a job that had held nothing for a while got nodes: that while was charged.
+           400832,  // A released job's lost nodes were charged until something else happened, beyond their time.
+           402475,  // The same with one machine.
+           401324,  // After a restart nodes of a released job were charged as lost, and as held.
+       }) {
+    SpendingWorld world(seed);
+    EXPECT_EQ(world.Play(), "") << "play it again with REKINDLE_SIM_SEED=" << seed;
+  }
 }
 
 // The same seed plays the same schedule: a failure can be looked into.
