@@ -135,8 +135,8 @@ std::vector<Held> WithoutLost(const Job& job, std::vector<Held> now) {
   return now;
 }
 
-void TakeHeld(Turn& turn, Job& job, const std::vector<Held>& slots) {
-  const std::vector<Held> now = WithoutLost(job, slots);
+void TakeHeld(Turn& turn, Job& job, std::vector<Held> slots) {
+  const std::vector<Held> now = WithoutLost(job, std::move(slots));
   const auto& before = job.record.held_nodes();
   if (std::equal(before.begin(), before.end(), now.begin(), now.end(), IsAs)) return;
   std::map<std::string, Charged> held;
@@ -184,7 +184,8 @@ void ChargeTheRest(Turn& turn, Job& job) {
   Touch(job);
 }
 
-// It is looked at again when the time of the next is over: of a job that holds nothing else nobody asks before.
+// The job is looked at again when the time of one of its silent nodes is over. Nothing else would wake one that holds
+// no other nodes, and it would be charged until then.
 void WakeAtEnds(Turn& turn, Job& job) {
   const double now = UnixNow(turn), offset = turn.state.wall_offset;
   const auto wake = [&](double end) {
@@ -221,7 +222,7 @@ void ShareNodes(Turn& turn) {
   }
   for (auto& [uid, job] : turn.state.jobs) {
     NoteSilence(turn.state, job);
-    TakeHeld(turn, job, now[uid]);
+    TakeHeld(turn, job, std::move(now[uid]));
     ChargeTheRest(turn, job);
     WakeAtEnds(turn, job);
     Shares shares, lost;
