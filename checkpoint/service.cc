@@ -59,7 +59,9 @@ grpc::Status CheckpointService::Run(const char* operation, const std::function<a
   if (!status.ok()) {
     parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}})
         .Increment();
-    log::Warning("checkpoint call failed", {{"operation", operation}, {"error", std::string(status.message())}});
+    // Whoever commits asks again and again until all shards are there, and tells what it lacks itself.
+    const auto level = absl::IsNotFound(status) ? log::Level::kDebug : log::Level::kWarning;
+    log::Write(level, "checkpoint call failed", {{"operation", operation}, {"error", std::string(status.message())}});
   }
   return common::StatusToGrpc(status);
 }

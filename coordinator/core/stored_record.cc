@@ -32,8 +32,9 @@ bool EndAsStored(Turn& turn, Job& job, const std::string& text) {
   job.record = std::move(record);
   job.spec_hash = 0;
   CostOf(job)->set_spent(std::max(spent, CostOf(job)->spent()));
-  EndJob(turn, job, job.record.job().status().state(), "job_was_over",
-         absl::StrCat(Bounded(file->over_reason()), "; that was after the copy that the records were brought back from"));
+  EndJob(
+      turn, job, job.record.job().status().state(), "job_was_over",
+      absl::StrCat(Bounded(file->over_reason()), "; that was after the copy that the records were brought back from"));
   job.record.mutable_job()->mutable_status()->set_finished_at(file->over_at());
   turn.state.plan_due = true;
   return true;

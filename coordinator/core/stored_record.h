@@ -1,5 +1,5 @@
-// What a job's checkpoint store says of the job (job_file.h) may be newer than what a coordinator knows that was brought
-// back from a copy.
+// What a job's checkpoint store says of the job (job_file.h) may be newer than what a coordinator knows that was
+// brought back from a copy.
 #ifndef REKINDLE_COORDINATOR_CORE_STORED_RECORD_H_
 #define REKINDLE_COORDINATOR_CORE_STORED_RECORD_H_
 

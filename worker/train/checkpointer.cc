@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "common/background.h"
 #include "common/clock.h"
 #include "common/log.h"
@@ -46,9 +47,10 @@ void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
   others_are_done_ = false;
   if (info.ranges.empty()) return;
   if (writing_ >= kBuffers) {
+    const std::string why = waits_for_.empty() ? "; take them less often (checkpoint.every_steps, or interval: auto)"
+                                               : absl::StrCat("; the first of them waits, as ", waits_for_);
     lock.unlock();
-    Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written; take them less "
-                                          "often (checkpoint.every_steps, or interval: auto)"));
+    Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written" + why));
     return;
   }
   ++writing_;
@@ -171,10 +173,13 @@ absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manife
   for (;;) {
     const checkpoint::JobFile job_file = options_.job_file ? options_.job_file() : checkpoint::JobFile();
     auto name = client_.WriteManifest(manifest, job_file, options_.retention, kLookSeconds);
-    if (!absl::IsNotFound(name.status())) return name;
     std::lock_guard lock(mutex_);
+    waits_for_ = absl::IsNotFound(name.status()) ? std::string(name.status().message()) : "";
+    if (waits_for_.empty()) return name;
     const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;
-    if (others_are_done_ || common::SteadySeconds() - start >= patience) return name;
+    if (!others_are_done_ && common::SteadySeconds() - start < patience) continue;
+    waits_for_.clear();
+    return name;
   }
 }
 

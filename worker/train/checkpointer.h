@@ -143,6 +143,7 @@ class Checkpointer {
   std::deque<ShardNotes> notes_;
   std::set<std::pair<int, int64_t>> lost_;  // (generation, step) whose own shards could not be written.
   bool others_are_done_ = false;
+  std::string waits_for_;  // What the commit that is under way did not find in the store. Empty: it waits for nothing.
   CheckpointStatus status_;
   std::map<int64_t, Gathering> gathering_;  // By step, of the running generation.
   Worker copier_;                           // Stages and copies.

@@ -8,6 +8,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <limits>
+#include <thread>
 #include <utility>
 
 #include "common/log.h"
@@ -198,6 +200,26 @@ TEST_F(CheckpointerTest, TwoAreWrittenAtOnceAndAThirdIsRefused) {
   EXPECT_THAT(SavedSteps(), testing::ElementsAre(1, 2));
   for (const checkpoint::ManifestName& name : store_.Names()) ExpectHolds(name);
   EXPECT_GT(checkpointer_.write_rate(), 0);
+}
+
+// As where the store was moved away while it was written to: to take them less often would not help.
+TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
+  constexpr int kOften = std::numeric_limits<int>::max();
+  client_.shards_missing = kOften;
+  Write(1);
+  Begin();
+  checkpointer_.WaitCopied(kLong);
+  GatherAll();
+  while (client_.shards_missing > kOften - 2) std::this_thread::yield();  // By the second time the first is known.
+  for (int64_t step = 2; step <= 4; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+  }
+  EXPECT_THAT(checkpointer_.Status().error, HasSubstr("waits, as a shard of another rank is not there"));
+  client_.shards_missing = 0;
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
 }
 
 // Its memory came when training had gone on: it must not copy what is there now as what was there then.
