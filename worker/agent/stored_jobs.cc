@@ -36,6 +36,7 @@ void StoredJobs::Want(std::map<std::string, std::string> stores) {
   const std::lock_guard lock(mutex_);
   if (stores == wanted_) return;
   wanted_ = std::move(stores);
+  ++changes_;
   std::erase_if(known_, [&](const auto& known) { return wanted_.count(known.first) == 0; });
   changed_.notify_all();
 }
@@ -82,11 +83,12 @@ void StoredJobs::Loop() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const std::map<std::string, std::string> wanted = wanted_;
+    const int64_t changes = changes_;
     for (const auto& [uid, store] : wanted) {
       lock.unlock();
       v1::StoredJob stored = Read(uid, store);
       lock.lock();
-      if (stopping_ || wanted_ != wanted) break;  // What is wanted now does not wait behind stores that hang.
+      if (stopping_ || changes_ != changes) break;  // What is wanted now does not wait behind stores that hang.
       const auto known = known_.find(uid);
       if (known != known_.end() && IsSame(known->second, stored)) continue;
       log::Info("told the coordinator, which does not know a job, what the job's store has",
@@ -94,7 +96,7 @@ void StoredJobs::Loop() {
       known_[uid] = std::move(stored);
       waker_->Wake();
     }
-    const auto is_due = [&] { return stopping_ || wanted_ != wanted; };
+    const auto is_due = [&] { return stopping_ || changes_ != changes; };
     if (wanted.empty()) {
       changed_.wait(lock, is_due);
     } else {

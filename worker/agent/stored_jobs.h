@@ -6,6 +6,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include <condition_variable>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -41,6 +42,7 @@ class StoredJobs {
   bool stopping_ = false;
   grpc::ClientContext* call_ = nullptr;  // In flight.
   std::map<std::string, std::string> wanted_;
+  int64_t changes_ = 0;                         // Of wanted_: what was given up and is wanted again is not known.
   std::map<std::string, v1::StoredJob> known_;  // By uid.
   std::thread thread_;
 };
