@@ -35,7 +35,10 @@ class EngineLeaseTest : public EngineTest {
   // From kCutAt on, each trainer that `jumps` finds that time has passed, before it takes part in another exchange.
   void StartAndCut(int steps, const std::function<bool(size_t trainer)>& jumps) {
     Start(SmallSpec(steps), kTrainers, [this, jumps](size_t trainer, int64_t step) {
-      if (trainer == 0 && step >= kCutAt && !cut_.exchange(true)) coordinator_->SetAway(true);
+      if (trainer == 0 && step >= kCutAt && !cut_) {
+        coordinator_->SetAway(true);
+        cut_ = true;  // Not before: who jumps while it still answers has a lease of after the jump.
+      }
       if (cut_ && !back_ && ahead_.at(trainer) == 0 && jumps(trainer)) ahead_.at(trainer) = kLongerThanL;
     });
   }
