@@ -21,7 +21,7 @@ namespace rekindle::checkpoint {
 
 inline constexpr int kJobFileFormat = 1;
 inline constexpr size_t kMaxJobFileBytes = 64 << 10;  // Of the whole file.
-inline constexpr int kMostStoredJobs = 8;             // Of which one node tells what their stores have.
+inline constexpr int kMostStoredJobs = 8;             // One node tells of so many jobs what their stores have.
 
 // What is to lie beside a checkpoint.
 struct JobFile {

@@ -98,7 +98,7 @@ class Store {
   absl::Status BeginGeneration(const std::string& job_uid, int generation);
   // The highest that has begun from a checkpoint; 0: none has.
   absl::StatusOr<int> HighestGeneration(const std::string& job_uid);
-  // The same, or of those that have saved, whichever is higher.
+  // The highest that has begun from a checkpoint or has saved one; 0: none has.
   absl::StatusOr<int> NewestGeneration(const std::string& job_uid);
 
   // From the newest manifest down to the first that `look` is content with. An error only when the store itself cannot

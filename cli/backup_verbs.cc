@@ -141,10 +141,7 @@ void PrintRestored(const coordinator::Restored& restored) {
             << Printable(backup.release) << " in epoch " << backup.identity.epoch << "; epoch "
             << restored.identity.epoch << " begins\n"
             << "jobs: " << (jobs.empty() ? "none" : jobs) << "\n"
-            << "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the "
-               "flags and at "
-               "the address that it had:\n"
-            << "  rekindle-coordinator --data " << restored.data << " ...\n";
+            << HowToStartOn(restored.data);
 }
 
 absl::Status Restore(Context& context, const std::string& file, const std::string& data) {

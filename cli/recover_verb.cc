@@ -83,10 +83,7 @@ void PrintJson(const coordinator::Recovered& recovered, const std::string& data,
 
 void PrintNext(const std::string& data) {
   std::cout
-      << "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the flags "
-         "and at "
-         "the address that it had:\n"
-      << "  rekindle-coordinator --data " << data << " ...\n"
+      << HowToStartOn(data)
       << "Trainers that live are taken over and go on, paused or not; `rekindle jobs` then shows which. Not brought "
          "back: events, jobs\nwithout a checkpoint, and what providers were asked for (their pools' sizes are "
          "taken as they are).\n";

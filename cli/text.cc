@@ -75,4 +75,10 @@ std::string Printable(const std::string& text) {
   return out;
 }
 
+std::string HowToStartOn(const std::string& data) {
+  return "next: give the folder to the coordinator's user (chown -R), and start the coordinator on it, with the flags "
+         "and at the address that it had:\n  rekindle-coordinator --data " +
+         data + " ...\n";
+}
+
 }  // namespace rekindle::cli

@@ -26,6 +26,9 @@ bool Ended(v1::JobState state);
 // Bytes below 0x20 and DEL become '?': text of others must not drive the terminal.
 std::string Printable(const std::string& text);
 
+// What is left to do with a coordinator's data folder that was made anew.
+std::string HowToStartOn(const std::string& data);
+
 }  // namespace rekindle::cli
 
 #endif  // REKINDLE_CLI_TEXT_H_

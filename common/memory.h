@@ -22,7 +22,7 @@ absl::StatusOr<Memory> ReadMemory(const std::string& root = "");
 // say.
 std::optional<int64_t> OutOfMemoryKills(const std::string& root = "");
 
-// Of a process that ends because it finds no memory: the kernel did not kill it, and it says so itself.
+// A process that ends itself because it finds no memory has this exit code. The kernel did not kill it.
 inline constexpr int kExitOutOfMemory = 5;
 
 // "7.9 GB", "512 MB": in powers of ten.

@@ -1,7 +1,6 @@
 #include "coordinator/recover.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <memory>
 #include <tuple>

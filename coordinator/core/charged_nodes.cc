@@ -210,8 +210,8 @@ void SetBack(double seconds, Job& job) {
 }  // namespace
 
 void ShareNodes(Turn& turn) {
-  std::unordered_map<std::string_view, std::vector<Held>>
-      now;  // The key is the uid, and the nodes are in order of their names.
+  // The key is the uid, and the nodes are in order of their names.
+  std::unordered_map<std::string_view, std::vector<Held>> now;
   for (const auto& [name, node] : turn.state.nodes) {
     const double part = 1.0 / std::max(1, node.record.slots());
     for (const auto& [slot, uid] : node.slots) {

@@ -95,14 +95,15 @@ void TakeWanted(Turn& turn, const v1::DesiredTrainer& wanted) {
 
 // Is that node to read what the job's store has?
 bool Reads(const State& state, const std::string& node, const FoundJob& job) {
-  if (job.record.secret().empty() || job.running.count(node) == 0) return false;
-  int before = 0;
+  if (job.record.secret().empty()) return false;
+  int readers = 0;
   for (const auto& [other, trainers] : job.running) {
-    if (other == node) break;
+    if (other == node) return true;
     const auto known = state.nodes.find(other);
-    before += known != state.nodes.end() && known->second.reported && !known->second.lost;
+    readers += known != state.nodes.end() && known->second.reported && !known->second.lost;
+    if (readers == kReaders) return false;  // A job may run on thousands of nodes, each of which asks.
   }
-  return before < kReaders;
+  return false;
 }
 
 // Why that record does not say whose a job is that runs with that secret. Empty: it does.
@@ -133,12 +134,13 @@ void TakeTrainers(Turn& turn, const FoundJob& found, Job& job) {
 }
 
 // The slots of one that is over are free once nothing of it runs.
-void TakeOver(Turn& turn, const FoundJob& found, const v1::JobFile& file, const v1::JobRecord& record) {
+void TakeOver(Turn& turn, const v1::JobFile& file, const v1::JobRecord& record) {
   State& state = turn.state;
-  const std::string uid = file.job_uid(), &name = record.job().name();
+  const std::string& uid = file.job_uid();
+  const std::string& name = record.job().name();
   const auto same_name = state.newest.find(name);
   const std::string before = same_name == state.newest.end() ? "" : same_name->second;
-  state.found.erase(uid);
+  const FoundJob found = std::move(state.found.extract(uid).mapped());
   Adopt(turn, record);
   if (file.over() && !before.empty()) state.newest[name] = before;  // Whoever has the name now keeps it.
   Job& job = state.jobs.at(uid);
@@ -165,14 +167,14 @@ std::string Settle(Turn& turn, const FoundJob& found, const v1::StoredJob& store
   std::string why = WhyNotProven(turn.state, *file, secret);
   if (!why.empty()) return why;
   const std::string& name = file->record().job().name();
-  const auto same_name = turn.state.newest.find(name);
-  const bool is_taken = same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second));
-  if (is_taken && !file->over()) return absl::StrCat("another job has its name: `rekindle cancel ", name, "` that one");
+  if (!file->over() && IsNameTaken(turn.state, name)) {
+    return absl::StrCat("another job has its name: `rekindle cancel ", name, "` that one");
+  }
   if (!file->over() && !SomeoneIsInAGeneration(found, secret)) return "none of its trainers is in a generation";
   const v1::JobRecord record = Revive(*file, {.secret = secret,
                                               .store_generation = std::clamp(stored.generation(), 0, kMostNumber),
                                               .unix_now = turn.now + turn.state.wall_offset});
-  TakeOver(turn, FoundJob(found), *file, record);
+  TakeOver(turn, *file, record);
   return "";
 }
 
@@ -289,8 +291,7 @@ void AdoptFound(Turn& turn, const std::string& uid) {
         absl::StrCat("no agent has said what was wanted of job ", name, ": let the agent of one of its nodes run"));
     return;
   }
-  const auto same_name = turn.state.newest.find(name);
-  if (same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second))) {
+  if (IsNameTaken(turn.state, name)) {
     turn.effects.status = absl::FailedPreconditionError(
         absl::StrCat("another job has the name ", name, ": `rekindle cancel ", name, "` it first"));
     return;

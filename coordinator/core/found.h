@@ -22,8 +22,8 @@ void TakeFound(Turn& turn, NodeState& node, const v1::NodeReport& report);
 // against it may have ended. True: some job has a record now.
 bool TakeStored(Turn& turn, const v1::NodeReport& report);
 
-// Of which jobs that node is to read it: at most checkpoint::kMostStoredJobs. Few of those nodes that run a job read
-// it, however many there are.
+// The uids of the jobs whose stores that node is to read: at most checkpoint::kMostStoredJobs. Few of the nodes that
+// run a job read its store, however many there are.
 std::vector<std::string> StoresToRead(const State& state, const std::string& node);
 
 // Does a trainer of a job that nobody knows run in that slot?

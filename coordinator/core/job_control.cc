@@ -150,11 +150,14 @@ Job& AddJob(State& state, const v1::JobRecord& record) {
 
 }  // namespace
 
+bool IsNameTaken(const State& state, const std::string& name) {
+  const auto newest = state.newest.find(name);
+  return newest != state.newest.end() && !IsOver(state.jobs.at(newest->second));
+}
+
 void Submit(Turn& turn, const v1::JobRecord& record) {
   const std::string& uid = record.job().uid();
-  const auto same_name = turn.state.newest.find(record.job().name());
-  if (turn.state.jobs.count(uid) > 0 ||
-      (same_name != turn.state.newest.end() && !IsOver(turn.state.jobs.at(same_name->second)))) {
+  if (turn.state.jobs.count(uid) > 0 || IsNameTaken(turn.state, record.job().name())) {
     turn.effects.status = absl::AlreadyExistsError(
         absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
                      record.job().name(), "` first"));

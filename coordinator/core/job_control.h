@@ -8,6 +8,9 @@
 
 namespace rekindle::core {
 
+// Has a job that name which is not over?
+bool IsNameTaken(const State& state, const std::string& name);
+
 void Submit(Turn& turn, const v1::JobRecord& record);
 void Cancel(Turn& turn, const std::string& uid, bool discard);
 void Pause(Turn& turn, const std::string& uid);

@@ -103,19 +103,26 @@ std::string JsonOf(const google::protobuf::Message& message) {
   return WithValidUtf8(text);
 }
 
-// Of what a coordinator counts with.
+// The coordinator counts with these values, so each of them must be one that it can have written.
 std::string FindFlaw(const v1::JobFile& file) {
   const v1::Job& job = file.record().job();
   if (job.uid() != file.job_uid()) return "its record is of another job";
   if (job.name().empty() || job.name().size() > kMaxName) return "its job has no name, or too long a one";
   const v1::Cost& cost = job.status().cost();
-  std::vector<double> amounts = {cost.spent(),     cost.rate(),      cost.until(),     cost.node_hours(),
-                                 cost.hours(),     cost.budget(),    cost.on_demand(), cost.unpriced_node_hours(),
-                                 cost.estimated(), file.written_at()};
+  std::vector<double> amounts = {cost.spent(),
+                                 cost.rate(),
+                                 cost.until(),
+                                 cost.node_hours(),
+                                 cost.hours(),
+                                 cost.budget(),
+                                 cost.on_demand(),
+                                 cost.unpriced_node_hours(),
+                                 cost.estimated(),
+                                 file.written_at(),
+                                 file.record().granted_until()};
   for (const v1::PoolCost& line : cost.pools()) {
     amounts.insert(amounts.end(), {line.nodes(), line.price(), line.spent(), line.node_hours(), line.on_demand()});
   }
-  amounts.push_back(file.record().granted_until());
   if (!std::all_of(amounts.begin(), amounts.end(), IsAmount)) return "an amount is none";
   for (const int number : {file.record().membership().generation(), file.record().store_generation()}) {
     if (number < 0 || number > kMostNumber) return "a generation's number cannot be";

@@ -24,7 +24,7 @@ v1::JobRecord FromJobFile(const v1::JobFile& file);
 // INVALID_ARGUMENT, with what to do: a job of that spec would leave no room for the rest of the file.
 absl::Status CheckFitsJobFile(const v1::JobSpec& resolved);
 
-// Of a generation or an epoch: more cannot be meant, and could not be passed.
+// No generation and no epoch has a higher number: it could not be passed any more.
 inline constexpr int kMostNumber = 1'000'000'000;
 
 // As it lies in the store (checkpoint/job_file.h). RESOURCE_EXHAUSTED: larger than it may be, so that its job has none.

@@ -268,7 +268,7 @@ std::string FindRefusal(const v1::NodeReport& report) {
 
 void TakeProcessesAgain(Turn& turn) {
   for (auto& [name, node] : turn.state.nodes) {
-    if (node.reported) TakeProcesses(turn, node, v1::NodeReport(node.report));
+    if (node.reported) TakeProcesses(turn, node, node.report);
   }
 }
 

@@ -371,8 +371,11 @@ void Scenario::SaveToStore(const Options& options) {
 v1::StoredJob Scenario::StoredOf(const std::string& uid) const {
   v1::StoredJob stored;
   const auto known = stores_.find(uid);
-  if (known != stores_.end()) stored = known->second;
-  if (known == stores_.end()) stored.set_problem("there is no job.json");
+  if (known != stores_.end()) {
+    stored = known->second;
+  } else {
+    stored.set_problem("there is no job.json");
+  }
   stored.set_job_uid(uid);
   return stored;
 }

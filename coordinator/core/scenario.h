@@ -62,7 +62,7 @@ class Scenario {
   std::map<std::string, v1::JobRecord> saved_jobs_;
   std::map<std::string, v1::NodeRecord> saved_nodes_;
   std::map<std::string, v1::DesiredTrainer> wanted_;  // By uid: what agents were told to run.
-  std::map<std::string, v1::StoredJob> stores_;       // By uid: what the job's store keeps of it.
+  std::map<std::string, v1::StoredJob> stores_;       // What each job's store keeps of it; the key is the uid.
   std::map<std::string, v1::JobRecord> copied_jobs_;  // By the command of that name.
   std::map<std::string, v1::NodeRecord> copied_nodes_;
   int epoch_ = 1;

@@ -1,7 +1,6 @@
 #include "coordinator/core/stored_record.h"
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"

@@ -174,12 +174,11 @@ absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manife
     const checkpoint::JobFile job_file = options_.job_file ? options_.job_file() : checkpoint::JobFile();
     auto name = client_.WriteManifest(manifest, job_file, options_.retention, kLookSeconds);
     std::lock_guard lock(mutex_);
-    waits_for_ = absl::IsNotFound(name.status()) ? std::string(name.status().message()) : "";
-    if (waits_for_.empty()) return name;
     const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;
-    if (!others_are_done_ && common::SteadySeconds() - start < patience) continue;
-    waits_for_.clear();
-    return name;
+    const bool may_wait = !others_are_done_ && common::SteadySeconds() - start < patience;
+    const bool waits = absl::IsNotFound(name.status()) && may_wait;
+    waits_for_ = waits ? std::string(name.status().message()) : "";
+    if (!waits) return name;
   }
 }
 

@@ -53,7 +53,7 @@ TEST(Spending, HoldsWhereItDidNot) {
            102001,  // The coordinator went away right after its job had got its first nodes: that time was not charged.
            300596,  // It went away after a job that had held nothing for a while got nodes: that while was charged.
            400832,  // A released job's lost nodes were charged until something else happened, beyond their time.
-           402475,  // The same with one machine.
+           402475,  // The same happened with one machine.
            401324,  // After a restart nodes of a released job were charged as lost, and as held.
        }) {
     SpendingWorld world(seed);
