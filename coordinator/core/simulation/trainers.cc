@@ -84,9 +84,26 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   Report(process);
 }
 
-void World::Enter(Process& process, const v1::Membership& membership) {
-  Fabric& fabric = process.job->fabrics[membership.generation()];
+// Records of a copy may give a number a second time: ranks of two memberships never meet, whatever their number.
+Fabric& World::FabricFor(const Process& process, const v1::Membership& membership) {
+  const int generation = membership.generation();
+  Fabric& fabric = process.job->fabrics[generation];
+  const bool other = fabric.membership.generation() > 0 && fabric.membership.digest() != membership.digest();
+  if (other) {
+    for (const auto& [id, p] : processes_) {
+      if (p.job == process.job && In(p, generation)) {
+        Violate(
+            absl::StrCat(process.id, " enters another generation ", generation, " than the one that ", id, " is in"));
+      }
+    }
+    fabric = Fabric();
+  }
   fabric.membership = membership;
+  return fabric;
+}
+
+void World::Enter(Process& process, const v1::Membership& membership) {
+  Fabric& fabric = FabricFor(process, membership);
   v1::TrainerReport& report = process.report;
   report.set_phase(v1::TRAINER_RUNNING);
   report.set_generation(membership.generation());

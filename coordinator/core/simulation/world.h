@@ -58,6 +58,7 @@ class World {
   void TrainerLoop(const std::string& id);
   void Report(Process& process);
   void Obey(Process& process, const v1::TrainerDirective& directive);
+  Fabric& FabricFor(const Process& process, const v1::Membership& membership);
   void Enter(Process& process, const v1::Membership& membership);
 
   // jobs.cc
