@@ -9,6 +9,12 @@
 namespace rekindle::core {
 namespace {
 
+// After the wait that it asked for, and some seconds, a trainer is not there any more.
+double SilentAt(const Trainer& trainer) {
+  constexpr double kSlackSeconds = 2;
+  return trainer.heard + PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
+}
+
 // What keeps trainers that are there from joining: each looks into the job's store first. Empty: nothing of the kind.
 std::string StoreTrouble(const Job& job) {
   for (const auto& [id, trainer] : job.trainers) {
@@ -51,14 +57,20 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (MustLeave(state, job, trainer.report.trainer())) return false;
   if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
-  constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
-  return now - trainer.heard <= PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
+  return now <= SilentAt(trainer);
 }
 
-std::vector<Candidate> Joiners(const Turn& turn, const Job& job) {
+bool JoinsNow(const Turn& turn, Job& job, const Trainer& trainer) {
+  if (!MayJoin(turn.state, job, trainer, turn.now)) return false;
+  constexpr double kAfter = 0.001;
+  turn.Wake(job, SilentAt(trainer) + kAfter);
+  return true;
+}
+
+std::vector<Candidate> Joiners(const Turn& turn, Job& job) {
   std::vector<Candidate> joiners;
   for (const auto& [id, trainer] : job.trainers) {
-    if (MayJoin(turn.state, job, trainer, turn.now) && !job.excluded_until.count(trainer.report.node())) {
+    if (JoinsNow(turn, job, trainer) && !job.excluded_until.count(trainer.report.node())) {
       joiners.push_back(ToCandidate(trainer, -1));
     }
   }

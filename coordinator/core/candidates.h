@@ -14,9 +14,11 @@ Candidate ToCandidate(const Trainer& trainer, int previous_rank);
 
 // A READY trainer that is there and may join the next generation (unless its node is kept out).
 bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now);
+// The same at this moment; the job is looked at again when that one has been silent for too long.
+bool JoinsNow(const Turn& turn, Job& job, const Trainer& trainer);
 
 // Those that may join and whose node is not kept out.
-std::vector<Candidate> Joiners(const Turn& turn, const Job& job);
+std::vector<Candidate> Joiners(const Turn& turn, Job& job);
 
 // Appends joiners until there are `up_to`.
 void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to);

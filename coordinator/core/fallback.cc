@@ -16,10 +16,10 @@ namespace rekindle::core {
 namespace {
 
 // When nobody of the newest generation holds its state: whoever has the most of it first, kept out or not.
-std::vector<Candidate> Replicas(const Turn& turn, const Job& job) {
+std::vector<Candidate> Replicas(const Turn& turn, Job& job) {
   std::vector<Candidate> replicas;
   for (const auto& [id, trainer] : job.trainers) {
-    if (!MayJoin(turn.state, job, trainer, turn.now)) continue;
+    if (!JoinsNow(turn, job, trainer)) continue;
     replicas.push_back(ToCandidate(trainer, -1));
     replicas.back().live = HoldsState(job, trainer.report);
   }

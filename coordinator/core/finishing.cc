@@ -160,7 +160,7 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
     job.units.clear();
     job.giving.clear();
   }
-  finishing->set_error(SaveError(job, Stopped(views)));
+  finishing->set_error(SaveError(job, Stopped(views), kNoAnswer));
   finishing->set_tries(finishing->tries() + 1);
   finishing->set_next_try(UnixNow(turn) + PauseAfterSaves(finishing->tries()));
   job.must_save = true;

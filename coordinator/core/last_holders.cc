@@ -35,18 +35,20 @@ void Tell(Turn& turn, Job& job, const std::vector<Candidate>& pool, const std::v
   const std::string goes_on = stops ? absl::StrCat("the job is to stop: `rekindle resume ", job.record.job().name(),
                                                    "` makes it try again, and the node ")
                                     : "the job trains on, tries again, and ";
+  // Of one that stops nobody may have tried since.
+  const std::string error = SaveError(job, IdsOf(pool), stops ? "" : kNoAnswer);
+  const std::string not_saved = error.empty() ? "is not saved" : absl::StrCat("could not be saved: ", error);
   turn.Emit(
       &job, "drain_waits",
       absl::StrCat(nodes.size() == 1 ? "node " : "nodes ", JoinWords(nodes), nodes.size() == 1 ? " drains" : " drain",
-                   ", but nobody else has the state, and it could not be saved: ", SaveError(job, IdsOf(pool)), "; ",
-                   goes_on, until),
+                   ", but nobody else has the state, and it ", not_saved, "; ", goes_on, until),
       nodes.front());
 }
 
 }  // namespace
 
 bool StayToSave(Turn& turn, Job& job, const std::vector<Candidate>& pool) {
-  if (!std::exchange(job.save_tried, true)) return true;
+  if (!MustStop(job) && !std::exchange(job.save_tried, true)) return true;  // One that stops forms nothing to save in.
   std::vector<std::string> nodes;
   for (const Candidate& candidate : pool) {
     const bool listed = std::find(nodes.begin(), nodes.end(), candidate.node) != nodes.end();
@@ -66,14 +68,14 @@ double PauseAfterSaves(int failed) {
   return std::min(kLongest, std::exp2(std::min(failed, 10) - 1));
 }
 
-std::string SaveError(const Job& job, const std::vector<std::string>& trainers) {
+std::string SaveError(const Job& job, const std::vector<std::string>& trainers, const std::string& otherwise) {
   for (const std::string& id : trainers) {
     const Trainer* trainer = FindTrainer(job, id);
     if (trainer != nullptr && !trainer->report.checkpoint_error().empty()) {
       return Bounded(trainer->report.checkpoint_error());
     }
   }
-  return "its store did not answer in time";
+  return otherwise;
 }
 
 bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {

@@ -23,8 +23,9 @@ bool LeavesUnsaved(const State& state, const Job& job, const std::vector<Candida
 inline constexpr double kTellSavesSeconds = 3600;
 // Before the next try: 1 s after the first that failed, each time twice as long, at most 60 s. REQUIRES: failed > 0.
 double PauseAfterSaves(int failed);
-// What the first of these trainers that knows says of its newest save.
-std::string SaveError(const Job& job, const std::vector<std::string>& trainers);
+// What the first of these trainers that knows says of its newest save; `otherwise` where none knows.
+std::string SaveError(const Job& job, const std::vector<std::string>& trainers, const std::string& otherwise);
+inline constexpr char kNoAnswer[] = "its store did not answer in time";
 
 // Is the newest that they have durable, or not meant to be? Where they have nothing, there is nothing to save. A node
 // may be noticed when the others have stopped for it already, without a checkpoint: then nobody has saved.

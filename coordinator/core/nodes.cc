@@ -215,10 +215,10 @@ ByNode TrainersSpeakBy(const State& state) {
       for (const v1::Member& member : job.record.membership().members()) speaks_at(member.node(), job.completed_at);
     }
     for (const auto& [id, trainer] : job.trainers) {
-      if (!trainer.reported || !trainer.death.empty()) continue;
+      if (!trainer.reported) continue;
       const auto silent = asked.find(trainer.report.node());
-      // A failure lets every trainer of the job speak at once.
-      const bool speaks = silent == asked.end() || trainer.heard > silent->second;
+      // A failure lets every trainer of the job speak at once. One that has died since was there when it spoke.
+      const bool speaks = trainer.death.empty() && (silent == asked.end() || trainer.heard > silent->second);
       speaks_at(trainer.report.node(), trainer.heard + (speaks ? PollSeconds(trainer.report.wait_ms()) : 0));
     }
   }
@@ -363,6 +363,10 @@ double WatchNodes(Turn& turn) {
     if (lost != node.lost) {
       node.lost = lost;
       turn.state.plan_due = true;
+      for (const auto& [slot, uid] : node.slots) {  // Who waits for workers counts on slots.
+        const auto job = turn.state.jobs.find(uid);
+        if (job != turn.state.jobs.end()) turn.Wake(job->second, turn.now);
+      }
       turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
                 lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(patience))
                      : absl::StrCat("node ", name, " is heard of again"),

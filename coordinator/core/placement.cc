@@ -15,9 +15,11 @@
 namespace rekindle::core {
 namespace {
 
+enum class Fit { kKnown, kAny };  // Any: also where it was found that the job cannot use it.
+
 // Returns how many it lacks. By name; a job that looks for its micro-batch does so where memory is scarcest, so that it
 // fits the other nodes, too.
-int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
+int Take(Job& job, Fit fit, std::vector<SlotAt>& free, size_t& next, int count) {
   if (FindsMicroBatch(job)) {
     std::stable_sort(free.begin() + static_cast<std::ptrdiff_t>(next), free.end(),
                      [](const SlotAt& a, const SlotAt& b) {
@@ -25,7 +27,7 @@ int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
                      });
   }
   for (size_t i = next; count > 0 && i < free.size(); ++i) {
-    if (IsUnfit(job, free[i])) continue;
+    if (fit == Fit::kKnown && IsUnfit(job, free[i])) continue;
     free[i].node->slots[free[i].slot] = job.record.job().uid();
     const auto at = free.begin() + static_cast<std::ptrdiff_t>(i);
     std::rotate(free.begin() + static_cast<std::ptrdiff_t>(next), at, at + 1);
@@ -37,10 +39,12 @@ int Take(Job& job, std::vector<SlotAt>& free, size_t& next, int count) {
 
 // A slot that the job cannot use goes for one that is free. Where there is none it is kept, and tried again and again:
 // its node's files may be mended.
-void SwapUnfit(Job& job, const std::vector<SlotAt>& held, std::vector<SlotAt>& free, size_t& next) {
+void SwapUnfit(JobSlots& slots, const std::vector<SlotAt>& held, std::vector<SlotAt>& free, size_t& next) {
+  Job& job = *slots.job;
   for (const SlotAt& at : held) {
-    if (!IsUnfit(job, at) || Take(job, free, next, 1) > 0) continue;
+    if (!IsUnfit(job, at) || Take(job, Fit::kKnown, free, next, 1) > 0) continue;
     at.node->slots.erase(at.slot);
+    slots.placed = true;
   }
 }
 
@@ -129,16 +133,21 @@ std::vector<int> PlaceSlots(PlanView& view, const std::vector<scheduler::JobPlan
       const auto held = static_cast<int>(view.jobs[j].held[s.pool].size());
       const int more = s.count - held;
       if (more <= 0) continue;
-      const int lacks = Take(*view.jobs[j].job, view.groups[s.pool].free, next[s.pool], more);
+      std::vector<SlotAt>& free = view.groups[s.pool].free;
+      int lacks = Take(*view.jobs[j].job, Fit::kKnown, free, next[s.pool], more);
+      // Nothing can be ordered in their place, and a node that comes back may have been mended.
+      const bool ordered = static_cast<size_t>(s.pool) < view.ordered.size();
+      if (lacks > 0 && !ordered) lacks = Take(*view.jobs[j].job, Fit::kAny, free, next[s.pool], lacks);
+      view.jobs[j].placed = view.jobs[j].placed || lacks < more;
       if (lacks > 0) view.jobs[j].missing.push_back({s.pool, lacks});
       missing[s.pool] += lacks;
     }
   }
   for (const size_t j : order) {
-    const JobSlots& slots = view.jobs[j];
+    JobSlots& slots = view.jobs[j];
     if (slots.job->unfit.empty()) continue;
     for (size_t g = view.ordered.size(); g < slots.held.size(); ++g) {
-      SwapUnfit(*slots.job, slots.held[g], view.groups[g].free, next[g]);
+      SwapUnfit(slots, slots.held[g], view.groups[g].free, next[g]);
     }
   }
   return missing;

@@ -78,12 +78,12 @@ void SaveAtYield(Turn& turn, Job& job, bool nobody_stays) {
   job.yield_within_seconds = nobody_stays ? SecondsToSave(turn.state, job, turn.now) : 0;
 }
 
-std::optional<std::string> WantJoin(Turn& turn, const Job& job, int room) {
+std::optional<std::string> WantJoin(Turn& turn, Job& job, int room) {
   std::vector<std::string> names;
   for (const auto& [id, trainer] : job.trainers) {
     if (static_cast<int>(names.size()) >= room) break;
     if (job.excluded_until.count(trainer.report.node())) continue;
-    if (MayJoin(turn.state, job, trainer, turn.now)) names.push_back(ShortName(id));
+    if (JoinsNow(turn, job, trainer)) names.push_back(ShortName(id));
   }
   if (names.empty()) return std::nullopt;
   return absl::StrCat(JoinWords(names), names.size() == 1 ? " joins" : " join");

@@ -76,6 +76,9 @@ class Cycle {
     why_.resize(view_.groups.size());
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
     std::vector<int> missing = PlaceSlots(view_, plans_);
+    for (size_t j = 0; j < view_.jobs.size(); ++j) {
+      if (view_.jobs[j].placed) again_.insert(j);  // Who waits for workers counts on slots.
+    }
     const std::vector<int> leaving = CountLeaving(view_);
     for (size_t j = 0; j < view_.jobs.size(); ++j) Leave(j, leaving);
     for (size_t g = 0; g < leaving.size(); ++g) missing[g] = std::max(0, missing[g] - leaving[g]);
@@ -215,7 +218,9 @@ class Cycle {
       const auto surplus = static_cast<int>(slots.held[g].size()) - AllottedOf(j, static_cast<int>(g));
       if (surplus <= 0) continue;
       for (const SlotAt& at : ToGive(job, slots.held[g], slots.before, surplus)) {
-        if (!GiveSlot(job, at, WhyGiven(j, at))) view_.groups[g].free.push_back(at);
+        if (GiveSlot(job, at, WhyGiven(j, at))) continue;
+        view_.groups[g].free.push_back(at);
+        slots.placed = true;
       }
     }
     GiveAside(j);
@@ -232,14 +237,14 @@ class Cycle {
 
   // Nodes that may be taken soon are kept until as many others have arrived.
   void GiveAside(size_t j) {
-    const JobSlots& slots = view_.jobs[j];
+    JobSlots& slots = view_.jobs[j];
     if (slots.aside.empty()) return;
     int missing = scheduler::CountSlots(plans_[j].allotment.slots);
     for (const auto& held : slots.held) {
       for (const SlotAt& at : held) missing -= HasArrived(turn_, *slots.job, at);
     }
     for (size_t i = std::max(0, missing); i < slots.aside.size(); ++i) {
-      GiveSlot(*slots.job, slots.aside[i], slots.aside[i].node->record.hint());
+      if (!GiveSlot(*slots.job, slots.aside[i], slots.aside[i].node->record.hint())) slots.placed = true;
     }
   }
 
