@@ -63,15 +63,15 @@ function(rk_binary name)
 endfunction()
 
 # What scripts/test does with a label: one that it does not know would leave a test out without a word.
-set(REKINDLE_TEST_LABELS slow rotated promise smoke sanitize threads)
+set(REKINDLE_TEST_LABELS slow rotated promise smoke search sanitize threads)
 function(rk_check_labels name)
   foreach(label ${ARGN})
     if(NOT label IN_LIST REKINDLE_TEST_LABELS)
       message(FATAL_ERROR "${name}: there is no label ${label}; there are: ${REKINDLE_TEST_LABELS}")
     endif()
   endforeach()
-  if(NOT "slow" IN_LIST ARGN AND ("rotated" IN_LIST ARGN OR "smoke" IN_LIST ARGN))
-    message(FATAL_ERROR "${name}: rotated and smoke are kinds of slow tests: LABELS slow ${ARGN}")
+  if(NOT "slow" IN_LIST ARGN AND ("rotated" IN_LIST ARGN OR "smoke" IN_LIST ARGN OR "search" IN_LIST ARGN))
+    message(FATAL_ERROR "${name}: rotated, smoke and search are kinds of slow tests: LABELS slow ${ARGN}")
   endif()
 endfunction()
 
@@ -81,6 +81,7 @@ endfunction()
 #   promise   shows what docs/guarantees.md promises: where it is slow it runs first, and in every .ci/run, rotated or
 #             not; together at most 8 minutes
 #   smoke     slow: a small run of the benches
+#   search    slow: looks with new seeds for what breaks a promise
 #   sanitize  built and run under the address and undefined-behaviour sanitizers too (torch-free code)
 #   threads   built and run under the thread sanitizer too (torch-free code that starts threads)
 function(rk_test name)

@@ -1,8 +1,8 @@
 // Test-only: a cluster in virtual time. The coordinator is the real core; trainers, agents, connections and the network
 // between them are models that follow worker/train/engine.cc and the contracts in proto/. Everything that happens is
 // a function of the seed.
-#ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_WORLD_H_
-#define REKINDLE_COORDINATOR_CORE_SIMULATION_WORLD_H_
+#ifndef REKINDLE_TESTS_SIMULATION_WORLD_H_
+#define REKINDLE_TESTS_SIMULATION_WORLD_H_
 
 #include <deque>
 #include <functional>
@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "coordinator/core/cluster.h"
-#include "coordinator/core/simulation/model.h"
 #include "coordinator/core/simulation/queue.h"
-#include "coordinator/core/simulation/tally.h"
+#include "tests/simulation/model.h"
+#include "tests/simulation/tally.h"
 
 namespace rekindle::core::simulation {
 
@@ -38,6 +38,14 @@ class World {
   // The coordinator takes it in with what else has arrived until it can; `then`, unless it dies before.
   void Feed(const Event& event, std::function<void()> then = {});
   void RunTurn();
+  // What events asked for, and what was decided; told once it is saved.
+  using Arrived = std::pair<Event, std::function<void()>>;
+  struct Turned {
+    std::vector<Arrived> arrived;
+    Effects effects;
+  };
+  void Save(const Effects& effects);
+  void Publish(const Turned& turned);
   void Crash(double away);
   void CheckWake();
   void Note(const std::string& line);
@@ -45,10 +53,40 @@ class World {
   // Between a node and the coordinator, with delay; lost or doubled at times.
   void Send(const std::string& node, std::function<void()> arrive);
 
+  // answers.cc: what is told, by revision
+  struct Answers {
+    std::map<std::string, int> trainers, nodes;
+  };
+  Answers AnswersOf(const Cluster& cluster) const;
+  void CompareWithFull();
+  void CheckWoken(const Answers& before, const Effects& effects, const std::vector<Arrived>& arrived);
+
+  // database.cc
+  double CoreNow() const;
+  bool CanCommit() const;
+  void DatabaseFault();
+  void AwaitDatabase(Turned turned, double since);
+
+  // clocks.cc
+  void StepClock();
+
+  // newcomers.cc
+  void AddNode();
+  void ReplaceNode(SimNode& node);
+  void GiveUpGone();
+  void ChangeNode(SimNode& node);
+  void MendNodes();
+  void CheckAlike(const v1::Membership& membership);
+
   // agents.cc
   void AgentLoop(const std::string& name, int incarnation);
   void AgentReport(SimNode& node);
   void ObeyNode(SimNode& node, const v1::NodeDirective& directive);
+  // Carries out what its agent decides, and again when that wants to be asked.
+  void Act(SimNode& node);
+  void Carry(SimNode& node, const agent::Action& action);
+  // The agent was started again: it knows what runs, and nothing that was wanted.
+  void AdoptOn(SimNode& node);
   static std::string WantedOn(const SimNode& node);
   void StartTrainer(SimNode& node, SimJob& job);
   void StopTrainer(Process& process, int code, bool silent);
@@ -56,7 +94,10 @@ class World {
   // trainers.cc: control
   void AtProcess(const std::string& id, double delay, std::function<void(Process&)> run);
   void TrainerLoop(const std::string& id);
+  // What it says through its reporter; sent at once where the coordinator may decide on it.
+  void Say(Process& process, const std::function<void(train::Reporter&)>& change);
   void Report(Process& process);
+  void BeRefused(Process& process, const std::string& error);
   void Obey(Process& process, const v1::TrainerDirective& directive);
   Fabric& FabricFor(const Process& process, const v1::Membership& membership);
   void Enter(Process& process, const v1::Membership& membership);
@@ -84,7 +125,7 @@ class World {
   static Fabric& FabricOf(const Process& process) { return process.job->fabrics[process.report.generation()]; }
   void Connect(SimJob& job, int generation);
   void TakeState(Process& process);
-  void HaveState(Process& process, int step);
+  void HaveState(Process& process, int step, bool written);
   void Compute(Process& process);
   void Contribute(Process& process);
   void Reduce(SimJob& job, int generation, int step);
@@ -92,13 +133,15 @@ class World {
   void MaybeRecut(const SimJob& job, Fabric& fabric, int step);
   void Prepare(Process& process, int generation, int step, Ending ending);
   void Apply(Process& process, int generation, int step, Ending ending);
-  static std::set<int> AssignedTo(const Process& process);
+  void Applied(Process& process, int generation, int step, Ending ending);
+  static std::set<int> AssignedTo(const Process& process, int step);
   bool Reachable(const std::string& a, const std::string& b) const;
 
   // store.cc: what trainers find in the store of their job
   bool IsAway(const Process& process) const;
   bool CanRead(const Process& process) const;
   bool CanRestore(const Process& process, const std::string& manifest) const;
+  std::vector<SavedCheckpoint> FoundBy(const Process& process) const;
   void AwaitStore(Process& process);
   void FollowSearch(Process& process);
   void LookAnew(Process& process);
@@ -110,12 +153,13 @@ class World {
   // saving.cc
   void BeginSave(Process& process, int generation, int step);
   void Commit(Process& process, int generation, int step);
-  void SaveAndStop(Process& process, int generation, v1::TrainerPhase phase);
-  void Stop(Process& process, v1::TrainerPhase phase);
+  void SaveAndStop(Process& process, int generation, train::Phase phase);
+  void Stop(Process& process, train::Phase phase);
 
   // aborting.cc
   void AccuseMissing(Process& process, const std::set<std::string>& there);
-  void Abort(Process& process, v1::Accusation::Kind kind, const std::set<std::string>& accused);
+  void Abort(Process& process, comm::Accusation::Kind kind, const std::set<std::string>& accused);
+  void LeaveInterrupted(Process& process);
   void TellPeers(const std::string& id, int generation, double within);
 
   // shards.cc: who holds what of a sharded optimizer state
@@ -126,6 +170,7 @@ class World {
   // faults.cc
   void PlanFaults();
   void OneFault();
+  void KillCoordinator();
   void StopHearing();
   void KillNode(SimNode& node, bool silent);
   void ReturnNode(const std::string& name);
@@ -175,9 +220,16 @@ class World {
   int coordinator_life_ = 0;
   int coordinator_steps_ = 0;
   double wake_at_ = 0;
-  std::vector<std::pair<Event, std::function<void()>>> arrived_;
+  std::vector<Arrived> arrived_;
+  bool commits_ = false;  // A turn is being saved: the next one waits.
   bool lossy_ = true;
   double coordinator_since_ = 0;
+  double stalled_ = 0;  // So much less has passed for the core than for the coordinator's process.
+  double database_fails_until_ = 0;
+  double database_slow_until_ = 0;
+  double wall_offset_ = 0;                        // Of the coordinator's Unix time.
+  bool clock_moved_ = false;                      // The core is to hear of it.
+  int named_ = 0;                                 // Nodes that nobody ordered, so far.
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
   std::map<std::string, v1::NodeRecord> node_records_;
@@ -198,4 +250,4 @@ class World {
 
 }  // namespace rekindle::core::simulation
 
-#endif  // REKINDLE_COORDINATOR_CORE_SIMULATION_WORLD_H_
+#endif  // REKINDLE_TESTS_SIMULATION_WORLD_H_

@@ -1,5 +1,5 @@
 // The model of checkpoints being written, as worker/train/engine_{checkpoint,flush}.cc.
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -15,32 +15,37 @@ void World::BeginSave(Process& process, int generation, int step) {
 }
 
 void World::Commit(Process& process, int generation, int step) {
-  v1::TrainerReport& report = process.report;
+  train::CheckpointName name;
+  std::string error;
   if (!CanRead(process) || process.job->store_full_until > queue_.now()) {
-    report.set_checkpoint_error("the store takes nothing");
-    report.set_checkpoints_failed(report.checkpoints_failed() + 1);
+    error = "the store takes nothing";
     tally_.Count(Fault::kSaveFailed);
-    return;
+  } else {
+    process.job->store.push_back({generation, step});
+    name = {ManifestOf(generation, step), generation, step};
   }
-  process.job->store.push_back({generation, step});
-  report.clear_checkpoint_error();
-  v1::Checkpointed& committed = *report.mutable_committed();
-  committed.set_manifest(ManifestOf(generation, step));
-  committed.set_generation(generation);
-  committed.set_step(step);
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [&](train::Report& report) {
+          report.checkpoint_error = error;
+          report.checkpoints_failed += error.empty() ? 0 : 1;
+          if (error.empty()) report.committed = name;
+        },
+        true);
+  });
 }
 
 // The generation's last: nobody leaves before rank 0 has written it, or given up.
-void World::SaveAndStop(Process& process, int generation, v1::TrainerPhase phase) {
+void World::SaveAndStop(Process& process, int generation, train::Phase phase) {
   const std::string first = FabricOf(process).membership.members(0).trainer();
   if (process.id != first) {
     return AtProcess(process.id, kSaveDeadline, [this, generation, first](Process& p) {
-      if (In(p, generation)) Abort(p, v1::Accusation::TIMEOUT, {first});
+      if (In(p, generation)) Abort(p, comm::Accusation::Kind::kTimeout, {first});
     });
   }
   AtProcess(process.id, chance_.Uniform(0.05, 0.5), [this, generation, phase](Process& p) {
     if (!In(p, generation)) return;
-    if (phase != v1::TRAINER_FINISHED || !lossy_ || chance_.Happens(kFinalIsTaken)) {
+    if (phase != train::Phase::kFinished || !lossy_ || chance_.Happens(kFinalIsTaken)) {
       Commit(p, generation, p.report.step());
     }
     for (const v1::Member& member : FabricOf(p).membership.members()) {
@@ -51,11 +56,18 @@ void World::SaveAndStop(Process& process, int generation, v1::TrainerPhase phase
   });
 }
 
-void World::Stop(Process& process, v1::TrainerPhase phase) {
-  process.report.set_phase(phase);
-  if (phase == v1::TRAINER_FINISHED) process.report.set_state_digest("digest");
-  process.report.clear_assigned();
-  Report(process);
+void World::Stop(Process& process, train::Phase phase) {
+  Say(process, [&](train::Reporter& r) {
+    if (phase == train::Phase::kFinished) {
+      r.Update(
+          [&](train::Report& report) {
+            report.state_digest = "digest";
+            report.completed_step = process.job->options.steps;
+          },
+          false);
+    }
+    r.Leave(phase, process.report.step());
+  });
 }
 
 }  // namespace rekindle::core::simulation

@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -64,6 +64,7 @@ void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::
   }
   Note(absl::StrCat("generation ", membership.generation(), " step ", membership.step(), " source ",
                     membership.source().ShortDebugString(), ": ", membership.reason()));
+  CheckAlike(membership);
   CheckNothingLost(job, membership);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -12,37 +12,31 @@ constexpr double kFirstPause = 0.5;
 constexpr double kLongestPause = 15;
 constexpr double kRetrySeconds = 0.5;
 
-void SetName(const SavedCheckpoint& saved, v1::Checkpointed* name) {
-  name->set_manifest(ManifestOf(saved.generation, saved.step));
-  name->set_generation(saved.generation);
-  name->set_step(saved.step);
+train::CheckpointName NameOf(const SavedCheckpoint& saved) {
+  return {ManifestOf(saved.generation, saved.step), saved.generation, saved.step};
 }
 
 // What is not damaged, as far as it was looked at, of that name or older; all, without a name. Empty, or what is
 // missing.
-std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, bool verify,
-                   v1::TrainerReport* report) {
-  report->clear_restorable();
-  report->clear_damaged();
-  report->set_restorable_verified(false);
-  report->set_restorable_durable(false);
+std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, bool verify, train::Report* report) {
+  report->restorable = {};
+  report->damaged.clear();
+  report->restorable_verified = report->restorable_durable = false;
   std::sort(there.begin(), there.end(), [](const SavedCheckpoint& a, const SavedCheckpoint& b) {
     return std::pair(a.generation, a.step) > std::pair(b.generation, b.step);
   });
   bool reached = name.empty();
   for (const SavedCheckpoint& saved : there) {
-    report->set_store_generation(std::max(report->store_generation(), saved.generation));
+    report->store_generation = std::max(report->store_generation, saved.generation);
     reached = reached || ManifestOf(saved.generation, saved.step) == name;
     if (!reached) continue;
     if (saved.damage == Damage::kManifest || (verify && saved.damage == Damage::kShard)) {
-      v1::DamagedCheckpoint* damaged = report->add_damaged();
-      SetName(saved, damaged->mutable_checkpoint());
-      damaged->set_reason("its hash is wrong");
+      report->damaged.push_back({NameOf(saved), "its hash is wrong"});
       continue;
     }
-    SetName(saved, report->mutable_restorable());
-    report->set_restorable_verified(verify);
-    report->set_restorable_durable(true);
+    report->restorable = NameOf(saved);
+    report->restorable_verified = verify;
+    report->restorable_durable = true;
     break;
   }
   return reached ? "" : "its manifest is not there";
@@ -63,22 +57,31 @@ bool World::CanRestore(const Process& process, const std::string& manifest) cons
          });
 }
 
+// What its node finds where the store should be.
+std::vector<SavedCheckpoint> World::FoundBy(const Process& process) const {
+  const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
+  return empty ? std::vector<SavedCheckpoint>() : process.job->store;
+}
+
 // A trainer that cannot look into the job's store is not ready, unless it is told that it need not.
 void World::AwaitStore(Process& process) {
-  v1::TrainerReport& report = process.report;
-  const bool away = IsAway(process);
-  if (away) {
-    report.set_checkpoint_error("the store does not answer");
-    report.set_store_unseen(process.directive.without_store());
-  } else {
-    const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
-    LookAt(empty ? std::vector<SavedCheckpoint>() : process.job->store, "", false, &report);
-    report.clear_checkpoint_error();
-    report.set_store_unseen(false);
-  }
-  if (report.phase() == v1::TRAINER_STARTING && (!away || report.store_unseen())) report.set_phase(v1::TRAINER_READY);
+  const bool away = IsAway(process), goes_on = !away || process.directive.without_store();
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [&](train::Report& report) {
+          if (away) {
+            report.checkpoint_error = "the store does not answer";
+          } else {
+            LookAt(FoundBy(process), "", false, &report);
+            report.checkpoint_error.clear();
+          }
+          report.store_unseen = away && goes_on;
+          if (report.phase == train::Phase::kStarting && goes_on) report.phase = train::Phase::kReady;
+        },
+        true);
+  });
   if (!std::exchange(process.has_started, true)) TrainerLoop(process.id);
-  if (!away || report.phase() == v1::TRAINER_RUNNING) return;
+  if (!away || process.report.phase() == v1::TRAINER_RUNNING) return;
   AtProcess(process.id, kRetrySeconds, [this](Process& p) {
     const v1::TrainerPhase phase = p.report.phase();
     const bool waits = phase == v1::TRAINER_STARTING || (phase == v1::TRAINER_READY && p.report.store_unseen());
@@ -112,31 +115,35 @@ void World::LookAnew(Process& process) {
   process.look_at = queue_.now() + kRetrySeconds;
   AtProcess(process.id, chance_.Uniform(0.005, 0.2), [this, look = process.directive.look()](Process& p) {
     if (p.report.phase() == v1::TRAINER_RUNNING) return;
-    if (IsAway(p)) {
-      p.report.set_checkpoint_error("the store does not answer");
-    } else {
-      const bool empty = nodes_.at(p.node).unmounted_until > queue_.now();
-      LookAt(empty ? std::vector<SavedCheckpoint>() : p.job->store, "", false, &p.report);
-      p.report.clear_checkpoint_error();
-      p.report.set_looked(look);
-    }
-    Report(p);
+    const bool away = IsAway(p);
+    Say(p, [&](train::Reporter& r) {
+      r.Update(
+          [&](train::Report& report) {
+            if (away) {
+              report.checkpoint_error = "the store does not answer";
+              return;
+            }
+            LookAt(FoundBy(p), "", false, &report);
+            report.checkpoint_error.clear();
+            report.looked = look;
+          },
+          true);
+    });
   });
 }
 
 void World::Find(Process& process, const std::string& manifest, bool verify) {
-  v1::TrainerReport& report = process.report;
-  std::string missing;
-  if (IsAway(process)) {
-    missing = "the store does not answer";
-    if (report.restorable().manifest() == manifest) report.clear_restorable();
-  } else {
-    const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
-    missing = LookAt(empty ? std::vector<SavedCheckpoint>() : process.job->store, manifest, verify, &report);
-  }
-  report.set_missing_checkpoint(missing.empty() ? "" : manifest);
-  report.set_missing_reason(missing);
-  Report(process);
+  const bool away = IsAway(process);
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [&](train::Report& report) {
+          report.missing_reason =
+              away ? "the store does not answer" : LookAt(FoundBy(process), manifest, verify, &report);
+          if (away && report.restorable.manifest == manifest) report.restorable = {};
+          report.missing_checkpoint = report.missing_reason.empty() ? "" : manifest;
+        },
+        true);
+  });
 }
 
 // Often those that have the state die soon after: then the store is needed.

@@ -4,7 +4,7 @@
 
 #include "coordinator/core/job_file.h"
 #include "coordinator/core/recovered.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -49,8 +49,9 @@ bool World::ReviveFromStores() {
     int generation = 0;
     for (const SavedCheckpoint& saved : jobs_.at(uid).store) generation = std::max(generation, saved.generation);
     if (generation == 0) return false;
-    const v1::JobFile file = MakeJobFile(record, {}, queue_.now());
-    revived[uid] = Revive(file, {.secret = record.secret(), .store_generation = generation, .unix_now = queue_.now()});
+    const v1::JobFile file = MakeJobFile(record, {}, queue_.now() + wall_offset_);
+    revived[uid] = Revive(
+        file, {.secret = record.secret(), .store_generation = generation, .unix_now = queue_.now() + wall_offset_});
     queue_.At(queue_.now() + kLookSeconds, [this, uid = uid] { LookForOld(jobs_.at(uid)); });
   }
   records_ = std::move(revived);

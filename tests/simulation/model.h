@@ -1,8 +1,10 @@
 // Test-only: what a simulated cluster is made of. Plain values.
-#ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_
-#define REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_
+#ifndef REKINDLE_TESTS_SIMULATION_MODEL_H_
+#define REKINDLE_TESTS_SIMULATION_MODEL_H_
 
+#include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,6 +14,8 @@
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/trainer.pb.h"
+#include "tests/simulation/reporting.h"
+#include "worker/agent/reconcile.h"
 
 namespace rekindle::core::simulation {
 
@@ -23,6 +27,8 @@ inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
 inline constexpr double kLeaseStepSeconds = 1;
 inline constexpr double kClocksDiffer = 0.009;  // At most, by that share.
+inline constexpr char kData[] = "data";         // What trainers say of their data and of their arithmetic.
+inline constexpr char kProbe[] = "probe";
 
 struct JobOptions {
   std::string name = "job";
@@ -47,6 +53,12 @@ struct Options {
   std::vector<PoolOptions> pools;
   double chaos_seconds = 12;
   int faults = 7;
+  int database = 0;          // So often the coordinator's database fails or is slow for a while,
+  int clocks = 0;            // and its wall clock is set.
+  int strangers = 0;         // So often a node gets other data or another processor.
+  bool renames = false;      // Machines that die may come back under other names.
+  double longest_away = 3;   // Of the coordinator, when it is killed.
+  bool compare = false;      // Looks at everything after each turn, not after the last alone.
   int unheard = 0;           // So often the coordinator hears none of some nodes for a while.
   int store = 0;             // So often something is wrong with the store of a job.
   int copies = 0;            // So often the coordinator's records are brought back from a copy,
@@ -68,6 +80,7 @@ inline std::string ManifestOf(int generation, int step) {
 // The communicator of one generation.
 struct Fabric {
   v1::Membership membership;
+  train::Membership plain;
   std::set<std::string> entered;
   std::set<std::string> aborted;
   std::set<std::string> has_state;
@@ -98,6 +111,9 @@ struct SimJob {
   std::string usable;              // with these machines, and this coordinator.
 };
 
+// With nobody accused.
+inline constexpr auto kAccusesNobody = comm::Accusation::Kind::kClosed;
+
 // How a generation ends at a step boundary.
 enum class Ending { kNone, kYield, kSave };
 
@@ -107,8 +123,12 @@ struct Process {
   std::string id;
   std::string node;
   bool alive = true;
+  double started_at = 0;
   double frozen_until = 0;
-  v1::TrainerReport report;
+  std::unique_ptr<Reporting> reporting;  // Null: it has never been started.
+  v1::TrainerReport report;              // What is true of it, published or not. World::Say alone changes it.
+  int64_t sequence = 0;                  // Of the newest message.
+  bool applies = false;                  // It writes the state: what ends its generation waits for that.
   int known_revision = 0;
   int last_reply = 0;  // Sequence of the newest request that was answered.
   int lease_generation = 0;
@@ -141,12 +161,17 @@ struct SimNode {
   int started = 0;          // Trainer processes so far.
   std::string process;      // The one on its only slot; empty: none.
   std::vector<Exit> exits;  // Not acknowledged.
+  std::string last_ended;   // Trainer.
+  double wake_at = 0;       // Its agent acts then.
   bool draining = false;
   double store_away_until = 0;  // No store answers.
   double unmounted_until = 0;   // Where the stores should be there is an empty folder.
   double clock_rate = 1;        // Against the coordinator's.
+  std::string data = kData;     // What its trainers read,
+  std::string probe = kProbe;   // and how they compute.
   double unheard_until = 0;     // Neither its agent nor its trainers reach the coordinator, or it them.
   v1::NodeDirective directive;
+  agent::Node decides;  // What the agent knows: of its directive, its trainer and the deaths of those before.
   int request = 0;
   int last_reply = 0;
 };
@@ -188,4 +213,4 @@ inline bool In(const Process& process, int generation) {
 
 }  // namespace rekindle::core::simulation
 
-#endif  // REKINDLE_COORDINATOR_CORE_SIMULATION_MODEL_H_
+#endif  // REKINDLE_TESTS_SIMULATION_MODEL_H_

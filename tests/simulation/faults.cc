@@ -3,9 +3,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kLongestFreeze = 40;
+constexpr double kBelowListening = 7;
+
+}  // namespace
 
 // Of those that are not gone for good; of all where all are.
 SimNode* World::AnyNode() {
@@ -34,6 +40,17 @@ void World::PlanFaults() {
   for (int i = 0; i < options_.unheard; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds / 2), [this] { StopHearing(); });
   }
+  for (int i = 0; i < options_.database; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { DatabaseFault(); });
+  }
+  for (int i = 0; i < options_.clocks; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { StepClock(); });
+  }
+  for (int i = 0; i < options_.strangers; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] {
+      if (SimNode* node = AnyNode(); node != nullptr) ChangeNode(*node);
+    });
+  }
   PlanCopies();
   for (int i = 0; i < options_.store; ++i) {
     queue_.At(chance_.Uniform(2, options_.chaos_seconds), [this] { StoreFault(); });
@@ -49,6 +66,7 @@ void World::KillNode(SimNode& node, bool silent) {
   node.exits.clear();
   const std::string name = node.name;
   if (!node.pool.empty()) return EndMachine(name);
+  if (options_.renames && chance_.Happens(0.5)) return ReplaceNode(node);
   queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this, name] { ReturnNode(name); });
 }
 
@@ -63,6 +81,7 @@ void World::ReturnNode(const std::string& name) {
   node.last_reply = 0;
   ++node.agent_incarnation;
   Note(absl::StrCat("agent of ", name, " starts"));
+  AdoptOn(node);
   AgentLoop(name, node.agent_incarnation);
 }
 
@@ -73,6 +92,14 @@ void World::Withdraw(const std::string& name) {
   Note(absl::StrCat("the notice of ", name, " is withdrawn"));
   tally_.Count(Fault::kNoticeWithdrawn);
   node.draining = false;
+}
+
+void World::KillCoordinator() {
+  if (!coordinator_up_) return;
+  tally_.Count(Fault::kCoordinatorKilled);
+  const double away = chance_.Uniform(0.05, options_.longest_away);
+  if (away >= 60) tally_.Count(Fault::kCoordinatorLongAway);
+  Crash(away);
 }
 
 void World::OneFault() {
@@ -95,14 +122,14 @@ void World::OneFault() {
     case 3:
       if (process != nullptr && process->frozen_until < queue_.now()) {
         tally_.Count(Fault::kTrainerFrozen);
-        process->frozen_until = queue_.now() + chance_.Uniform(0.1, 7);
+        process->frozen_until =
+            queue_.now() + chance_.Uniform(0.1, options_.copies > 0 ? kBelowListening : kLongestFreeze);
         Note(absl::StrCat("trainer ", process->id, " is frozen until ", process->frozen_until));
       }
       return;
     case 4:
     case 5:
-      if (coordinator_up_) tally_.Count(Fault::kCoordinatorKilled);
-      return Crash(chance_.Uniform(0.05, 3));
+      return KillCoordinator();
     case 6:
       if (node->up && node->agent) {
         Note(absl::StrCat("agent of ", name, " is killed"));
@@ -153,12 +180,9 @@ void World::OneFault() {
     default:
       if (chance_.Happens(0.5)) {  // Everything at once, or one more node.
         KillHolders(true);
-      } else if (nodes_.size() < 5 && pools_.empty()) {
+      } else if (static_cast<int>(nodes_.size()) < options_.nodes + 2 && pools_.empty()) {
         tally_.Count(Fault::kNodeAdded);
-        SimNode fresh;
-        fresh.name = absl::StrCat("n", nodes_.size() + 1);
-        nodes_[fresh.name] = fresh;
-        AgentLoop(fresh.name, 1);
+        AddNode();
       }
   }
 }
@@ -173,6 +197,9 @@ void World::Heal() {
     node.store_away_until = node.unmounted_until = 0;
   }
   for (auto& [uid, job] : jobs_) job.store_full_until = 0;
+  database_fails_until_ = database_slow_until_ = 0;
+  MendNodes();
+  GiveUpGone();
   if (!coordinator_up_) StartCoordinator();
   for (auto& [name, node] : nodes_) ReturnNode(name);
   for (auto& [name, pool] : pools_) pool.offered = pool.options.max;

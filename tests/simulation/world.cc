@@ -1,6 +1,7 @@
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,6 +17,7 @@ constexpr double kDoubled = 0.04;
 constexpr double kCrashInStep = 0.0008;  // Of the coordinator, before or after it has saved.
 constexpr double kBusy = 0.3;            // An event waits for the end of a turn ...
 constexpr double kLongestTurn = 0.01;    // ... so long at most, with all that arrive meanwhile.
+constexpr double kSlowCommit = 1;
 constexpr double kIdleSeconds = 10;
 constexpr double kPoolAvoidSeconds = 4;
 constexpr double kReturnSeconds = 3;
@@ -73,8 +75,11 @@ void World::StartCoordinator() {
   tunables.return_seconds = kReturnSeconds;
   cluster_ = std::make_unique<Cluster>(tunables);
   coordinator_up_ = true;
+  wake_at_ = std::numeric_limits<double>::infinity();
   ++coordinator_life_;
   coordinator_since_ = queue_.now();
+  commits_ = clock_moved_ = false;
+  stalled_ = 0;
   leases_.clear();
   Restored restored;
   for (const auto& [uid, record] : records_) {
@@ -86,6 +91,7 @@ void World::StartCoordinator() {
   for (const auto& [name, record] : pool_records_) restored.pools.push_back(record);
   restored.prices = PricesOfPools();
   restored.epoch = {epoch_, 0};
+  restored.wall_offset = wall_offset_;
   restored.listen_first = listens_first_;
   if (listens_first_) Listen();
   for (auto& [name, pool] : pools_) pool.reported = -1;
@@ -104,7 +110,7 @@ void World::Crash(double away) {
 
 void World::Feed(const Event& event, std::function<void()> then) {
   arrived_.emplace_back(event, std::move(then));
-  if (arrived_.size() > 1) return;  // The turn is due already.
+  if (arrived_.size() > 1 || commits_) return;  // The turn is due already.
   if (!lossy_ || !chance_.Happens(kBusy)) return RunTurn();
   queue_.At(queue_.now() + chance_.Uniform(0, kLongestTurn), [this, life = coordinator_life_] {
     if (coordinator_up_ && life == coordinator_life_) RunTurn();
@@ -112,43 +118,68 @@ void World::Feed(const Event& event, std::function<void()> then) {
 }
 
 void World::RunTurn() {
+  if (commits_) return;  // The next turn takes in what has arrived.
   ++coordinator_steps_;
   const bool crash = lossy_ && chance_.Happens(kCrashInStep);
   const bool saved = !crash || chance_.Happens(0.5);
-  const auto arrived = std::exchange(arrived_, {});
-  Effects effects;
-  for (const auto& [event, then] : arrived) cluster_->Take(event, queue_.now(), &effects);
-  cluster_->Settle(queue_.now(), &effects);
-  if (saved) {
-    listens_first_ = listens_first_ && cluster_->IsListening();
-    for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
-    for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;
-    for (const v1::JobRecord& job : effects.save_jobs) {
-      v1::JobRecord& before = records_[job.job().uid()];
-      CheckMembership(jobs_.at(job.job().uid()), before, job);
-      before = job;
-      SetLease(job);
-    }
-    for (const v1::Event& e : effects.events) Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
-  }
-  if (!crash) {
-    for (const PoolOrder& order : effects.orders) TakeOrder(order);
+  Turned turned{.arrived = std::exchange(arrived_, {}), .effects = {}};
+  Effects& effects = turned.effects;
+  Answers before;
+  if (options_.compare) before = AnswersOf(*cluster_);
+  if (std::exchange(clock_moved_, false)) cluster_->Take(ClockSet{wall_offset_ + stalled_}, CoreNow(), &effects);
+  for (const auto& [event, then] : turned.arrived) cluster_->Take(event, CoreNow(), &effects);
+  if (CoreNow() >= wake_at_) cluster_->Take(Tick{}, CoreNow(), &effects);
+  cluster_->Settle(CoreNow(), &effects);
+  if (options_.compare) {
+    CheckWoken(before, effects, turned.arrived);
+    if (CoreNow() < effects.wake_at) CompareWithFull();
   }
   wake_at_ = effects.wake_at;
-  if (crash) tally_.Count(Fault::kCoordinatorKilledInStep);
-  if (crash) return Crash(chance_.Uniform(0.05, 2));
-  CheckWake();
-  for (const auto& [event, then] : arrived) {
+  if (crash) {
+    if (saved && CanCommit()) Save(effects);
+    tally_.Count(Fault::kCoordinatorKilledInStep);
+    return Crash(chance_.Uniform(0.05, 2));
+  }
+  commits_ = true;
+  if (!CanCommit()) return AwaitDatabase(std::move(turned), queue_.now());
+  if (queue_.now() >= database_slow_until_) return Publish(turned);
+  const double seconds = chance_.Uniform(0, kSlowCommit);
+  queue_.At(queue_.now() + seconds, [this, turned = std::move(turned), life = coordinator_life_] {
+    if (coordinator_up_ && life == coordinator_life_) Publish(turned);
+  });
+}
+
+void World::Save(const Effects& effects) {
+  listens_first_ = listens_first_ && cluster_->IsListening();
+  for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
+  for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;
+  for (const v1::JobRecord& job : effects.save_jobs) {
+    v1::JobRecord& before = records_[job.job().uid()];
+    CheckMembership(jobs_.at(job.job().uid()), before, job);
+    before = job;
+    SetLease(job);
+  }
+  for (const v1::Event& e : effects.events) Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
+}
+
+void World::Publish(const Turned& turned) {
+  commits_ = false;
+  Save(turned.effects);
+  for (const PoolOrder& order : turned.effects.orders) TakeOrder(order);
+  for (const auto& [event, then] : turned.arrived) {
     if (then) then();
   }
-  for (const LeaseQuestion& question : effects.leases) AnswerLease(question);
+  for (const LeaseQuestion& question : turned.effects.leases) AnswerLease(question);
+  if (!coordinator_up_) return;
+  if (!arrived_.empty()) return RunTurn();
+  CheckWake();
 }
 
 void World::CheckWake() {
   if (wake_at_ > 1e9) return;
   const int life = coordinator_life_;
   const double wanted = wake_at_;
-  queue_.At(wanted + 0.0005, [this, life, wanted] {
+  queue_.At(wanted + stalled_ + 0.0005, [this, life, wanted] {
     if (coordinator_up_ && life == coordinator_life_ && wake_at_ == wanted) Feed(Tick{});
   });
 }
@@ -157,11 +188,7 @@ void World::Start() {
   lossy_ = false;  // Until the first jobs are submitted.
   StartCoordinator();
   for (int i = 0; i < options_.nodes; ++i) {
-    SimNode node;
-    node.name = absl::StrCat("n", i + 1);
-    node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
-    nodes_[node.name] = node;
-    AgentLoop(node.name, 1);
+    AddNode();
   }
   for (auto& [uid, job] : jobs_) {
     if (job.options.submit_at == 0) Submit(job);
@@ -196,6 +223,7 @@ std::string World::Play() {
     unfinished.push_back(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ",
                                       status.reason(), ", step ", status.step(), " generation ", status.generation()));
   }
+  if (violation_.empty() && !commits_ && CoreNow() < wake_at_) CompareWithFull();
   if (violation_.empty() && !unfinished.empty()) Violate(absl::StrJoin(unfinished, "\n"));
   return violation_;
 }

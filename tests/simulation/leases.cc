@@ -2,7 +2,7 @@
 // worker/train/{lease,engine_lease}.cc and coordinator/server/lease_book.cc.
 #include <algorithm>
 
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -88,8 +88,7 @@ void World::StandStill(SimJob& job, int generation, int step, Ending ending) {
   for (const v1::Member& member : fabric.membership.members()) {
     AtProcess(member.trainer(), 0, [this, generation](Process& p) {
       if (!In(p, generation)) return;
-      p.report.set_phase(v1::TRAINER_STANDING);
-      Report(p);
+      Say(p, [](train::Reporter& r) { r.Stand(true); });
     });
   }
   BeginSave(processes_[fabric.membership.members(0).trainer()], generation, step);
@@ -113,8 +112,7 @@ void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
     for (const v1::Member& member : fabric.membership.members()) {
       Process& process = processes_[member.trainer()];
       process.said = ClockOf(process);
-      process.report.set_phase(v1::TRAINER_RUNNING);
-      Report(process);
+      Say(process, [](train::Reporter& r) { r.Stand(false); });
     }
     tally_.Count(Fault::kWentOn);
     GoOn(job, generation, step, ending);

@@ -1,5 +1,5 @@
 // What is submitted.
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {

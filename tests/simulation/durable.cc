@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -17,14 +17,15 @@ std::vector<bool> BlocksIn(const v1::TrainerReport& report) {
   return blocks;
 }
 
-void Report(const std::vector<bool>& blocks, v1::TrainerReport* report) {
-  report->clear_held_blocks();
-  report->set_total_blocks(kBlocks);
+// Ranges, as a report has them.
+std::vector<int> RangesOf(const std::vector<bool>& blocks) {
+  std::vector<int> ranges;
   for (int b = 0; b < kBlocks; ++b) {
     if (!blocks[b]) continue;
-    if (b == 0 || !blocks[b - 1]) report->add_held_blocks(b);
-    if (b + 1 == kBlocks || !blocks[b + 1]) report->add_held_blocks(b + 1);
+    if (b == 0 || !blocks[b - 1]) ranges.push_back(b);
+    if (b + 1 == kBlocks || !blocks[b + 1]) ranges.push_back(b + 1);
   }
+  return ranges;
 }
 
 std::vector<bool> Wanted(const v1::Membership& membership, const std::string& id) {
@@ -69,13 +70,12 @@ void World::TakeShards(Process& process, int step) {
     const std::vector<bool> before = BlocksIn(process.report);
     for (int b = 0; b < kBlocks; ++b) blocks[b] = blocks[b] || before[b];
   }
-  core::simulation::Report(blocks, &process.report);
-  process.report.set_prepared(false);
+  Say(process, [&](train::Reporter& r) { r.Hold(RangesOf(blocks), kBlocks); });
 }
 
 void World::SettleShards(Process& process) {
-  core::simulation::Report(Wanted(FabricOf(process).membership, process.id), &process.report);
-  process.report.set_prepared(false);
+  const std::vector<bool> wanted = Wanted(FabricOf(process).membership, process.id);
+  Say(process, [&](train::Reporter& r) { r.Hold(RangesOf(wanted), kBlocks); });
 }
 
 }  // namespace rekindle::core::simulation

@@ -1,6 +1,6 @@
 // Test-only: what really happened in schedules, to be printed, and so that no kind of fault is planned only.
-#ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_TALLY_H_
-#define REKINDLE_COORDINATOR_CORE_SIMULATION_TALLY_H_
+#ifndef REKINDLE_TESTS_SIMULATION_TALLY_H_
+#define REKINDLE_TESTS_SIMULATION_TALLY_H_
 
 #include <array>
 #include <string>
@@ -10,6 +10,7 @@ namespace rekindle::core::simulation {
 enum class Fault {
   kTrainerKilled,
   kTrainerFrozen,
+  kTrainerOutOfGrace,
   kAllTrainersKilled,
   kHoldersKilled,
   kNodeKilled,
@@ -24,6 +25,13 @@ enum class Fault {
   kJobPaused,
   kJobResumed,
   kNodeAdded,
+  kNodeRenamed,
+  kOtherData,
+  kOtherProbe,
+  kDatabaseFails,
+  kDatabaseSlow,
+  kClockStepped,
+  kCoordinatorLongAway,
   kNodesUnheard,
   kMarketTakes,
   kMarketGives,
@@ -66,4 +74,4 @@ class Tally {
 
 }  // namespace rekindle::core::simulation
 
-#endif  // REKINDLE_COORDINATOR_CORE_SIMULATION_TALLY_H_
+#endif  // REKINDLE_TESTS_SIMULATION_TALLY_H_

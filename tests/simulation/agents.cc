@@ -1,10 +1,16 @@
-// The model of an agent: level-triggered, as worker/agent.
+// An agent: what it decides is the real worker/agent/reconcile.h; how it carries that out is a model of the supervisor.
+#include <cmath>
+#include <optional>
+
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
+
+const agent::Policy kPolicy;
+constexpr double kExitSeconds = 0.3;  // From SIGTERM to a trainer's end.
 
 // One that was killed comes back by another boot.
 v1::Machine MachineOf(const SimNode& node) {
@@ -72,7 +78,9 @@ void World::AgentReport(SimNode& node) {
 }
 
 void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
+  agent::Slot& slot = node.decides.slots[0];
   for (const std::string& acknowledged : directive.acknowledged_exits()) {
+    if (acknowledged == node.last_ended) slot.deaths.awaits_acknowledgement = false;
     std::erase_if(node.exits, [&](const Exit& exit) { return exit.trainer == acknowledged; });
   }
   const bool probed = directive.probe() != node.directive.probe();
@@ -87,11 +95,49 @@ void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
     return;
   }
   const std::string wanted = WantedOn(node);
-  if (!node.process.empty() && processes_[node.process].job->uid != wanted) {
-    StopTrainer(processes_[node.process], -15, false);
-  }
-  if (!wanted.empty() && node.process.empty()) StartTrainer(node, jobs_.at(wanted));
+  slot.wanted = wanted.empty() ? std::nullopt : std::optional(wanted);
+  node.decides.left_alone = {directive.leave_alone().begin(), directive.leave_alone().end()};
+  node.decides.desired_known = true;
+  Act(node);
   if (probed) AgentReport(node);
+}
+
+void World::Act(SimNode& node) {
+  if (!node.up || !node.agent) return;
+  node.decides.draining = node.draining;
+  const agent::Plan plan = Reconcile(node.decides, kPolicy, queue_.now());
+  for (const agent::Action& action : plan.actions) Carry(node, action);
+  const double wake_at = plan.actions.empty() ? plan.wake_at : Reconcile(node.decides, kPolicy, queue_.now()).wake_at;
+  if (wake_at == node.wake_at || std::isinf(wake_at)) return;
+  node.wake_at = wake_at;
+  queue_.At(wake_at, [this, name = node.name, agent = node.agent_incarnation, wake_at] {
+    SimNode& node = nodes_[name];
+    if (node.agent_incarnation == agent && node.wake_at == wake_at) Act(node);
+  });
+}
+
+void World::Carry(SimNode& node, const agent::Action& action) {
+  agent::Slot& slot = node.decides.slots[action.slot];
+  if (action.kind == agent::Action::kStart) {
+    slot.running = agent::RunningTrainer{.job_uid = *slot.wanted, .started_at = queue_.now()};
+    return StartTrainer(node, jobs_.at(*slot.wanted));
+  }
+  Process& process = processes_[node.process];
+  if (action.kind == agent::Action::kKill) {
+    slot.running->killed = true;
+    tally_.Count(Fault::kTrainerOutOfGrace);
+    return StopTrainer(process, -9, false);
+  }
+  slot.running->terminated_at = queue_.now();
+  AtProcess(process.id, chance_.Uniform(0.005, kExitSeconds), [this](Process& p) { StopTrainer(p, 0, false); });
+}
+
+void World::AdoptOn(SimNode& node) {
+  node.decides = {};
+  node.wake_at = 0;
+  if (node.process.empty()) return;
+  const Process& process = processes_[node.process];
+  node.decides.slots[0].running = agent::RunningTrainer{.job_uid = process.job->uid, .started_at = process.started_at};
 }
 
 // The job that its slot is to serve.
@@ -103,19 +149,26 @@ void World::StartTrainer(SimNode& node, SimJob& job) {
   Process process;
   process.job = &job;
   process.node = node.name;
+  process.started_at = queue_.now();
   process.id = absl::StrCat(node.name, "/0/", node.incarnation, ".", ++node.started);
-  process.report.set_trainer(process.id);
-  process.report.set_node(node.name);
-  process.report.set_job_uid(job.uid);
-  process.report.set_job_secret("secret");
-  process.report.set_protocol_version(common::kProtocolVersion);
-  process.report.set_phase(v1::TRAINER_STARTING);
-  process.report.set_data_fingerprint("data");
-  process.report.set_probe_digest("probe");
-  process.report.set_micro_batch_seconds(0);
-  process.report.set_wait_ms(1000);
-  process.report.mutable_process()->set_pid(node.started);
-  *process.report.mutable_process()->mutable_machine() = MachineOf(node);
+  v1::TrainerReport identity;
+  identity.set_trainer(process.id);
+  identity.set_node(node.name);
+  identity.set_job_uid(job.uid);
+  identity.set_job_secret("secret");
+  identity.set_protocol_version(common::kProtocolVersion);
+  identity.set_wait_ms(1000);
+  identity.mutable_process()->set_pid(node.started);
+  *identity.mutable_process()->mutable_machine() = MachineOf(node);
+  process.reporting = std::make_unique<Reporting>(identity);
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [&](train::Report& report) {
+          report.data_fingerprint = node.data;
+          report.probe_digest = node.probe;
+        },
+        false);
+  });
   node.process = process.id;
   const std::string id = process.id;
   processes_[id] = std::move(process);
@@ -134,7 +187,13 @@ void World::StopTrainer(Process& process, int code, bool silent) {
   if (!silent) TellPeers(process.id, process.report.generation(), 0.01);
   if (!node.up) return;
   node.exits.push_back({process.id, process.job->uid, code});
-  if (node.agent) AgentReport(node);
+  node.last_ended = process.id;
+  if (!node.agent) return;
+  agent::Slot& slot = node.decides.slots[0];
+  slot.deaths = AfterExit(slot.deaths, *slot.running, code, kPolicy, queue_.now());
+  slot.running.reset();
+  AgentReport(node);
+  Act(node);
 }
 
 }  // namespace rekindle::core::simulation

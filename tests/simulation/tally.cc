@@ -1,4 +1,4 @@
-#include "coordinator/core/simulation/tally.h"
+#include "tests/simulation/tally.h"
 
 #include "absl/strings/str_cat.h"
 
@@ -10,6 +10,8 @@ const char* NameOf(Fault fault) {
       return "a trainer is killed";
     case Fault::kTrainerFrozen:
       return "a trainer is frozen";
+    case Fault::kTrainerOutOfGrace:
+      return "a trainer does not stop in time and is killed";
     case Fault::kAllTrainersKilled:
       return "all trainers are killed";
     case Fault::kHoldersKilled:
@@ -38,6 +40,20 @@ const char* NameOf(Fault fault) {
       return "a job is resumed";
     case Fault::kNodeAdded:
       return "a node is added";
+    case Fault::kNodeRenamed:
+      return "a machine comes back under another name";
+    case Fault::kOtherData:
+      return "a node reads other data";
+    case Fault::kOtherProbe:
+      return "a node computes otherwise";
+    case Fault::kDatabaseFails:
+      return "the coordinator's database cannot be written for a while";
+    case Fault::kDatabaseSlow:
+      return "the coordinator's database is slow for a while";
+    case Fault::kClockStepped:
+      return "the coordinator's wall clock is set";
+    case Fault::kCoordinatorLongAway:
+      return "the coordinator is away for a minute or more";
     case Fault::kNodesUnheard:
       return "the coordinator hears none of some nodes";
     case Fault::kMarketTakes:

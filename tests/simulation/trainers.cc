@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -13,6 +13,7 @@ Ending EndingIn(const v1::TrainerDirective& directive) {
 }
 
 }  // namespace
+
 // A dead process does nothing; a frozen one does it when it wakes.
 void World::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
   queue_.At(queue_.now() + delay, [this, id, run = std::move(run)] {
@@ -34,13 +35,19 @@ void World::TrainerLoop(const std::string& id) {
   AtProcess(id, chance_.Uniform(0.05, running ? 0.4 : 0.15), [this](Process& p) { TrainerLoop(p.id); });
 }
 
+void World::Say(Process& process, const std::function<void(train::Reporter&)>& change) {
+  const bool urgent = process.reporting->Do(change);
+  process.report = process.reporting->truth();
+  if (urgent && process.has_started) Report(process);
+}
+
 void World::Report(Process& process) {
-  process.report.set_sequence(process.report.sequence() + 1);
-  process.report.set_known_revision(process.known_revision);
-  if (epoch_ > 1 && process.report.generation() > 0) {
-    *process.report.mutable_membership() = process.job->fabrics[process.report.generation()].membership;
+  v1::TrainerReport report = process.reporting->Said();
+  report.set_sequence(++process.sequence);
+  report.set_known_revision(process.known_revision);
+  if (epoch_ > 1 && report.generation() > 0) {
+    *report.mutable_membership() = process.job->fabrics[report.generation()].membership;
   }
-  const v1::TrainerReport report = process.report;
   const double sent = ClockOf(process);
   Send(process.node, [this, report, sent] {
     if (!coordinator_up_) return;
@@ -62,26 +69,38 @@ void World::Report(Process& process) {
   });
 }
 
+// With the right data and arithmetic nobody is ever refused.
+void World::BeRefused(Process& process, const std::string& error) {
+  if (process.report.data_fingerprint() == kData && process.report.probe_digest() == kProbe) {
+    return Violate(absl::StrCat(process.id, " is refused: ", error));
+  }
+  Say(process, [&](train::Reporter& r) {
+    r.Update(
+        [&](train::Report& report) {
+          report.phase = train::Phase::kFailed;
+          report.error = error;
+        },
+        true);
+  });
+  AtProcess(process.id, chance_.Uniform(0.01, 0.2), [this](Process& p) { StopTrainer(p, 1, false); });
+}
+
 void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   process.known_revision = directive.revision();
   if (directive.tell_membership()) return;  // What it was told before stands.
   process.directive = directive;
-  if (!directive.error().empty()) return Violate(absl::StrCat(process.id, " is refused: ", directive.error()));
+  if (!directive.error().empty()) return BeRefused(process, directive.error());
   if (directive.action() == v1::TrainerDirective::EXIT) return StopTrainer(process, 0, false);
-  v1::TrainerReport& report = process.report;
+  const v1::TrainerReport& report = process.report;
   const bool newer = directive.membership().generation() > report.generation();
   if (In(process, report.generation())) {
     process.ending_seen = newer ? Ending::kNone : EndingIn(directive);
     if (!newer && directive.action() != v1::TrainerDirective::WAIT) return;
-    Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
+    return Abort(process, kAccusesNobody, {});  // What it is told is obeyed once it has left.
   }
   if (newer && FindMember(directive.membership(), process.id) != nullptr) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;
-  report.set_phase(v1::TRAINER_READY);  // Left out: warm, but what it holds counts no more.
-  report.set_prepared(false);
-  report.clear_assigned();
-  report.clear_accusations();
-  Report(process);
+  Say(process, [](train::Reporter& r) { r.BecomeReady(); });  // Left out: warm, but what it holds counts no more.
 }
 
 // Records of a copy may give a number a second time: ranks of two memberships never meet, whatever their number.
@@ -98,25 +117,22 @@ Fabric& World::FabricFor(const Process& process, const v1::Membership& membershi
     }
     fabric = Fabric();
   }
+  if (fabric.membership.generation() > 0) return fabric;
   fabric.membership = membership;
+  fabric.plain = PlainOf(membership);
   return fabric;
 }
 
 void World::Enter(Process& process, const v1::Membership& membership) {
   Fabric& fabric = FabricFor(process, membership);
-  v1::TrainerReport& report = process.report;
-  report.set_phase(v1::TRAINER_RUNNING);
-  report.set_generation(membership.generation());
-  report.set_completed_step(std::min(report.completed_step(), membership.step()));
-  report.clear_accusations();
   process.ending_seen = EndingIn(process.directive);
   fabric.entered.insert(process.id);
-  Report(process);
+  Say(process, [&](train::Reporter& r) { r.Enter(fabric.plain); });
   const int generation = membership.generation();
   if (!fabric.aborted.empty()) {
     const std::set<std::string> accused = {*fabric.aborted.begin()};
     AtProcess(process.id, 0.005, [this, generation, accused](Process& p) {
-      if (p.report.generation() == generation) Abort(p, v1::Accusation::CLOSED, accused);
+      if (p.report.generation() == generation) Abort(p, comm::Accusation::Kind::kClosed, accused);
     });
     return;
   }
@@ -128,7 +144,7 @@ void World::Enter(Process& process, const v1::Membership& membership) {
       if (!fabric.entered.count(member.trainer()) || !Reachable(p.node, member.node()))
         accused.insert(member.trainer());
     }
-    Abort(p, v1::Accusation::UNREACHABLE, accused);
+    Abort(p, comm::Accusation::Kind::kUnreachable, accused);
   });
   queue_.At(queue_.now() + 0.005, [this, job = process.job, generation] { Connect(*job, generation); });
 }

@@ -2,32 +2,33 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/simulation/world.h"
+#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kProgressDeadline = 2;
 constexpr int kCheckpointEvery = 5;
+constexpr double kApplySeconds = 0.02;
 
 }  // namespace
 
 bool World::Reachable(const std::string& a, const std::string& b) const {
-  return !blocked_.count({std::min(a, b), std::max(a, b)});
+  return blocked_.empty() || !blocked_.count({std::min(a, b), std::max(a, b)});
 }
 
-std::set<int> World::AssignedTo(const Process& process) {
+std::set<int> World::AssignedTo(const Process& process, int step) {
   const v1::Membership& membership = FabricOf(process).membership;
   const v1::Member& member = *FindMember(membership, process.id);
   std::set<int> assigned;
-  if (process.report.step() >= process.job->options.steps) return assigned;
-  if (membership.interrupted() && process.report.step() == membership.step()) {
+  if (step >= process.job->options.steps) return assigned;
+  if (membership.interrupted() && step == membership.step()) {
     assigned.insert(member.holds().begin(), member.holds().end());
     assigned.insert(member.adds().begin(), member.adds().end());
   } else {
     int begin = member.begin(), end = member.end();
     const auto& cuts = FabricOf(process).cuts;
-    if (auto cut = cuts.upper_bound(process.report.step()); cut != cuts.begin()) {
+    if (auto cut = cuts.upper_bound(step); cut != cuts.begin()) {
       const std::vector<int>& ends = std::prev(cut)->second;
       begin = member.rank() == 0 ? 0 : ends[member.rank() - 1];
       end = ends[member.rank()];
@@ -74,11 +75,11 @@ void World::TakeState(Process& process) {
     const v1::Membership& membership = fabric.membership;
     if (membership.source().has_checkpoint() && !CanRestore(p, membership.source().checkpoint())) {
       tally_.Count(Fault::kRestoreFailed);
-      p.report.set_has_state(false);
-      Abort(p, v1::Accusation::KIND_UNSPECIFIED, {});
+      Say(p, [](train::Reporter& r) { r.Update([](train::Report& report) { report.has_state = false; }, false); });
+      Abort(p, kAccusesNobody, {});
       return Find(p, membership.source().checkpoint(), true);
     }
-    if (!membership.source().has_rank()) return HaveState(p, membership.step());
+    if (!membership.source().has_rank()) return HaveState(p, membership.step(), true);
     if (p.job->options.sharded) {
       std::set<std::string> others;
       for (const v1::Member& member : membership.members()) {
@@ -92,26 +93,33 @@ void World::TakeState(Process& process) {
     const Process& source = processes_[membership.members(membership.source().rank()).trainer()];
     if (source.id != p.id && FindMember(membership, p.id)->needs_state()) {
       if (!In(source, generation)) return;  // The closed connection will end this.
-      return HaveState(p, source.report.step());
+      return HaveState(p, source.report.step(), true);
     }
     if (p.report.step() != membership.step() || !p.report.has_state()) {
       return Violate(absl::StrCat(p.id, " stands at step ", p.report.step(), " but enters generation ", generation,
                                   " at step ", membership.step(), " without being given state"));
     }
-    HaveState(p, p.report.step());
+    HaveState(p, p.report.step(), false);
   });
   AtProcess(process.id, delay + kProgressDeadline, [this, generation](Process& p) {
     const Fabric& fabric = p.job->fabrics[generation];
     if (!In(p, generation) || fabric.has_state.count(p.id)) return;
     const int rank = fabric.membership.source().rank();
-    Abort(p, v1::Accusation::TIMEOUT, {fabric.membership.members(rank).trainer()});
+    Abort(p, comm::Accusation::Kind::kTimeout, {fabric.membership.members(rank).trainer()});
   });
 }
 
-void World::HaveState(Process& process, int step) {
+// Whoever stands there already has nothing to write.
+void World::HaveState(Process& process, int step, bool written) {
   TakeShards(process, step);
-  process.report.set_has_state(true);
-  process.report.set_step(step);
+  bool interrupted = false;
+  const std::set<int> assigned = AssignedTo(process, step);
+  Say(process, [&](train::Reporter& r) {
+    if (!written) return r.Assign(assigned);
+    interrupted = !r.BeginApply();
+    if (!interrupted) r.EndApply(step, 0, assigned);
+  });
+  if (interrupted) return;
   const int generation = process.report.generation();
   Fabric& fabric = process.job->fabrics[generation];
   fabric.has_state.insert(process.id);
@@ -130,17 +138,24 @@ void World::HaveState(Process& process, int step) {
 }
 
 void World::Compute(Process& process) {
-  const std::set<int> assigned = AssignedTo(process);
-  process.report.clear_assigned();
-  for (int micro_batch : assigned) process.report.add_assigned(micro_batch);
+  const std::set<int> assigned = AssignedTo(process, process.report.step());
   const double each = 0.02 * (1 + (process.node.back() % 3));
-  process.report.set_micro_batch_seconds(each);
-  process.report.set_step_seconds_p99(0.3);
-  process.report.set_step_seconds(0.15);
+  Say(process, [&](train::Reporter& r) {
+    r.Assign(assigned);
+    r.Update(
+        [&](train::Report& report) {
+          report.micro_batch_seconds = each;
+          report.step_seconds_p99 = 0.3;
+          report.step_seconds = 0.15;
+        },
+        false);
+  });
   const int generation = process.report.generation();
   AtProcess(process.id, each * static_cast<double>(assigned.size()) * chance_.Uniform(0.8, 1.2),
             [this, generation](Process& p) {
-              if (In(p, generation)) Contribute(p);
+              if (!In(p, generation)) return;
+              Say(p, [&](train::Reporter& r) { r.Computed(p.report.assigned_size()); });
+              Contribute(p);
             });
 }
 
@@ -148,7 +163,7 @@ void World::Contribute(Process& process) {
   const int generation = process.report.generation(), step = process.report.step();
   Fabric& fabric = process.job->fabrics[generation];
   if (fabric.aborted.empty()) {
-    fabric.contributed[process.id] = {step, AssignedTo(process)};
+    fabric.contributed[process.id] = {step, AssignedTo(process, step)};
     fabric.holds[process.id] = Holds(process, generation);
     process.said = ClockOf(process);
   }
@@ -161,7 +176,7 @@ void World::Contribute(Process& process) {
       const bool missing = it == fabric.contributed.end() || it->second.first < step;
       if (missing || !Reachable(p.node, member.node())) accused.insert(member.trainer());
     }
-    Abort(p, v1::Accusation::TIMEOUT, accused);
+    Abort(p, comm::Accusation::Kind::kTimeout, accused);
   });
   if (!fabric.aborted.empty()) return;
   for (const v1::Member& a : fabric.membership.members()) {
@@ -206,7 +221,9 @@ void World::GoOn(SimJob& job, int generation, int step, Ending ending) {
 // The step is applied when all have prepared it and nobody has left since, as far as each can tell.
 void World::Prepare(Process& process, int generation, int step, Ending ending) {
   Fabric& fabric = process.job->fabrics[generation];
-  process.report.set_prepared(true);
+  bool prepared = false;
+  Say(process, [&](train::Reporter& r) { prepared = r.Prepare(); });
+  if (!prepared) return;
   fabric.prepared[step].insert(process.id);
   AtProcess(process.id, kProgressDeadline, [this, generation, step](Process& p) {
     if (In(p, generation)) AccuseMissing(p, FabricOf(p).prepared[step]);
@@ -220,31 +237,40 @@ void World::Prepare(Process& process, int generation, int step, Ending ending) {
 }
 
 void World::Apply(Process& process, int generation, int step, Ending ending) {
-  Fabric& fabric = process.job->fabrics[generation];
-  v1::TrainerReport& report = process.report;
-  if (step < process.job->options.steps && !IsFresh(process, generation)) {
-    return Abort(process, v1::Accusation::KIND_UNSPECIFIED, {});
-  }
-  CheckApplied(process, generation, step);
-  report.set_completed_step(step);  // That it was reduced shows that all had applied the ones before.
+  if (step < process.job->options.steps && !IsFresh(process, generation)) return Abort(process, kAccusesNobody, {});
   if (step >= process.job->options.steps) {
-    return SaveAndStop(process, generation, v1::TRAINER_FINISHED);
+    CheckApplied(process, generation, step);
+    return SaveAndStop(process, generation, train::Phase::kFinished);
   }
-  report.set_step(step + 1);
-  report.set_prepared(false);
+  Say(process, [&](train::Reporter& r) { process.applies = r.BeginApply(); });
+  if (!process.applies) return;
+  CheckApplied(process, generation, step);
+  AtProcess(process.id, chance_.Uniform(0, kApplySeconds),
+            [this, generation, step, ending](Process& p) { Applied(p, generation, step, ending); });
+}
+
+void World::Applied(Process& process, int generation, int step, Ending ending) {
+  Fabric& fabric = process.job->fabrics[generation];
+  process.applies = false;
+  const std::set<int> next = ending == Ending::kNone ? AssignedTo(process, step + 1) : std::set<int>();
+  Say(process, [&](train::Reporter& r) {
+    r.EndApply(step + 1, 0, next);
+    // That it was reduced shows that all had applied the ones before.
+    r.Update([&](train::Report& report) { report.completed_step = step; }, false);
+  });
   fabric.applied[step + 1].insert(process.id);
   const bool whole = static_cast<int>(fabric.applied[step + 1].size()) == fabric.membership.members_size();
   if (whole) {
     process.job->completed = std::max(process.job->completed, step + 1);
   }
+  if (!In(process, generation)) return LeaveInterrupted(process);
   if (ending != Ending::kNone && step + 1 < process.job->options.steps) {
-    if (ending == Ending::kSave) return SaveAndStop(process, generation, v1::TRAINER_QUIESCED);
-    return Stop(process, v1::TRAINER_QUIESCED);
+    if (ending == Ending::kSave) return SaveAndStop(process, generation, train::Phase::kQuiesced);
+    return Stop(process, train::Phase::kQuiesced);
   }
   if (fabric.membership.members(0).trainer() == process.id && (step + 1) % kCheckpointEvery == 0) {
     BeginSave(process, generation, step + 1);
   }
-  if (chance_.Happens(0.3)) Report(process);
   Compute(process);
 }
 

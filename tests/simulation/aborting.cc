@@ -1,0 +1,60 @@
+// The model of a generation's end: who is accused, and who notices.
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tests/simulation/world.h"
+
+namespace rekindle::core::simulation {
+
+// Waits for nobody any longer that has not come to where the others are.
+void World::AccuseMissing(Process& process, const std::set<std::string>& there) {
+  std::set<std::string> accused;
+  for (const v1::Member& member : FabricOf(process).membership.members()) {
+    if (!there.count(member.trainer())) accused.insert(member.trainer());
+  }
+  if (!accused.empty()) Abort(process, comm::Accusation::Kind::kTimeout, accused);
+}
+
+// The communicator of its generation has ended; what it writes at that moment is finished first.
+void World::Abort(Process& process, comm::Accusation::Kind kind, const std::set<std::string>& accused) {
+  Fabric& fabric = FabricOf(process);
+  if (!In(process, process.report.generation()) || fabric.aborted.count(process.id)) return;
+  std::vector<comm::Accusation> accusations;
+  for (int rank = 0; rank < fabric.membership.members_size(); ++rank) {
+    const std::string& id = fabric.membership.members(rank).trainer();
+    if (id != process.id && accused.count(id)) accusations.push_back({rank, kind, ""});
+  }
+  fabric.aborted.insert(process.id);
+  const int generation = process.report.generation();
+  Say(process, [&](train::Reporter& r) {
+    r.Interrupt(generation, fabric.plain, absl::AbortedError("the communicator has ended"), accusations);
+  });
+  TellPeers(process.id, generation, 0.01);
+  if (!process.applies) LeaveInterrupted(process);
+}
+
+// It may have been told of a newer generation before, and has stopped stepping only now.
+void World::LeaveInterrupted(Process& process) {
+  if (process.directive.membership().generation() <= process.report.generation()) return;
+  AtProcess(process.id, 0, [this](Process& p) {
+    if (p.report.phase() == v1::TRAINER_INTERRUPTED) Obey(p, v1::TrainerDirective(p.directive));
+  });
+}
+
+// Connections of `id` in `generation` are closed: its peers see that.
+void World::TellPeers(const std::string& id, int generation, double within) {
+  auto& fabrics = processes_[id].job->fabrics;
+  const auto it = fabrics.find(generation);
+  if (it == fabrics.end()) return;
+  const v1::TrainerPhase phase = processes_[id].report.phase();
+  if (phase == v1::TRAINER_QUIESCED || phase == v1::TRAINER_FINISHED || phase == v1::TRAINER_READY) return;
+  if (!processes_[id].alive) it->second.aborted.insert(id);
+  for (const std::string& peer : std::set<std::string>(it->second.entered)) {
+    if (peer == id || !Reachable(processes_[id].node, processes_[peer].node)) continue;
+    AtProcess(peer, chance_.Uniform(0.001, within), [this, generation, id](Process& p) {
+      if (In(p, generation)) Abort(p, comm::Accusation::Kind::kClosed, {id});
+    });
+  }
+}
+
+}  // namespace rekindle::core::simulation

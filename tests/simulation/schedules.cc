@@ -1,0 +1,165 @@
+#include "tests/simulation/schedules.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/simulation/queue.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+// One of so many is compared with a look at everything after each turn, which takes minutes for 200 nodes.
+constexpr uint64_t kCompareEvery = 50;
+constexpr int kMostMoreToCompare = 10;
+
+Options OneJob(uint64_t seed) {
+  Options options;
+  options.nodes = seed % 8 == 0    ? 1
+                  : seed % 16 == 1 ? 5 + static_cast<int>(seed / 16 % 4)
+                                   : 2 + static_cast<int>(seed % 3);
+  options.faults = 3 + static_cast<int>(seed / 4 % 8);
+  JobOptions& job = options.jobs[0];
+  job.micro_batches = 5 + static_cast<int>(seed / 32 % 6);
+  job.sharded = seed % 3 == 0;
+  return options;
+}
+
+// Long enough for nodes that are not heard of to be given up.
+void AddUnheard(uint64_t seed, Options* options) {
+  options->unheard = 1 + static_cast<int>(seed / 5 % 2);
+  options->jobs[0].steps = 400;
+  options->chaos_seconds = 60;
+}
+
+// Something is wrong with the store, and some of the trainers die.
+void AddStore(uint64_t seed, Options* options) {
+  options->store = 1 + static_cast<int>(seed / 5 % 4);
+  options->jobs[0].steps = 80;
+  options->chaos_seconds = 25;
+}
+
+// The records are brought back from a copy when others have joined and left.
+void AddCopies(uint64_t seed, Options* options) {
+  options->copies = 1 + static_cast<int>(seed / 10 % 2);
+  options->from_stores = seed / 20 % 2 == 1;
+  options->jobs[0].steps = 400;
+  options->chaos_seconds = 60;
+}
+
+// They share machines that are there, or machines of pools that take orders, or both; each fits by itself.
+Options ManyJobs(uint64_t seed) {
+  Chance chance(~seed);
+  Options options;
+  options.jobs.clear();
+  options.chaos_seconds = 45;
+  options.faults = 2 + chance.Pick(7);
+  const int pools = chance.Pick(3);
+  options.nodes = pools == 0 ? 2 + chance.Pick(3) : chance.Pick(2);
+  for (int i = 0; i < pools; ++i) {
+    options.pools.push_back({.name = i == 0 ? "near" : "far", .max = 2 + chance.Pick(2), .price = 1.0 + i});
+  }
+  const int largest = pools > 0 ? 2 : std::min(3, options.nodes);  // A gang comes together in one pool.
+  const int jobs = 2 + chance.Pick(2);
+  for (int i = 0; i < jobs; ++i) {
+    JobOptions job;
+    job.name = absl::StrCat("job", i + 1);
+    job.priority = chance.Happens(0.2) ? 0 : 10 * chance.Pick(4);
+    job.micro_batches = 5 + chance.Pick(4);
+    job.steps = 100 + 50 * chance.Pick(6);
+    job.sharded = chance.Happens(0.2);
+    job.min = 1 + chance.Pick(largest);
+    job.max = chance.Happens(0.3) ? job.min : chance.Happens(0.5) ? job.min + chance.Pick(3) : 0;
+    if (i > 0) job.submit_at = chance.Uniform(0.5, 20);
+    options.jobs.push_back(job);
+  }
+  return options;
+}
+
+// Small schedules, one kind of trouble each beside the usual faults.
+Options Few(uint64_t seed) {
+  if (seed % 10 == 8) return ManyJobs(seed);
+  Options options = OneJob(seed);
+  if (seed % 5 == 2) AddUnheard(seed, &options);
+  if (seed % 10 == 3) AddCopies(seed, &options);
+  if (seed % 5 == 4) AddStore(seed, &options);
+  return options;
+}
+
+// Jobs that share many machines, some of them of pools. Of each kind of trouble there may be some, at once.
+Options Many(uint64_t seed, int nodes) {
+  Chance chance(~seed);
+  Options options;
+  options.jobs.clear();
+  options.nodes = nodes;
+  options.chaos_seconds = 30;
+  options.faults = nodes / 4 + chance.Pick(nodes / 2);
+  const int jobs = 1 + chance.Pick(std::max(1, nodes / 12));
+  for (int i = 0; i < jobs; ++i) {
+    JobOptions job;
+    job.name = absl::StrCat("job", i + 1);
+    job.priority = 10 * chance.Pick(4);
+    job.micro_batches = 8 + chance.Pick(std::min(64, nodes));
+    job.steps = 60 + 20 * chance.Pick(6);
+    job.sharded = chance.Happens(0.2);
+    job.min = 1 + chance.Pick(std::max(1, nodes / (2 * jobs)));
+    job.min = std::min(job.min, job.micro_batches);
+    job.max = chance.Happens(0.5) ? std::min(job.micro_batches, job.min + chance.Pick(16)) : 0;
+    if (i > 0) job.submit_at = chance.Uniform(0.5, 15);
+    options.jobs.push_back(job);
+  }
+  if (chance.Happens(0.3)) options.unheard = 1;
+  if (chance.Happens(0.3)) options.store = 1 + chance.Pick(2);
+  return options;
+}
+
+// What may come beside any of these.
+void AddTroubles(uint64_t seed, Options* options) {
+  Chance chance(seed ^ 0x9e3779b97f4a7c15);
+  if (chance.Happens(0.25)) options->database = 1 + chance.Pick(3);
+  if (chance.Happens(0.25)) options->clocks = 1 + chance.Pick(3);
+  if (chance.Happens(0.2)) options->strangers = 1 + chance.Pick(2);
+  options->renames = chance.Happens(0.3);
+  if (chance.Happens(0.1)) {
+    options->longest_away = 150;
+    options->chaos_seconds = std::max(options->chaos_seconds, 60.0);
+  }
+}
+
+}  // namespace
+
+const char* NameOf(Size size) {
+  switch (size) {
+    case Size::kSmall:
+      return "up to 8 nodes";
+    case Size::kMiddle:
+      return "9 to 40 nodes";
+    case Size::kLarge:
+      return "41 to 200 nodes";
+  }
+  return "";
+}
+
+Size SizeOf(uint64_t seed) { return kSizes[seed % 3]; }
+
+Options OptionsOf(uint64_t seed) {
+  const uint64_t of_size = seed / 3;
+  const bool compare = of_size % kCompareEvery == 7;
+  Chance chance(seed);
+  Options options;
+  switch (SizeOf(seed)) {
+    case Size::kSmall:
+      options = Few(of_size);
+      break;
+    case Size::kMiddle:
+      options = Many(of_size, 9 + chance.Pick(32));
+      break;
+    case Size::kLarge:
+      options = Many(of_size, 41 + chance.Pick(compare ? kMostMoreToCompare : 160));
+  }
+  AddTroubles(of_size, &options);
+  if (compare && SizeOf(seed) == Size::kLarge) options.chaos_seconds = 10;
+  options.compare = compare;
+  return options;
+}
+
+}  // namespace rekindle::core::simulation

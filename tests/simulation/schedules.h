@@ -1,0 +1,22 @@
+// Test-only: what kind of schedule a seed plays.
+#ifndef REKINDLE_TESTS_SIMULATION_SCHEDULES_H_
+#define REKINDLE_TESTS_SIMULATION_SCHEDULES_H_
+
+#include <cstdint>
+
+#include "tests/simulation/model.h"
+
+namespace rekindle::core::simulation {
+
+// By the machines that are there at first: up to 8, 9 to 40, 41 to 200.
+enum class Size { kSmall, kMiddle, kLarge };
+inline constexpr Size kSizes[] = {Size::kSmall, Size::kMiddle, Size::kLarge};
+const char* NameOf(Size size);
+
+// The size is that of the seed's remainder by 3.
+Size SizeOf(uint64_t seed);
+Options OptionsOf(uint64_t seed);
+
+}  // namespace rekindle::core::simulation
+
+#endif  // REKINDLE_TESTS_SIMULATION_SCHEDULES_H_
