@@ -1,4 +1,4 @@
-"""A network and mount namespace for each node, on one bridge: cuts, also of one way, slow links, machines that fall silent.
+"""A network and mount namespace for each node, on one bridge: cuts, also of one way, slow links, silent machines.
 
 Needs root, `ip`, `iptables`, `tc` and `nsenter`. Standard library only.
 """
@@ -44,13 +44,16 @@ class Namespaces:
             run("ip", "link", "set", self.bridge, "up")
             for i, name in enumerate(self.names):
                 self.addresses[name] = f"{subnet}.{i + 10}"
-                self.add(name, f"rk{i}v{self.tag}")
+                self.add(name, self.link(i))
         except BaseException:
             self.close()
             raise
 
     def space(self, name):
         return f"rk{self.tag}-{name}"
+
+    def link(self, index):
+        return f"rk{index}v{self.tag}"
 
     def add(self, name, link):
         space = self.space(name)
@@ -109,6 +112,13 @@ class Namespaces:
             holder.kill()
             holder.wait()
             holder.stdout.close()
-        for name in self.names:
+        # A namespace goes some time after its deletion, and its link with it, whose name is used again: so links first.
+        for i, name in enumerate(self.names):
+            run("ip", "link", "del", self.link(i), check=False)
             run("ip", "netns", "del", self.space(name), check=False)
         run("ip", "link", "del", self.bridge, check=False)
+
+    def leftovers(self):
+        """Namespaces and links that close() should have removed, in words."""
+        words = (run("ip", "netns", "list").stdout + run("ip", "-o", "link").stdout).split()
+        return [f"{word} of a network" for word in words if self.tag in word and word.startswith("rk")]
