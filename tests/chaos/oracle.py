@@ -16,8 +16,9 @@ HOLDS = re.compile(r"^checkpoint \S+ holds step (\d+)")
 
 # What a round left behind. `marks`: the trainers' timelines; `events`; `jobs` and `costs`, by uid: what the user saw;
 # `silences`: (nodes, begin, end) by the clock of the marks; `damaged`: whether bytes of the store were made wrong;
-# `prices`, by node: the lowest of an hour; `digest`: of the undisturbed job.
-Found = collections.namedtuple("Found", "marks events jobs costs silences damaged prices digest")
+# `prices`, by node: the lowest of an hour; `uncounted`: seconds for which the coordinator was away while its clock was
+# set, so that it could not know them (docs/costs.md); `digest`: of the undisturbed job.
+Found = collections.namedtuple("Found", "marks events jobs costs silences damaged prices uncounted digest")
 
 
 def judge(found):
@@ -140,6 +141,8 @@ def ran_for(found):
 
 def all_is_counted(found):
     least = ran_for(found)
+    unknown = found.uncounted * sum(found.prices.values()) / 3600
     for uid, cost in found.costs.items():
-        if cost.get("spent", 0) < least[uid]:
-            yield f"{name_of(found, uid)} spent {cost.get('spent', 0):.2f}, and ran for {least[uid]:.2f} at least"
+        spent, ran = cost.get("spent", 0), least[uid] - unknown
+        if spent < ran:
+            yield f"{name_of(found, uid)} spent {spent:.2f}, and ran for {ran:.2f} at least"

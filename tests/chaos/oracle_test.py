@@ -24,12 +24,12 @@ def saved(generation, step):
     return event("checkpoint_saved", generation, step + 3, f"checkpoint {generation}-{step}-n1_0_ab holds step {step}")
 
 
-def found(marks, events=None, state="SUCCEEDED", digest=DIGEST, spent=1e6, silences=(), damaged=False):
+def found(marks, events=None, state="SUCCEEDED", digest=DIGEST, spent=1e6, silences=(), damaged=False, uncounted=0):
     if events is None:
         events = [event("started", generation) for generation in sorted({mark["generation"] for mark in marks})]
     job = {"name": "job", "status": {"state": state, "reason": "it is so", "state_digest": digest}}
     return Found(marks=marks, events=events, jobs={UID: job}, costs={UID: {"spent": spent}}, silences=list(silences),
-                 damaged=damaged, prices={"n1": 3600, "n2": 3600}, digest=DIGEST)
+                 damaged=damaged, prices={"n1": 3600, "n2": 3600}, uncounted=uncounted, digest=DIGEST)
 
 
 class OracleTest(unittest.TestCase):
@@ -84,6 +84,8 @@ class OracleTest(unittest.TestCase):
         marks = [mark(t, 1, t + 1) for t in range(100)]
         self.assertIn("spent 90.00", self.broken(marks, spent=90))
         self.assertEqual(self.broken(marks, spent=99), "")
+        self.assertEqual(self.broken(marks, spent=90, uncounted=5), "")
+        self.assertIn("spent 80.00", self.broken(marks, spent=80, uncounted=5))
 
 
 if __name__ == "__main__":

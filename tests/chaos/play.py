@@ -19,6 +19,7 @@ STEPS = 250
 TICK = 0.05         # Seconds.
 PATIENCE = 240      # Seconds after the last fault in which the job is to succeed; a sound run takes a tenth of it.
 START = 120
+RESTART = 2.0       # Seconds that a coordinator may take until it counts again.
 
 # `broken`: sentences; `slow`: what the job was doing where it had not succeeded in time; `folder`: kept, or None.
 Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
@@ -44,7 +45,7 @@ class Round:
     def __init__(self, seed, network_reason, undisturbed, say):
         self.seed, self.network_reason, self.undisturbed, self.say = seed, network_reason, undisturbed, say
         self.counts = {name: collections.Counter() for name in KINDS}
-        self.silences, self.damaged = [], False
+        self.silences, self.damaged, self.away, self.clock_moved = [], False, 0.0, False
         self.zero = 0.0
 
     def play(self):
@@ -65,7 +66,7 @@ class Round:
             found = Found(
                 marks=world.cluster.marks(), events=user.events, jobs=user.jobs, costs=user.costs,
                 silences=self.silences, damaged=self.damaged, prices={name: PRICES[POOLS[name]] for name in NODES},
-                digest=digest)
+                uncounted=self.away if self.clock_moved else 0.0, digest=digest)
             self.tell(summary(found))
             broken = [*judge(found)]
             left = world.leftovers()
@@ -138,6 +139,7 @@ class Round:
             self.counts[plan.kind]["nothing there"] += 1
             return None
         self.damaged = self.damaged or kind.damages_store
+        self.clock_moved = self.clock_moved or kind.moves_coordinators_clock(plan.drawn)
         self.counts[plan.kind]["overlapping" if overlaps else "alone"] += 1
         return fault, now
 
@@ -147,3 +149,5 @@ class Round:
         fault.end()
         if fault.silences:
             self.silences.append((fault.nodes(), begun, time.monotonic()))
+        if fault.stops_coordinator:
+            self.away += time.monotonic() - begun + RESTART

@@ -12,6 +12,10 @@ class ClockShifted(Fault):
         seconds = random.choice([-86400, -3600, -60, 60, 7200, 86400])
         return {"whose": random.choice(["coordinator", *nodes]), "seconds": seconds}
 
+    @staticmethod
+    def moves_coordinators_clock(drawn):
+        return drawn["whose"] == "coordinator"
+
     def begin(self):
         self.world.shift_clock(self.whose, self.seconds)
         return True

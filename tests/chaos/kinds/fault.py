@@ -10,6 +10,7 @@ class Fault:
     longest = 3.0       # Seconds until it ends, at most.
     privileged = False  # Needs what only root may do.
     silences = False    # Its nodes may not be heard meanwhile, though what runs there lives.
+    stops_coordinator = False
     damages_store = False    # Bytes of the store may be wrong, rather than missing.
 
     def __init__(self, world, **drawn):
@@ -21,6 +22,12 @@ class Fault:
         """What is broken, as values that JSON can hold, from a `Draw` (schedule.py)."""
         del random, nodes
         return {}
+
+    @staticmethod
+    def moves_coordinators_clock(drawn):
+        """Whether it does, with what was drawn."""
+        del drawn
+        return False
 
     def nodes(self):
         """Names of the nodes that it is about."""

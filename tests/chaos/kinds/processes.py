@@ -44,7 +44,7 @@ class CheckpointKilled(Fault):
 
 
 class CoordinatorKilled(Fault):
-    name, weight = "coordinator killed", 2.0
+    name, weight, stops_coordinator = "coordinator killed", 2.0, True
 
     def begin(self):
         self.world.hold("coordinator")
