@@ -38,7 +38,11 @@ class Chaos:
         say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes")
         if self.reason:
             say(f"chaos: cuts, slow links and full disks are left out: {self.reason}")
-        outcome = Round(seed, self.reason, self.undisturbed, say).play()
+        try:
+            outcome = Round(seed, self.reason, self.undisturbed, say).play()
+        except BaseException:
+            say(f"chaos: seed {seed} was not played to its end; play it again: scripts/chaos --seed {seed}")
+            raise
         for kind, counts in outcome.counts.items():
             self.counts[kind].update(counts)
         for sentence in outcome.broken:

@@ -21,16 +21,21 @@ class User(threading.Thread):
         self.events = []       # In order.
         self.jobs = {}         # Uid -> its newest description, of all jobs.
         self.costs = {}        # Uid -> its cost, when it was over.
+        self.failure = None    # An exception that ended it.
 
     def name(self):
         return f"chaos-{self.number}"
 
     def run(self):
-        while not self.stopped.is_set():
-            # What cannot be had while faults are at work is asked for again.
-            with contextlib.suppress(subprocess.TimeoutExpired, json.JSONDecodeError):
-                self.look()
-            self.stopped.wait(PAUSE)
+        try:
+            while not self.stopped.is_set():
+                # What cannot be had while faults are at work is asked for again.
+                with contextlib.suppress(subprocess.TimeoutExpired, json.JSONDecodeError):
+                    self.look()
+                self.stopped.wait(PAUSE)
+        except Exception as failure:    # Whoever stops this thread raises it again.
+            self.failure = failure
+            self.stopped.set()
 
     def look(self):
         self.take_events()
@@ -82,3 +87,5 @@ class User(threading.Thread):
     def stop(self):
         self.stopped.set()
         self.join()
+        if self.failure:
+            raise self.failure
