@@ -3,10 +3,12 @@
 // REKINDLE_TEST_FILE_FAULTS names a file with one line, read before each operation; a changed line starts anew:
 //   kill N PID...      before operation N from now, kills those processes; 0 is this one. Half of an append is written.
 //   fail KIND ERRNO    each operation of that kind fails so: create append sync close rename remove list stat open ...
+//   slow KIND SECONDS  each operation of that kind takes so much longer
 #include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -14,6 +16,7 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,7 +31,7 @@ class Plan {
   // `half`: what is left behind of an operation that this process dies in.
   template <typename Half>
   absl::Status Before(const std::string& kind, const std::string& path, Half half) {
-    const std::lock_guard<std::mutex> lock(mutex_);
+    std::unique_lock<std::mutex> lock(mutex_);
     std::string line;
     std::getline(std::ifstream(path_), line);
     if (line != line_) done_ = 0;
@@ -37,6 +40,10 @@ class Plan {
     std::istringstream words(line);
     std::string verb;
     words >> verb;
+    if (verb == "slow") {
+      lock.unlock();  // A slow disk serves several threads at once.
+      Delay(words, kind);
+    }
     if (verb == "kill") Kill(words, number, half);
     if (verb == "fail") return Fail(words, kind, path);
     return absl::OkStatus();
@@ -54,6 +61,12 @@ class Plan {
     const std::vector<pid_t> victims{std::istream_iterator<pid_t>(words), {}};
     if (std::find(victims.begin(), victims.end(), 0) != victims.end()) half();
     for (const pid_t pid : victims) ::kill(pid == 0 ? ::getpid() : pid, SIGKILL);
+  }
+  static void Delay(std::istringstream& words, const std::string& kind) {
+    std::string which;
+    double seconds = 0;
+    words >> which >> seconds;
+    if (which == kind) std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   }
   static absl::Status Fail(std::istringstream& words, const std::string& kind, const std::string& path) {
     std::string which;

@@ -8,7 +8,8 @@ namespace rekindle::common {
 double SteadySeconds();
 // CLOCK_BOOTTIME: the same, and goes on while the machine sleeps.
 double BootSeconds();
-// Unix time.
+// Unix time. Tests shift it while programs run: by the file that REKINDLE_TEST_CLOCK names, where its first line is
+// "a test shifts the wall clock by SECONDS s". Without both it is the machine's.
 double WallSeconds();
 
 // For what has to wait: tests pass one whose sleep only moves its hands. Thread-safe.

@@ -144,10 +144,11 @@ class Node:
         return self.cluster.shared_memory / self.name
 
     def start_checkpoint(self):
-        self.children.append(self.cluster.spawn(
+        self.checkpoint = self.cluster.spawn(
             [self.cluster.checkpoint_program, "--dir", str(self.dir), *self.shared_memory_flags(), *self.peer_flags(),
              *self.cluster.checkpoint_flags],
-            f"{self.name}-checkpoint", self.enter()))
+            f"{self.name}-checkpoint", self.enter(), self.cluster.checkpoint_env.get(self.name))
+        self.children.append(self.checkpoint)
 
     def checkpoint_metric(self, name):
         """What the checkpoint service that runs now says; it was started with `--metrics 127.0.0.1:0`."""
@@ -193,11 +194,12 @@ class Node:
 
 class Cluster:
     """`host`: where the coordinator listens. `enter`, `addresses` and `worker_flags`, by node: the command that puts a
-    program into the node's namespaces, the address its trainers advertise, more flags and environment of its worker."""
+    program into the node's namespaces, the address its trainers advertise, more flags and environment of its worker, and
+    of its checkpoint service."""
 
     def __init__(self, folder, nodes=("n1", "n2", "n3"), env=None, coordinator_flags=(), checkpoint_flags=(),
                  checkpoint_program="rekindle-checkpoint", host="127.0.0.1", enter=None, addresses=None,
-                 worker_flags=None, worker_env=None, nice=0):
+                 worker_flags=None, worker_env=None, nice=0, checkpoint_env=None):
         self.dir = pathlib.Path(folder)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.logs = self.dir / "logs"
@@ -209,6 +211,7 @@ class Cluster:
         self.checkpoint_program = checkpoint_program
         self.host, self.enter, self.addresses = host, enter or {}, addresses or {}
         self.worker_flags, self.worker_env = worker_flags or {}, worker_env or {}
+        self.checkpoint_env = checkpoint_env or {}
         self.shared_memory = pathlib.Path(f"/dev/shm/rekindle-{os.getpid()}-{self.dir.parent.name}-{self.dir.name}")
         self.nice = nice    # Of all its programs: beside what else this machine is to do at the same time.
         self.port = 0
@@ -225,16 +228,19 @@ class Cluster:
                                     env={**self.env, **(env or {})}, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                                     start_new_session=True)
 
+    def spawn_coordinator(self):
+        self.coordinator = self.spawn(
+            ["rekindle-coordinator", "--data", str(self.coordinator_data()), "--listen", f"{self.host}:{self.port}",
+             *self.coordinator_flags], "coordinator")
+
     def start_coordinator(self, answers=True):
         """Until it answers, if it is to."""
-        data = self.dir / "coordinator"
+        data = self.coordinator_data()
         data.mkdir(exist_ok=True)
         endpoint = data / "endpoint"
         if not self.port:
             endpoint.unlink(missing_ok=True)
-        self.coordinator = self.spawn(
-            ["rekindle-coordinator", "--data", str(data), "--listen", f"{self.host}:{self.port}",
-             *self.coordinator_flags], "coordinator")
+        self.spawn_coordinator()
         if not self.port:
             self.endpoint = wait_until(lambda: endpoint.exists() and endpoint.read_text().strip(), 10,
                                        "the coordinator's endpoint file")

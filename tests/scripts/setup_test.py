@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
-SCRIPTS = ("bootstrap", "test", "demo", "bench", "format")
+SCRIPTS = ("bootstrap", "test", "demo", "bench", "chaos", "format")
 
 
 def run(*command, **environment):
@@ -82,7 +82,8 @@ class Scripts(unittest.TestCase):
 
     def test_wrong_use_is_refused_before_any_work(self):
         for arguments in (["bootstrap", "--frob"], ["demo", "--frob"], ["demo", "--text"], ["demo", "--text", "/none"],
-                          ["bench", "none"], ["bench", "../scripts/x"], ["format", "--frob"]):
+                          ["bench", "none"], ["bench", "../scripts/x"], ["chaos", "--frob"], ["chaos", "--seed", "x"],
+                          ["format", "--frob"]):
             result = run(f"{ROOT}/scripts/{arguments[0]}", *arguments[1:])
             self.assertEqual((arguments, result.returncode), (arguments, 2), result.stderr)
             self.assertIn("error: ", result.stderr)

@@ -1,0 +1,95 @@
+"""Plays rounds of overlapping faults on real processes: see scripts/chaos --help."""
+import argparse
+import collections
+import os
+import pathlib
+import signal
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
+from namespaces import unavailable  # noqa: E402
+from play import Round, Undisturbed  # noqa: E402
+from schedule import NODES, SECONDS  # noqa: E402
+
+SEEDS = HERE / "seeds"
+
+
+def kept_seeds():
+    """{seed: what it found}, of the lines of the file."""
+    lines = [line.split(" ", 1) for line in SEEDS.read_text().splitlines() if line and not line.startswith("#")]
+    return {int(seed): words for seed, words in lines}
+
+
+def say(text):
+    print(text, flush=True)
+
+
+class Chaos:
+    """Rounds, one after the other, and what came of them all."""
+
+    def __init__(self):
+        self.reason, self.undisturbed = unavailable(), Undisturbed()
+        self.counts = collections.defaultdict(collections.Counter)
+        self.broken = []    # Seeds.
+
+    def play(self, seed):
+        say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes")
+        if self.reason:
+            say(f"chaos: cuts, slow links and full disks are left out: {self.reason}")
+        try:
+            outcome = Round(seed, self.reason, self.undisturbed, say).play()
+        except BaseException:
+            say(f"chaos: seed {seed} was not played to its end; play it again: scripts/chaos --seed {seed}")
+            raise
+        for kind, counts in outcome.counts.items():
+            self.counts[kind].update(counts)
+        for sentence in outcome.broken:
+            say(f"chaos: BROKEN, seed {seed}: {sentence}")
+        if outcome.slow:
+            say(f"chaos: slow, seed {seed}: {outcome.slow}")
+        if outcome.broken:
+            self.broken.append(seed)
+        if outcome.folder:
+            say(f"chaos: logs and timelines are in {outcome.folder}; play it again: scripts/chaos --seed {seed}")
+        return not outcome.broken
+
+    def play_from(self, seed, until):
+        """That seed, and the ones after it as long as there is time for another round like the last."""
+        while True:
+            begun = time.monotonic()
+            self.play(seed)
+            now = time.monotonic()
+            if now + (now - begun) > until:
+                return
+            seed += 1
+
+    def tell(self):
+        say(f"{'kind of fault':34}{'alone':>8}{'overlapping':>13}{'nothing there':>15}{'skipped':>9}")
+        for kind, counts in sorted(self.counts.items()):
+            say(f"{kind:34}{counts['alone']:8}{counts['overlapping']:13}{counts['nothing there']:15}"
+                f"{counts['skipped']:9}")
+        say(f"chaos: broken promises with seeds {self.broken}" if self.broken else "chaos: every promise was kept")
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/chaos", description="Plays overlapping faults on real processes.")
+    parser.add_argument("--seed", type=int, help="play this one; default: one that is drawn")
+    parser.add_argument("--minutes", type=float, default=0,
+                        help="go on with the seeds after it for about so long; default: one round")
+    parser.add_argument("--kept", action="store_true", help="first those that have found something")
+    options = parser.parse_args(arguments)
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))   # So that nothing is left running.
+    begun, chaos = time.monotonic(), Chaos()
+    if options.kept:
+        for seed in kept_seeds():
+            chaos.play(seed)
+    seed = int.from_bytes(os.urandom(3), "big") if options.seed is None else options.seed
+    chaos.play_from(seed, begun + 60 * options.minutes)
+    chaos.tell()
+    return 1 if chaos.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

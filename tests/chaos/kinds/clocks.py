@@ -1,0 +1,24 @@
+"""Wall clocks that are wrong."""
+from kinds.fault import Fault
+
+
+class ClockShifted(Fault):
+    """Of a node or of the coordinator, by minutes or days, ahead or back."""
+
+    name, longest = "clock shifted", 8.0
+
+    @staticmethod
+    def draw(random, nodes):
+        seconds = random.choice([-86400, -3600, -60, 60, 7200, 86400])
+        return {"whose": random.choice(["coordinator", *nodes]), "seconds": seconds}
+
+    @staticmethod
+    def moves_coordinators_clock(drawn):
+        return drawn["whose"] == "coordinator"
+
+    def begin(self):
+        self.world.shift_clock(self.whose, self.seconds)
+        return True
+
+    def end(self):
+        self.world.shift_clock(self.whose, -self.seconds)

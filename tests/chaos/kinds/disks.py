@@ -1,0 +1,77 @@
+"""Disks that are slow or full: the coordinator's, and that of the checkpoint store."""
+import contextlib
+import errno
+import sqlite3
+
+from kinds.fault import Fault
+
+
+class CoordinatorDiskFull(Fault):
+    """Its folder lies on a small file system, which is filled."""
+
+    name, privileged = "coordinator's disk full", True
+
+    def begin(self):
+        self.filler = self.world.coordinator_disk / f"filler-{id(self)}"
+        with open(self.filler, "wb", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"x" * 4096)
+            except OSError as error:
+                if error.errno != errno.ENOSPC:
+                    raise
+        return True
+
+    def end(self):
+        self.filler.unlink(missing_ok=True)
+
+
+class CoordinatorDiskSlow(Fault):
+    """Its next write takes until another writer has ended."""
+
+    name, longest = "coordinator's disk slow", 4.0
+
+    def begin(self):
+        self.database = sqlite3.connect(self.world.cluster.coordinator_data() / "state.db", timeout=0,
+                                        isolation_level=None)
+        with contextlib.suppress(sqlite3.OperationalError):   # The coordinator is writing, or its disk is full.
+            self.database.execute("BEGIN IMMEDIATE")
+            return True
+        self.database.close()
+        return False
+
+    def end(self):
+        with contextlib.suppress(sqlite3.OperationalError):
+            self.database.execute("ROLLBACK")
+        self.database.close()
+
+
+class StoreFails(Fault):
+    """Operations of one sort fail on all nodes."""
+
+    name = "store full or broken"
+
+    @staticmethod
+    def draw(random, nodes):
+        del nodes
+        operation, code = random.choice([["append", errno.ENOSPC], ["sync", errno.EIO], ["rename", errno.EIO],
+                                         ["close", errno.EDQUOT], ["list", errno.EIO]])
+        return {"plan": f"fail {operation} {code}"}
+
+    def begin(self):
+        self.world.spoil_store(self.plan)
+        return True
+
+    def end(self):
+        self.world.mend_store(self.plan)
+
+
+class StoreSlow(StoreFails):
+    """Operations of one sort take long on all nodes."""
+
+    name = "store slow"
+
+    @staticmethod
+    def draw(random, nodes):
+        del nodes
+        return {"plan": f"slow {random.choice(['append', 'sync', 'rename', 'open'])} {0.1 + 0.9 * random.random():.3f}"}

@@ -1,0 +1,96 @@
+"""Machines that go: without a word, after a notice, or because they were asked to."""
+from kinds.fault import Fault
+from kinds.processes import TrainerKilled
+
+
+class NodeLost(Fault):
+    """All its processes at once, its disk and its memory with them. Another machine takes its name later."""
+
+    name, weight, longest, silences = "node lost", 2.0, 4.0, True
+
+    draw = TrainerKilled.draw
+
+    def begin(self):
+        self.world.hold("node", self.node)
+        self.world.lose(self.node)
+        return True
+
+    def end(self):
+        self.world.release("node", self.node)
+
+
+class AllNodesLost(Fault):
+    """Nothing is left of the job but what is in the store."""
+
+    name, weight, longest, silences = "all nodes lost", 0.6, 4.0, True
+
+    def begin(self):
+        for node in self.world.cluster.nodes:
+            self.world.hold("node", node)
+            self.world.lose(node)
+        return True
+
+    def end(self):
+        for node in self.world.cluster.nodes:
+            self.world.release("node", node)
+
+    def nodes(self):
+        return list(self.world.cluster.nodes)
+
+
+class Noticed(Fault):
+    """The node is told that its machine will be taken, and is told otherwise, or is gone, before that."""
+
+    name, weight, longest = "notice", 1.0, 8.0
+
+    @staticmethod
+    def draw(random, nodes):
+        return {"node": random.choice(nodes), "seconds": 5 + int(10 * random.random())}
+
+    def begin(self):
+        self.world.hold("worker", self.node)
+        # Whole at once, as half a line would be a notice, too.
+        file = self.world.notice_file(self.node)
+        whole = file.with_suffix(".new")
+        whole.write_text(f"{self.seconds}s the rack is moved")
+        whole.rename(file)
+        return True
+
+    def end(self):
+        self.world.notice_file(self.node).unlink(missing_ok=True)
+        self.world.release("worker", self.node)
+
+
+class Drained(Fault):
+    """Asked for by its user, who then puts another machine in its place."""
+
+    name, weight, longest, silences = "drain", 1.0, 8.0, True
+
+    draw = TrainerKilled.draw
+
+    def begin(self):
+        self.world.hold("worker", self.node)
+        self.world.ask("drain", self.node)
+        return True
+
+    def end(self):
+        self.world.lose(self.node)
+        self.world.release("worker", self.node)
+
+
+class PriceChanged(Fault):
+    """The fleet file has another price, and is read again."""
+
+    name, weight, longest = "price changed", 1.0, 5.0
+
+    @staticmethod
+    def draw(random, nodes):
+        del nodes
+        return {"pool": random.choice(["cheap", "dear"]), "factor": 2 + 8 * random.random()}
+
+    def begin(self):
+        self.world.multiply_price(self.pool, self.factor)
+        return True
+
+    def end(self):
+        self.world.multiply_price(self.pool, 1 / self.factor)

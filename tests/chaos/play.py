@@ -1,0 +1,153 @@
+"""One round: a schedule is played on a cluster, the faults end, the job is to succeed, and everything is judged."""
+import collections
+import contextlib
+import pathlib
+import shutil
+import tempfile
+import time
+
+from cluster import Cluster, wait_until
+from jobs import small_job, text_file
+from kinds import KINDS
+from namespaces import Namespaces
+from oracle import Found, judge, summary
+from schedule import NODES, make_schedule, overlapping
+from user import User
+from world import POOLS, PRICES, World
+
+STEPS = 250
+TICK = 0.05         # Seconds.
+PATIENCE = 240      # Seconds after the last fault in which the job is to succeed; a sound run takes a tenth of it.
+START = 120
+RESTART = 2.0       # Seconds that a coordinator may take until it counts again.
+
+# `broken`: sentences; `slow`: what the job was doing where it had not succeeded in time; `folder`: kept, or None.
+Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
+
+
+class Undisturbed:
+    """The digest of the job on one worker that nothing disturbs; trained once."""
+
+    def __init__(self):
+        self.digest = None
+
+    def get(self, folder, spec):
+        if self.digest is None:
+            with Cluster(folder / "undisturbed", nodes=("only",)) as cluster:
+                cluster.start()
+                alone = {**spec["spec"], "checkpoint": {"every_steps": 0}}
+                cluster.submit({"name": "undisturbed", "spec": alone})
+                self.digest = cluster.await_end("undisturbed")["state_digest"]
+        return self.digest
+
+
+class Round:
+    def __init__(self, seed, network_reason, undisturbed, say):
+        self.seed, self.network_reason, self.undisturbed, self.say = seed, network_reason, undisturbed, say
+        self.counts = {name: collections.Counter() for name in KINDS}
+        self.silences, self.damaged, self.away, self.clock_moved = [], False, 0.0, False
+        self.zero = 0.0
+
+    def play(self):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix=f"rekindle-chaos-{self.seed}-"))
+        spec = self.spec(folder)
+        digest = self.undisturbed.get(folder, spec)
+        with contextlib.ExitStack() as stack:
+            network = None
+            if not self.network_reason:
+                network = stack.enter_context(contextlib.closing(Namespaces(NODES)))
+            world = World(folder, network, self.tell)
+            stopped = stack.enter_context(contextlib.ExitStack())
+            stopped.callback(world.stop)
+            world.start()
+            user = User(world.cluster, spec)
+            slow = self.disturb(world, user)
+            stopped.close()
+            found = Found(
+                marks=world.cluster.marks(), events=user.events, jobs=user.jobs, costs=user.costs,
+                silences=self.silences, damaged=self.damaged, prices={name: PRICES[POOLS[name]] for name in NODES},
+                uncounted=self.away if self.clock_moved else 0.0, digest=digest)
+            self.tell(summary(found))
+            broken = [*judge(found)]
+            left = world.leftovers()
+        left += network.leftovers() if network else []
+        broken += [f"at the end there was still {what}" for what in left]
+        if broken or slow:
+            return Outcome(self.seed, broken, slow, self.counts, folder)
+        shutil.rmtree(folder)
+        return Outcome(self.seed, broken, slow, self.counts, None)
+
+    def spec(self, folder):
+        spec = small_job("chaos", text_file(folder), steps=STEPS, workers=len(NODES))
+        spec["spec"]["checkpoint"]["store"] = f"file://{folder}/mount/store"
+        return spec
+
+    def tell(self, text):
+        self.say(f"{time.monotonic() - self.zero:7.2f} s  {text}")
+
+    def disturb(self, world, user):
+        """Why the job had not succeeded in time, or nothing."""
+        self.zero = time.monotonic()
+        user.start()
+        try:
+            wait_until(lambda: any(mark["event"] == "step" for mark in world.cluster.marks()), START, "the first step",
+                       poll=0.1)
+            self.zero = time.monotonic()
+            self.play_faults(world, user)
+            user.last.set()
+            self.tell(f"all faults have ended; {user.in_one_line()}")
+            try:
+                wait_until(lambda: world.supervise() or user.stopped.is_set(), PATIENCE, "the job to succeed",
+                           poll=TICK)
+            except TimeoutError:
+                return user.in_one_line()
+            self.tell(user.in_one_line())
+            return ""
+        finally:
+            user.stop()
+
+    def play_faults(self, world, user):
+        planned = make_schedule(self.seed, KINDS)
+        waiting = [*zip(planned, overlapping(planned))]
+        active = []    # (end, fault, begun)
+        try:
+            while waiting or active:
+                now = time.monotonic() - self.zero
+                for entry in [entry for entry in active if entry[0] <= now]:
+                    active.remove(entry)
+                    self.end(*entry[1:])
+                if waiting and waiting[0][0].at <= now:
+                    plan, overlaps = waiting.pop(0)
+                    if begun := self.begin(world, plan, overlaps):
+                        active.append((plan.at + plan.seconds, *begun))
+                world.supervise()
+                time.sleep(TICK)
+        finally:
+            for entry in active:
+                self.end(*entry[1:])
+
+    def begin(self, world, plan, overlaps):
+        """(fault, when it began), or None where there is nothing to end."""
+        kind = KINDS[plan.kind]
+        words = " ".join(f"{name}={value}" for name, value in plan.drawn.items())
+        if kind.privileged and self.network_reason:
+            self.counts[plan.kind]["skipped"] += 1
+            return None
+        self.tell(f"{plan.kind} {words} for {plan.seconds} s" if plan.seconds else f"{plan.kind} {words}")
+        fault, now = kind(world, **plan.drawn), time.monotonic()
+        if not fault.begin():
+            self.counts[plan.kind]["nothing there"] += 1
+            return None
+        self.damaged = self.damaged or kind.damages_store
+        self.clock_moved = self.clock_moved or kind.moves_coordinators_clock(plan.drawn)
+        self.counts[plan.kind]["overlapping" if overlaps else "alone"] += 1
+        return fault, now
+
+    def end(self, fault, begun):
+        if fault.longest:
+            self.tell(f"  ends: {fault.name} {' '.join(fault.nodes())}")
+        fault.end()
+        if fault.silences:
+            self.silences.append((fault.nodes(), begun, time.monotonic()))
+        if fault.stops_coordinator:
+            self.away += time.monotonic() - begun + RESTART

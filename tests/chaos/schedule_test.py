@@ -1,0 +1,53 @@
+"""The schedule is a pure function of the seed, and leaves nothing out."""
+import json
+import pathlib
+import sys
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "harness")]
+from kinds import KINDS  # noqa: E402
+from schedule import NODES, SECONDS, Draw, Planned, make_schedule, overlapping  # noqa: E402
+
+SEEDS = range(300)
+
+
+class ScheduleTest(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_schedule_and_another_one_does_not(self):
+        made = [make_schedule(seed, KINDS) for seed in SEEDS]
+        self.assertEqual(made, [make_schedule(seed, KINDS) for seed in SEEDS])
+        self.assertEqual(len({json.dumps(one) for one in made}), len(SEEDS))
+
+    def test_every_kind_occurs_alone_and_overlapping(self):
+        alone, beside = set(), set()
+        for seed in SEEDS:
+            planned = make_schedule(seed, KINDS)
+            for one, overlaps in zip(planned, overlapping(planned)):
+                (beside if overlaps else alone).add(one.kind)
+        self.assertEqual(alone, set(KINDS))
+        self.assertEqual(beside, set(KINDS))
+
+    def test_faults_begin_in_order_and_last_no_longer_than_their_kind(self):
+        for seed in SEEDS:
+            planned = make_schedule(seed, KINDS)
+            self.assertEqual([one.at for one in planned], sorted(one.at for one in planned))
+            self.assertLessEqual(planned[-1].at, SECONDS)
+            for one in planned:
+                self.assertLessEqual(one.seconds, KINDS[one.kind].longest)
+
+    def test_every_node_is_struck(self):
+        named = {value for seed in SEEDS for one in make_schedule(seed, KINDS) for value in one.drawn.values()}
+        self.assertLessEqual(set(NODES), named)
+
+    def test_two_that_only_follow_each_other_do_not_overlap(self):
+        planned = [Planned("a", 0, 1, {}), Planned("b", 2, 3, {}), Planned("c", 4, 0, {})]
+        self.assertEqual(overlapping(planned), [False, True, True])
+
+    def test_weights_are_kept(self):
+        draw = Draw(7)
+        drawn = [draw.weighted(["seldom", "often"], lambda one: 9 if one == "often" else 1) for _ in range(1000)]
+        self.assertTrue(50 < drawn.count("seldom") < 200, drawn.count("seldom"))
+
+
+if __name__ == "__main__":
+    unittest.main()

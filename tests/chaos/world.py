@@ -1,0 +1,171 @@
+"""The cluster that faults play on, and who keeps it running: as a machine's supervisor does, whatever has ended is
+started again, unless a fault holds it down."""
+import collections
+import json
+import pathlib
+import signal
+import subprocess
+import time
+
+from certificates import coordinator_flags, make_certificates
+from cluster import Cluster, kill, processes_naming
+from namespaces import run
+from schedule import NODES
+
+# Seconds, so that what waits for the end of a lease does so within a round.
+FLAGS = ["--lease-seconds=4", "--lease-save-seconds=4", "--lease-step-seconds=4"]
+SECOND = 3600    # A price of so much an hour is 1 a second.
+PRICES = {"cheap": SECOND, "dear": 2 * SECOND}
+POOLS = {name: "dear" if name == "n2" else "cheap" for name in NODES}
+DISK = "48m"     # Of the coordinator.
+AGAIN = 0.5      # Seconds until what has ended at once is started again.
+
+
+class World:
+    """`network`: Namespaces, or None where there can be none; then there is no small disk either. `say` takes a line
+    for who plays. Not thread-safe."""
+
+    def __init__(self, folder, network, say):
+        self.folder, self.network, self.say = pathlib.Path(folder), network, say
+        self.store, self.aside = self.folder / "mount" / "store", self.folder / "mount" / "aside"
+        self.store.mkdir(parents=True)
+        self.held, self.lost, self.start_at = collections.Counter(), set(), {}
+        self.plans, self.shifts, self.prices, self.asked = [], collections.Counter(), dict(PRICES), []
+        self.plan_file, self.fleet_file = self.folder / "store-faults", self.folder / "fleet.yaml"
+        self.plan_file.write_text("")
+        self.write_fleet()
+        clocks = {name: {"REKINDLE_TEST_CLOCK": str(self.clock_file(name))} for name in ("coordinator", *NODES)}
+        flags = {name: ["--pool", POOLS[name], "--notices", "file", "--notice-file", str(self.notice_file(name))]
+                 for name in NODES}
+        where, secured, listens = {}, {}, []
+        if network:
+            where = {"host": network.host, "enter": network.enter, "addresses": network.addresses}
+            certificates = self.folder / "certificates"
+            certificates.mkdir()
+            secured = make_certificates(certificates, network.host)
+            listens = coordinator_flags(secured)
+        self.cluster = Cluster(
+            self.folder / "cluster", nodes=NODES, checkpoint_program="checkpoint_faulty_service",
+            coordinator_flags=[*FLAGS, "--fleet", str(self.fleet_file), *listens],
+            worker_flags=flags, worker_env=clocks, checkpoint_env=clocks,
+            env={"REKINDLE_TEST_FILE_FAULTS": str(self.plan_file), **clocks["coordinator"], **secured}, **where)
+        self.coordinator_disk = self.cluster.coordinator_data()
+        self.coordinator_disk.mkdir()
+
+    def start(self):
+        if self.network:
+            run("mount", "-t", "tmpfs", "-o", f"size={DISK}", "tmpfs", str(self.coordinator_disk))
+        self.cluster.start()
+
+    def stop(self):
+        """Until nothing of it runs."""
+        for asked in self.asked:
+            asked.kill()
+            asked.wait()
+        self.cluster.stop()
+        if self.coordinator_disk.is_mount():
+            run("umount", "-l", str(self.coordinator_disk))
+
+    # ------------------------------------------------------------ what runs
+
+    def hold(self, *what):
+        """`coordinator`, or `node`, `worker` or `checkpoint` with a node's name, is not started before it is released
+        as often as it was held."""
+        self.held[what] += 1
+
+    def release(self, *what):
+        self.held[what] -= 1
+
+    def lose(self, name):
+        """The machine is gone, and nothing that it still had to say arrives."""
+        if self.network and name not in self.lost:
+            self.network.silence(name, "-A")
+        self.lost.add(name)
+        self.cluster.nodes[name].kill()
+
+    def supervise(self):
+        """Starts what has ended and is not held."""
+        if not self.held["coordinator",] and self.may_start(self.cluster.coordinator):
+            self.cluster.spawn_coordinator()
+        for name, node in self.cluster.nodes.items():
+            if self.held["node", name]:
+                continue
+            if name in self.lost:
+                self.lost.remove(name)
+                if self.network:
+                    self.network.forget_memory(name)
+                    self.network.silence(name, "-D")
+                node.dir.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not self.held["checkpoint", name] and self.may_start(node.checkpoint):
+                node.start_checkpoint()
+            if not self.held["worker", name] and self.may_start(node.worker):
+                node.start_worker()
+
+    def may_start(self, process):
+        if process.poll() is None:
+            return False
+        now = time.monotonic()
+        return now >= self.start_at.setdefault(process.pid, now + AGAIN)
+
+    def ask(self, *words):
+        """A user's command, which may come to nothing while the coordinator is away."""
+        self.asked.append(subprocess.Popen(self.cluster.command(*words), env=self.cluster.env, stdin=subprocess.DEVNULL,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
+
+    # ------------------------------------------------------------ what faults turn
+
+    def notice_file(self, name):
+        return self.folder / f"notice-{name}"
+
+    def clock_file(self, whose):
+        return self.folder / f"clock-{whose}"
+
+    def shift_clock(self, whose, seconds):
+        self.shifts[whose] += seconds
+        replace(self.clock_file(whose), f"a test shifts the wall clock by {self.shifts[whose]} s\n")
+
+    def spoil_store(self, plan):
+        """Of several plans the newest counts."""
+        self.plans.append(plan)
+        replace(self.plan_file, f"{plan}\n")
+
+    def mend_store(self, plan):
+        self.plans.remove(plan)
+        replace(self.plan_file, f"{self.plans[-1]}\n" if self.plans else "")
+
+    def bring_to_store(self, folder):
+        """Moves all files there to where they belong; of two of one name the newer counts."""
+        for path in [path for path in folder.rglob("*") if path.is_file()]:
+            target = self.store / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            if not target.exists() or target.stat().st_mtime < path.stat().st_mtime:
+                path.rename(target)
+
+    def write_fleet(self):
+        replace(self.fleet_file, json.dumps({"pools": [
+            {"name": name, "provider": "local", "zone": name, "capacity": "spot", "price": price}
+            for name, price in self.prices.items()]}))
+
+    def multiply_price(self, pool, factor):
+        self.prices[pool] *= factor
+        self.write_fleet()
+        if self.cluster.coordinator.poll() is None:
+            kill([self.cluster.coordinator.pid], signal.SIGHUP)
+
+    # ------------------------------------------------------------ what is left
+
+    def leftovers(self):
+        """What should have ended or gone with stop(), in words."""
+        left = [f"process {pid}: {' '.join(argv)}" for pid, argv in processes_naming(str(self.folder))]
+        mounts = pathlib.Path("/proc/mounts").read_text().splitlines()
+        left += [f"mount {line}" for line in mounts if str(self.folder) in line]
+        if self.cluster.shared_memory.exists():
+            left.append(f"shared memory {self.cluster.shared_memory}")
+        return left
+
+
+def replace(path, text):
+    """Readers see the old or the new, never half of it."""
+    new = path.with_name(f"{path.name}.new")
+    new.write_text(text)
+    new.rename(path)

@@ -1,0 +1,27 @@
+"""A small job and its text, the same everywhere. Standard library only."""
+import pathlib
+
+
+def text_file(folder):
+    """A text that is the same everywhere: sentences from a fixed chain of words."""
+    path = pathlib.Path(folder) / "text.txt"
+    if not path.exists():
+        words = "the of rank step shard lease pool and one two peer state moves to a node that stays".split()
+        out, x = [], 12345
+        for _ in range(60_000):
+            x = (1103515245 * x + 12345) % 2**31
+            out.append(words[(x >> 16) % len(words)])
+        path.write_text(" ".join(out))
+    return path
+
+
+def small_job(name, text, steps=60, workers=3, **training):
+    """About 30 ms a step on one core."""
+    return {"name": name, "spec": {
+        "seed": 3, "workers": {"min": 1, "max": workers},
+        "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 64, "context": 64},
+        "data": {"text": [str(text)], "validation_fraction": 0.05},
+        "training": {"steps": steps, "global_batch": 12, "micro_batch": 1, "reduce": "exact", "evaluate_every": 25,
+                     "evaluate_micro_batches": 8, **training},
+        "optimizer": {"kind": "adamw", "learning_rate": 2e-3}, "schedule": {"kind": "cosine", "warmup_steps": 10},
+        "checkpoint": {"every_steps": 15, "keep_last": 2}}}
