@@ -50,7 +50,7 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (trainer.report.store_unseen() && !IsFinishing(job)) return false;
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (MustLeave(state, job, trainer.report.trainer())) return false;
-  if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
+  if (job.refused.contains(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
   constexpr double kSlackSeconds = 2;  // Beyond the wait it asked for: then it is not there any more.
   return now - trainer.heard <= PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
 }

@@ -126,6 +126,7 @@ struct Effects {
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
 };
 
+  int crowded_out = 0;                    // What full sets have forgotten for something newer.
 inline constexpr char kNoLease[] = "none";    // spec.recovery.lease: silence never ends a generation.
 inline constexpr double kShortestLease = 60;  // Seconds, of a job's spec.
 

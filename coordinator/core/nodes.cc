@@ -32,12 +32,6 @@ constexpr size_t kMaxAddress = 256;
 
 constexpr size_t kMaxNodes = 10'000;
 constexpr int kMaxSlots = 1024;
-constexpr size_t kMaxPast = 64;
-
-void Remember(std::set<std::string>& past, const std::string& incarnation) {
-  if (past.size() >= kMaxPast) past.erase(past.begin());
-  past.insert(incarnation);
-}
 
 // Tells every job with a member there, but those that are paused: nothing of theirs runs.
 void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
@@ -89,7 +83,7 @@ void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (agent != report.agent_incarnation()) {
     node.record.set_agent_incarnation(report.agent_incarnation());
     node.must_save = true;
-    if (!agent.empty()) Remember(node.past_agents, agent);
+    if (!agent.empty()) (void)node.past_agents.Set(agent, {});
     if (!agent.empty() && !node.record.draining()) {
       TellMembers(turn, name, "agent_killed",
                   absl::StrCat("the agent of node ", name, " was restarted; its trainers were adopted"));
@@ -108,7 +102,7 @@ void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
 void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   const std::string& name = report.node();
   if (IsElsewhere(node.record, report)) {
-    Remember(node.past_agents, node.record.agent_incarnation());
+    (void)node.past_agents.Set(node.record.agent_incarnation(), {});
     GiveUpTrainersOf(turn, report, absl::StrCat("died with its node: ", name, " came back as a new one"));
     turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
     v1::NodeRecord fresh;
