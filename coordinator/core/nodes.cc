@@ -17,6 +17,7 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/forgetting.h"
 #include "coordinator/core/found.h"
 #include "coordinator/core/heartbeat.h"
 #include "coordinator/core/micro_batch.h"
@@ -178,12 +179,18 @@ bool TakeRecords(Turn& turn, const v1::NodeReport& report) {
   return true;
 }
 
-void ForgetLost(State& state) {
-  for (auto it = state.nodes.begin(); it != state.nodes.end(); ++it) {
-    if (!it->second.lost) continue;
-    state.nodes.erase(it);
-    return;
-  }
+void NoteSilence(const Turn& turn, NodeState& node) {
+  if (node.record.silent_since() > 0) return;  // It was silent before this process began.
+  node.lost_since = turn.now;
+  node.record.set_silent_since(UnixNow(turn));
+  node.must_save = true;
+}
+
+void NoteHeard(NodeState& node) {
+  node.lost_since = kNever;
+  if (node.record.silent_since() == 0) return;
+  node.record.clear_silent_since();
+  node.must_save = true;
 }
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
@@ -286,8 +293,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
     return TakeRecords(turn, report);
   }
-  if (is_new && turn.state.nodes.size() >= kMaxNodes) ForgetLost(turn.state);
-  if (is_new && turn.state.nodes.size() >= kMaxNodes) return false;
+  if (is_new && turn.state.nodes.size() >= kMaxNodes && !ForgetOneNode(turn)) return false;
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
   node.record.set_name(report.node());
@@ -300,6 +306,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     TakeHint(turn, node, report);
     TakePool(turn, node, report);
     const bool was_silent = !node.reported || node.lost;
+    NoteHeard(node);
     node.ended = false;
     node.heard = turn.now;
     node.reported = true;
@@ -320,6 +327,7 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
   NodeState& node = turn.state.nodes[record.name()];
   node.record = record;
   node.known_since = turn.now;
+  if (record.silent_since() > 0) node.lost_since = turn.now - std::max(0.0, UnixNow(turn) - record.silent_since());
   if (record.draining() && record.drain_within_seconds() > 0) {
     const double within = record.drain_within_seconds();  // Whatever the clock has done since.
     const double left = record.drain_until() > 0 ? record.drain_until() - UnixNow(turn) : within;
@@ -356,6 +364,11 @@ double WatchNodes(Turn& turn) {
     turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
+      if (lost) {
+        NoteSilence(turn, node);
+      } else {
+        NoteHeard(node);
+      }
       turn.state.plan_due = true;
       turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
                 lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(patience))

@@ -221,6 +221,7 @@ struct FoundJob {
   std::map<std::string, std::set<std::string>> running;  // By node: trainers that its agent lists.
   std::string stored;                                    // Why what its store has of it does not settle whose it is.
   bool told = false;                                     // In an event.
+  double nothing_since = kNever;                         // Nothing of it was seen to run since; see forgetting.h.
 };
 
 // Another machine that reports under a node's name.
@@ -247,6 +248,7 @@ struct NodeState {
   int probe = 0;
   double heard = -kNever;
   double known_since = 0;
+  double lost_since = kNever;  // Mirrors record.silent_since; see forgetting.h.
   double drain_deadline = kNever;
   double asked_at = -kNever;         // It was first probed then without an answer since; before `heard`: it answered.
   double idle_since = kNever;        // A node that was ordered serves nobody since then.
@@ -310,6 +312,7 @@ struct State {
   std::set<std::string> doubted;          // Nodes of which providers are to say whether their machines have ended.
   double jobs_wake_at = kNever;           // Not later than the first wake_at of all jobs.
   double watch_nodes_at = -kNever;        // When a node may count as lost, or its drain as overdue.
+  double forget_at = -kNever;             // When a job or a node may be past the time for which it is kept.
   bool plan_due = true;
   double plan_at = kNever;  // The next planning cycle, if nothing happens before.
   double planned_at = -kNever;

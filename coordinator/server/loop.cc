@@ -34,6 +34,8 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       options_(std::move(options)),
       commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
       commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
+      crowded_out_(metrics->Counter("rekindle_crowded_out_total",
+                                    "Trainers, nodes, refusals and things told that full lists have forgotten.")),
       unix_offset_(common::WallSeconds() - common::SteadySeconds()),
       job_files_(options_.identity),
       cluster_(options_.tunables),
@@ -270,6 +272,7 @@ absl::Status Loop::Take(const core::Event& event) {
   journal_.Add(effects, now() + unix_offset_);
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
+  AbsorbForgotten(effects);
   return effects.status;
 }
 
@@ -298,6 +301,7 @@ void Loop::Answer(Mutation& mutation, absl::StatusOr<std::string> reply) {
 
 void Loop::Absorb(const core::Effects& effects) {
   journal_.Add(effects, now() + unix_offset_);
+  AbsorbForgotten(effects);
   wake_at_ = effects.wake_at;
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
@@ -389,6 +393,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
     jobs_.Set(record->job());
     bulletin_.Publish("job/" + uid);
   }
+  ForgetJobs();
   for (const v1::Event& event : events) {
     const bool alert = IsAlert(event);
     log::Write(alert ? log::Level::kWarning : log::Level::kInfo, event.text(),

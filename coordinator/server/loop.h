@@ -137,6 +137,7 @@ class Loop {
     std::set<std::string> requests;    // Ids of these.
     std::vector<core::PoolOrder> orders;
     std::map<std::string, v1::PoolRecord> pools;  // That changed.
+    std::vector<std::string> forgotten_jobs;      // Uids.
     std::vector<core::LeaseQuestion> leases;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
@@ -155,10 +156,12 @@ class Loop {
   // Decides on what was taken in.
   void Settle();
   void Absorb(const core::Effects& effects);
+  void AbsorbForgotten(const core::Effects& effects);
   void Answer(Mutation& mutation, absl::StatusOr<std::string> reply);
   void CommitAndPublish();
   void CommitFailed(const absl::Status& status);
   void PublishJobs(const std::vector<v1::Event>& events);
+  void ForgetJobs();
   void CheckPolls();
   v1::TrainerDirective DirectiveForTrainer(const TrainerKey& key, int32_t known);
   v1::NodeDirective DirectiveForAgent(const NodeKey& key, int32_t known) const;
@@ -184,6 +187,7 @@ class Loop {
   const Options options_;
   prometheus::Histogram& commit_seconds_;
   prometheus::Counter& commit_failures_;
+  prometheus::Counter& crowded_out_;
   const double unix_offset_;
 
   std::mutex mutex_;
