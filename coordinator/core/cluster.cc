@@ -118,13 +118,18 @@ struct Route {
     }
     return All();
   }
-  // Nobody was told anything meanwhile: machines may have ended.
+  // What passed while `now` stood still is charged: machines ran, and may have ended. A clock that is set costs
+  // nothing.
   Concern operator()(const ClockSet& e) const {
-    for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
-    turn.state.wall_offset = e.wall_offset;
-    for (auto& [uid, job] : turn.state.jobs) {
-      if (!IsOver(job)) CountAbsence(turn, job);
+    State& state = turn.state;
+    const double step = e.wall_offset - state.wall_offset - e.stood_still;
+    for (auto& [uid, job] : state.jobs) CountCosts(turn, job);
+    state.wall_offset = e.wall_offset;
+    for (auto& [uid, job] : state.jobs) {
+      FollowClock(step, job);
+      if (e.stood_still > 0 && !IsOver(job)) CountAbsence(turn, job);
     }
+    for (auto& [name, pool] : state.pools) FollowClock(step, pool);
     return All();
   }
   // What they hold is counted and shown anew.

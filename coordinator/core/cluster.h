@@ -87,8 +87,11 @@ struct Restored {
 struct ListenedFirst {
   Epoch epoch;
 };
+// Unix time is another than `now` has made it: the machine's clock was set, or `now` stood still.
 struct ClockSet {
-  double wall_offset = 0;  // `now` stood still for a while: it has grown.
+  double wall_offset = 0;
+  double stood_still =
+      0;  // Seconds that have passed without `now`. The rest of the difference is of a clock that was set.
 };
 struct PricesSet {
   PriceBook prices;

@@ -89,7 +89,11 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(ToPoolReport(name, options));
   else if (command == "lost_machines")
     for (const auto& [pool, record] : saved_pools_) Say(DescribeNeverRegistered(record));
-  else if (command == "rm")
+  else if (command == "clock") {  // The machine's clock is set, or it slept: the coordinator's `now` does not see that.
+    const double slept = ToDouble(Get(options, "slept", "0"));
+    wall_offset_ += ToDouble(Get(options, "step", "0")) + slept;
+    Feed(ClockSet{wall_offset_, slept});
+  } else if (command == "rm")
     Feed(ForgetJob{uid_});
   else if (command == "cancel")
     Feed(CancelJob{uid_, options.count("discard") > 0});
