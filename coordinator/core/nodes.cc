@@ -179,11 +179,14 @@ bool TakeRecords(Turn& turn, const v1::NodeReport& report) {
   return true;
 }
 
-void NoteSilence(const Turn& turn, NodeState& node) {
-  if (node.record.silent_since() > 0) return;  // It was silent before this process began.
-  node.lost_since = turn.now;
-  node.record.set_silent_since(UnixNow(turn));
-  node.must_save = true;
+// Since when, where it was silent before this process began, is in its record.
+void NoteSilence(Turn& turn, NodeState& node) {
+  if (node.record.silent_since() == 0) {
+    node.lost_since = turn.now;
+    node.record.set_silent_since(UnixNow(turn));
+    node.must_save = true;
+  }
+  turn.state.forget_at = std::min(turn.state.forget_at, node.lost_since + turn.state.tunables.keep_lost_seconds);
 }
 
 void NoteHeard(NodeState& node) {
