@@ -300,7 +300,7 @@ void CountAbsence(Turn& turn, Job& job) {
 }
 
 void FollowClock(double step, Job& job) {
-  if (step == 0 || IsOver(job)) return;
+  if (step == 0 || (IsOver(job) && job.shares.empty())) return;
   job.counted_until += step;
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   if (status->submitted_at() > 0)
