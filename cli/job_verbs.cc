@@ -1,4 +1,4 @@
-// submit, validate, jobs, get, cancel, pause, resume.
+// submit, validate, jobs, get, cancel, pause, resume, rm.
 #include <iostream>
 #include <memory>
 
@@ -105,6 +105,29 @@ CLI::App* AddChange(CLI::App& app, Context& context, const char* name, const cha
   return verb;
 }
 
+void AddRm(CLI::App& app, Context& context) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("rm", "Forget a job that is over; its checkpoints stay in their store");
+  verb->add_option("JOB", *name, "Name or uid")->required();
+  context.OnRun(verb, [name, &context]() -> absl::Status {
+    v1::JobRequest request;
+    request.set_job(*name);
+    request.set_request_id(NewRequestId());
+    v1::ForgetJobReply reply;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::ForgetJob, request, &reply);
+    if (!status.ok()) return status;
+    if (context.json()) {
+      std::cout << ToJson(reply) << "\n";
+      return absl::OkStatus();
+    }
+    std::cout << "job " << reply.job().name() << " is forgotten; "
+              << (reply.checkpoints().empty() ? "it kept no checkpoints"
+                                              : "its checkpoints stay in " + Printable(reply.checkpoints()))
+              << "\n";
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 void AddJobVerbs(CLI::App& app, Context& context) {
@@ -112,6 +135,7 @@ void AddJobVerbs(CLI::App& app, Context& context) {
   AddValidate(app, context);
   AddJobs(app, context);
   AddGet(app, context);
+  AddRm(app, context);
   using Stub = v1::Coordinator::StubInterface;
   auto cancel = std::make_shared<v1::JobRequest>();
   AddChange(app, context, "cancel", "End a job for good", &Stub::CancelJob, cancel)

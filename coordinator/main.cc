@@ -51,6 +51,13 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
          "coordinator; 0: never (docs/fleet.md)")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
+  app.add_option("--keep-jobs", options.tunables.keep_jobs,
+                 "So many jobs that are over are kept; those that ended first are forgotten (docs/operations.md)")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  app.add_option("--keep-days", options.tunables.keep_days, "Jobs that are over are forgotten after so many days")
+      ->check(CLI::Range(1.0 / 24, 36'500.0))
+      ->capture_default_str();
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
   app.add_option("--lease-seconds", options.tunables.lease_seconds)

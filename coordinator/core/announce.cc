@@ -11,6 +11,7 @@
 #include "coordinator/core/identity.h"
 #include "coordinator/core/members.h"
 #include "coordinator/core/out_of_memory.h"
+#include "coordinator/core/remembered.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -218,7 +219,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   // Another coordinator, on an old copy of the records, may give the same number to other members.
   job.record.mutable_membership()->set_digest(DigestOf(job.record.membership()));
   RememberNodes(turn.state, job);
-  ForgetDead(job);
+  ForgetTrainers(job, turn.now);
   job.must_save = true;
   Touch(job);
 }

@@ -56,7 +56,7 @@ bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double 
   if (trainer.report.store_unseen() && !IsFinishing(job)) return false;
   if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
   if (MustLeave(state, job, trainer.report.trainer())) return false;
-  if (job.refused.count(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
+  if (job.refused.contains(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
   return now <= SilentAt(trainer);
 }
 

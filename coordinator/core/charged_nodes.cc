@@ -195,13 +195,12 @@ void WakeAtEnds(Turn& turn, Job& job) {
   for (const Charged& lost : job.record.lost_nodes()) wake(lost.until());
 }
 
-// The clock of the coordinator's machine was set back while it was away: what was granted is no longer for that.
-void SetBack(double seconds, Job& job) {
+void MoveGrants(double step, Job& job) {
   v1::JobRecord& record = job.record;
-  if (record.granted_until() > 0) record.set_granted_until(std::max(1.0, record.granted_until() - seconds));
+  if (record.granted_until() > 0) record.set_granted_until(std::max(1.0, record.granted_until() + step));
   for (auto* nodes : {record.mutable_held_nodes(), record.mutable_lost_nodes()}) {
     for (Charged& node : *nodes) {
-      if (node.until() > 0) node.set_until(std::max(1.0, node.until() - seconds));
+      if (node.until() > 0) node.set_until(std::max(1.0, node.until() + step));
     }
   }
   job.must_save = true;
@@ -282,8 +281,8 @@ void ForgetEndedNodes(Turn& turn, Job& job) {
 void CountAbsence(Turn& turn, Job& job) {
   const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
   job.counted_until = now;
-  if (since > now) {
-    SetBack(since - now, job);
+  if (since > now) {  // The clock of the coordinator's machine was set back while it was away.
+    MoveGrants(now - since, job);
     CostOf(job)->set_until(now);
   }
   if (since <= 0 || since >= now) return;
@@ -298,6 +297,17 @@ void CountAbsence(Turn& turn, Job& job) {
   cost->set_until(now);
   if (!job.record.held_nodes().empty()) cost->set_hours(cost->hours() + (now - since) / kHour);
   job.must_save = true;
+}
+
+void FollowClock(double step, Job& job) {
+  if (step == 0 || (IsOver(job) && job.shares.empty())) return;
+  job.counted_until += step;
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (status->submitted_at() > 0)
+    status->set_submitted_at(status->submitted_at() + step);  // Its deadline is hours from it.
+  v1::Cost* cost = CostOf(job);
+  if (cost->until() > 0) cost->set_until(cost->until() + step);
+  MoveGrants(step, job);
 }
 
 void HoldMembers(const State& state, Job& job) {

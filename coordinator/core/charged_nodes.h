@@ -29,6 +29,10 @@ void CountAbsence(Turn& turn, Job& job);
 // The job's nodes are from now on those of its members: of a record that did not know them.
 void HoldMembers(const State& state, Job& job);
 
+// The machine's clock was set by so many seconds: what the job was counted until, and what was granted, moves with it,
+// so that nothing is charged twice or left out, and nothing ends earlier or later.
+void FollowClock(double step, Job& job);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_CHARGED_NODES_H_

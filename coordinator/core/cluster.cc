@@ -10,6 +10,7 @@
 #include "coordinator/core/directives.h"
 #include "coordinator/core/draining.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/forgetting.h"
 #include "coordinator/core/found.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/listening.h"
@@ -64,6 +65,7 @@ struct Route {
   Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
   Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
   Concern operator()(const AdoptJob& e) const { return AdoptFound(turn, e.uid), TakeProcessesAgain(turn), All(); }
+  Concern operator()(const ForgetJob& e) const { return ForgetAsAsked(turn, e.uid), All(); }
   Concern operator()(const NodeGone& e) const { return TakeGone(turn, e.node), All(); }
   Concern operator()(const LeaseChecked& e) const {
     Concern concern = Of(e.uid);
@@ -116,13 +118,18 @@ struct Route {
     }
     return All();
   }
-  // Nobody was told anything meanwhile: machines may have ended.
+  // What passed while `now` stood still is charged: machines ran, and may have ended. A clock that is set costs
+  // nothing.
   Concern operator()(const ClockSet& e) const {
-    for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
-    turn.state.wall_offset = e.wall_offset;
-    for (auto& [uid, job] : turn.state.jobs) {
-      if (!IsOver(job)) CountAbsence(turn, job);
+    State& state = turn.state;
+    const double step = e.wall_offset - state.wall_offset - e.stood_still;
+    for (auto& [uid, job] : state.jobs) CountCosts(turn, job);
+    state.wall_offset = e.wall_offset;
+    for (auto& [uid, job] : state.jobs) {
+      FollowClock(step, job);
+      if (e.stood_still > 0 && !IsOver(job)) CountAbsence(turn, job);
     }
+    for (auto& [name, pool] : state.pools) FollowClock(step, pool);
     return All();
   }
   // What they hold is counted and shown anew.
@@ -319,6 +326,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
   Spread(turn, event, concern);
   std::move(own.events.begin(), own.events.end(), std::back_inserter(effects->events));
   std::move(own.leases.begin(), own.leases.end(), std::back_inserter(effects->leases));
+  std::move(own.forget_jobs.begin(), own.forget_jobs.end(), std::back_inserter(effects->forget_jobs));
   std::move(own.changed_jobs.begin(), own.changed_jobs.end(), std::back_inserter(effects->changed_jobs));
 }
 
@@ -327,7 +335,8 @@ void Cluster::Settle(double now, Effects* effects) {
   if (state.listening.on) return;
   Turn turn{state, *effects, now};
   const Unsettled of = std::exchange(state.unsettled, {});
-  const bool due = of.watch || now >= state.watch_nodes_at;
+  const bool forgets = now >= state.forget_at;
+  const bool due = of.watch || now >= state.watch_nodes_at || forgets;
   if (due) {
     state.watch_nodes_at = WatchNodes(turn);
     for (const std::string& uid : state.order) SettleJob(turn, state.jobs.at(uid));
@@ -341,13 +350,17 @@ void Cluster::Settle(double now, Effects* effects) {
   if (all) ShareNodes(turn);
   if (all) {
     RefreshSurroundings(state);
+    if (forgets || HasTooManyOver(state)) {
+      ForgetOld(turn);
+      RefreshSurroundings(state);
+    }
     CollectAll(turn);
   } else {
     CollectSome(turn, of);
   }
   effects->all_touched = effects->all_touched || all;
   effects->touched_jobs.insert(of.jobs.begin(), of.jobs.end());
-  effects->wake_at = std::min({state.watch_nodes_at, state.jobs_wake_at, state.plan_at});
+  effects->wake_at = std::min({state.watch_nodes_at, state.jobs_wake_at, state.plan_at, state.forget_at});
 }
 
 v1::TrainerDirective Cluster::DirectiveForTrainer(const std::string& job_uid, const std::string& trainer,

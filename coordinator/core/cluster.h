@@ -45,6 +45,9 @@ struct ResumeJob {
 struct AdoptJob {
   std::string uid;
 };  // Of one that is FOUND.
+struct ForgetJob {
+  std::string uid;
+};  // Of one that is over.
 struct DrainNode {
   std::string node;
   double within_seconds = 0;
@@ -84,8 +87,11 @@ struct Restored {
 struct ListenedFirst {
   Epoch epoch;
 };
+// Unix time is another than `now` has made it: the machine's clock was set, or `now` stood still.
 struct ClockSet {
-  double wall_offset = 0;  // `now` stood still for a while: it has grown.
+  double wall_offset = 0;
+  double stood_still =
+      0;  // Seconds that have passed without `now`. The rest of the difference is of a clock that was set.
 };
 struct PricesSet {
   PriceBook prices;
@@ -101,9 +107,9 @@ struct LeaseChecked {
   double seconds_left = 0;  // 0: it has ended, and no member of that generation gets an answer any more.
 };
 struct Tick {};  // Time has come to Effects::wake_at.
-using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, DrainNode, NodeGone, TrainerReported,
-                           NodeReported, PoolReported, Restored, ListenedFirst, ClockSet, PricesSet, PriceHeard,
-                           CarbonSet, LeaseChecked, Tick>;
+using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, ForgetJob, DrainNode, NodeGone,
+                           TrainerReported, NodeReported, PoolReported, Restored, ListenedFirst, ClockSet, PricesSet,
+                           PriceHeard, CarbonSet, LeaseChecked, Tick>;
 
 // Nobody of that generation was heard of for so long. Has any of them got an answer since?
 struct LeaseQuestion {
@@ -117,10 +123,13 @@ struct Effects {
   std::vector<v1::JobRecord> save_jobs;  // To be durable before anything else of this step is seen.
   std::vector<v1::NodeRecord> save_nodes;
   std::vector<v1::PoolRecord> save_pools;
+  std::vector<std::string> forget_jobs;   // Uids; records and whatever else is kept of them go, after what is saved.
+  std::vector<std::string> forget_nodes;  // Names.
   std::vector<v1::Event> events;          // Without revision and time: the server stamps and stores them.
   std::vector<std::string> changed_jobs;  // Uids whose status changed (wakes watchers); nothing to persist.
   std::vector<PoolOrder> orders;          // Those that changed; all again after a restart. Not before save_jobs.
   std::vector<LeaseQuestion> leases;      // Each is to be answered with LeaseChecked, once this step is durable.
+  int crowded_out = 0;                    // What full sets have forgotten for something newer.
   bool all_touched = false;               // Any directive may have changed; else those of the sender ...
   std::set<std::string> touched_jobs;     // ... and of the trainers of these, and of the nodes they have slots on.
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
@@ -155,8 +164,15 @@ struct Tunables {
   double lease_save_seconds = 60;
   double lease_step_seconds = 60;
   double alone_seconds = 3600;  // An ordered machine ends itself after so long without a coordinator. 0: never.
-  int max_start_failures = 5;   // A job fails when its trainers die so often in a row without a step.
+  int keep_jobs = 1000;         // So many that are over,
+  double keep_days = 90;        // for so long.
+  double keep_lost_seconds = 7 * 24 * 3600;  // A node is known so long after the last word of it,
+  double keep_ended_seconds = 3600;          // and so long where its machine is known to have ended.
+  int max_start_failures = 5;                // A job fails when its trainers die so often in a row without a step.
 };
+
+// Where a job's checkpoints are, as its record says. Empty: it kept none.
+std::string CheckpointsOf(const v1::JobRecord& record);
 
 class Cluster {  // The whole volatile and persistent state. Copyable, so that a simulation can snapshot it.
  public:

@@ -7,6 +7,7 @@
 #include "coordinator/core/forming.h"
 #include "coordinator/core/last_holders.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/remembered.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -35,8 +36,9 @@ void MakeCertain(Job& job, Trainer& trainer) {
 
 void Record(Turn& turn, Job& job, const std::string& id, const std::string& kind, const std::string& death,
             bool certain) {
-  if (!job.trainers.count(id) && job.trainers.size() >= kMaxTrainers) return;
-  Trainer& trainer = job.trainers[id];
+  Trainer* remembered = Remember(turn, job, id);
+  if (remembered == nullptr) return;
+  Trainer& trainer = *remembered;
   if (!trainer.death.empty()) {
     if (certain && !trainer.certain) MakeCertain(job, trainer);
     return;
@@ -57,9 +59,11 @@ void Record(Turn& turn, Job& job, const std::string& id, const std::string& kind
   CorrectVerdict(job, id, death);
   if (overdue && !IsFinishing(job)) TellLostSteps(turn, job, trainer.death);
   const bool asked_to_leave = IsOver(job) || IsFinishing(job) || job.record.released() ||
-                              MustLeave(turn.state, job, id) || job.refused.count(id) || !stale.empty();
+                              MustLeave(turn.state, job, id) || job.refused.contains(id) || !stale.empty();
   if (asked_to_leave || kind == "node_killed") return;
-  const int failures = ++job.start_failures[ShortName(id)];
+  const int* before = job.start_failures.Find(ShortName(id));
+  const int failures = (before == nullptr ? 0 : *before) + 1;
+  turn.effects.crowded_out += job.start_failures.Set(ShortName(id), failures);
   if (FindMember(job, id) == nullptr) turn.Emit(&job, "trainer_died", trainer.death, NodeOf(id));
   if (failures < turn.state.tunables.max_start_failures) return;
   EndJob(turn, job, v1::FAILED, "failed",
@@ -103,17 +107,6 @@ void RememberDeaths(Job& job) {
     const Trainer* trainer = FindTrainer(job, member.trainer());
     if (trainer != nullptr && !trainer->death.empty()) RememberDeath(job, member.trainer());
   }
-}
-
-void ForgetDead(Job& job) {
-  constexpr size_t kMaxRemembered = 1000;
-  if (job.trainers.size() <= kMaxRemembered) return;
-  std::erase_if(job.trainers, [&](const auto& entry) {
-    return !entry.second.death.empty() && FindMember(job, entry.first) == nullptr;
-  });
-  const auto is_forgotten = [&](const std::string& id) { return job.trainers.count(id) == 0; };
-  std::erase_if(job.ahead, is_forgotten);
-  std::erase_if(job.past, is_forgotten);
 }
 
 }  // namespace rekindle::core

@@ -24,9 +24,6 @@ void TakeBack(Job& job, const std::string& trainer);
 // Writes the deaths of the record's members down that are known: the membership has become theirs.
 void RememberDeaths(Job& job);
 
-// The dead are remembered for late messages, but not for ever.
-void ForgetDead(Job& job);
-
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_DEATHS_H_

@@ -105,10 +105,9 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
 }
 
 v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const std::string& id) {
-  const auto refused = job.refused.find(id);
-  if (refused != job.refused.end()) {
-    v1::TrainerDirective directive = Told(v1::TrainerDirective::EXIT, refused->second);
-    directive.set_error(refused->second);
+  if (const std::string* refused = job.refused.Find(id); refused != nullptr) {
+    v1::TrainerDirective directive = Told(v1::TrainerDirective::EXIT, *refused);
+    directive.set_error(*refused);
     return directive;
   }
   if (MustTell(job, id)) return ToldToTell();

@@ -97,14 +97,14 @@ double WatchCarbon(Turn& turn) {
 
 void TellIfBlind(Turn& turn, Job& job) {
   const State& state = turn.state;
-  if (!IsGreenest(job) || (state.carbon.given && !state.carbon.asked) || job.told.count(kBlind) > 0) return;
+  if (!IsGreenest(job) || (state.carbon.given && !state.carbon.asked) || job.told.contains(kBlind)) return;
   const double now = UnixNow(turn);
   bool orders = false;
   for (const auto& [name, pool] : state.prices.pools) {
     if (pool.ordered && IsKnown(state, pool, now)) return;
     orders = orders || pool.ordered;
   }
-  job.told.insert(kBlind);
+  turn.effects.crowded_out += job.told.Set(kBlind, {});
   std::string why = "no carbon intensity of a pool is known; give pools a carbon_region, and its data";
   if (!state.carbon.given) why = "the fleet file has no `carbon`: name a file or a feed there (docs/fleet.md)";
   if (!orders) why = "no pool of the fleet file has `machines`, so there is nothing to choose";

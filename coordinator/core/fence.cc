@@ -121,7 +121,11 @@ bool HasEnded(const Job& job) { return job.record.ended_generation() >= job.reco
 
 bool IsGone(const Job& job, const Trainer& trainer) {
   if (trainer.death.empty()) return false;
-  return trainer.certain || HasEnded(job) || FindMember(job, trainer.report.trainer()) == nullptr;
+  return IsMemberGone(job, trainer) || FindMember(job, trainer.report.trainer()) == nullptr;
+}
+
+bool IsMemberGone(const Job& job, const Trainer& trainer) {
+  return !trainer.death.empty() && (trainer.certain || HasEnded(job));
 }
 
 bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {

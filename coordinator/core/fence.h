@@ -17,6 +17,8 @@ bool HasEnded(const Job& job);
 
 // Is that trainer gone for good? Of a member of a generation that may still step, only what is certain counts.
 bool IsGone(const Job& job, const Trainer& trainer);
+// The same of one that is known to be a member of the newest membership, without looking for it there.
+bool IsMemberGone(const Job& job, const Trainer& trainer);
 
 // Remembers it where the views show that the newest generation has ended; the answer of HasEnded from now on.
 bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views);

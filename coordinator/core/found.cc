@@ -28,10 +28,22 @@ constexpr size_t kMaxProblem = 300;
 
 bool IsName(const std::string& text) { return !text.empty() && text.size() <= kMaxName; }
 
+// Of those that are shown, one of which nothing runs any more makes room.
+void ForgetOneFound(Turn& turn) {
+  auto& found = turn.state.found;
+  const auto ended =
+      std::find_if(found.begin(), found.end(), [](const auto& job) { return job.second.running.empty(); });
+  if (ended == found.end()) return;
+  turn.effects.forget_jobs.push_back(ended->first);
+  ++turn.effects.crowded_out;
+  found.erase(ended);
+}
+
 FoundJob* FindOrAdd(Turn& turn, const std::string& uid) {
   auto& found = turn.state.found;
   const auto known = found.find(uid);
   if (known != found.end()) return &known->second;
+  if (found.size() >= kMostFound) ForgetOneFound(turn);
   if (!IsName(uid) || found.size() >= kMostFound) return nullptr;
   FoundJob& job = found[uid];
   job.record.mutable_job()->set_uid(uid);

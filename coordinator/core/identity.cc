@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/micro_batch.h"
+#include "coordinator/core/remembered.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -59,7 +60,7 @@ void StartAnew(Turn& turn, Job& job) {
   for (const std::string& id : ready) {
     RecordRelease(job, id, "starts anew to read its data again: not all workers of the job have the same");
   }
-  ForgetDead(job);
+  ForgetTrainers(job, turn.now);
 }
 
 }  // namespace
@@ -80,7 +81,7 @@ std::string DescribeDifference(const Job& job, const v1::TrainerReport& report) 
 
 void RememberIdentity(const Turn& turn, Job& job, const v1::TrainerReport& report, bool is_new) {
   if (job.record.membership().generation() > 0 || report.phase() != v1::TRAINER_READY) return;
-  if (job.refused.count(report.trainer()) > 0 || !StaleMicroBatch(job, report).empty()) return;
+  if (job.refused.contains(report.trainer()) || !StaleMicroBatch(job, report).empty()) return;
   if (is_new) job.forming.look_again_at = turn.now + kLookAgainSeconds;  // It has just read its data.
   v1::JobRecord::Identity identity;
   identity.set_slot(ShortName(report.trainer()));

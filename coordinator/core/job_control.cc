@@ -300,6 +300,7 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   for (const v1::JobRecord::Death& death : record.deaths()) {
     Trainer& trainer = job.trainers[death.trainer()];
     trainer.report.set_trainer(death.trainer());
+    trainer.spoken_of = turn.now;
     trainer.death = death.reason();
     trainer.death_kind = death.kind();
     trainer.certain = death.certain();

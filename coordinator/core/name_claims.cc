@@ -26,7 +26,7 @@ Sender WhoSpeaks(const NodeState& node, const v1::NodeReport& report) {
   if (record.agent_incarnation() == report.agent_incarnation()) return Sender::kNode;
   // A folder on a machine has one agent at a time: the one before is dead, and only its last words may still arrive.
   if (record.home().empty() || record.home() != report.home()) return Sender::kOther;
-  return node.past_agents.count(report.agent_incarnation()) > 0 ? Sender::kStale : Sender::kNode;
+  return node.past_agents.contains(report.agent_incarnation()) ? Sender::kStale : Sender::kNode;
 }
 
 std::string Where(const v1::NodeReport& report) {
@@ -45,7 +45,7 @@ std::string DescribeClaim(const NodeState& node, const NameClaim& claim) {
 std::string WhyRefused(const NodeState& node, const NameClaim& claim) {
   const std::string& name = node.record.name();
   const std::string waits = absl::StrCat("it runs nothing until that one is gone; ", kAdvice);
-  return node.past_agents.count(claim.agent) > 0
+  return node.past_agents.contains(claim.agent)
              ? absl::StrCat("another machine", Where(node.report), " took the name ", name, " over from this one",
                             claim.where, ", which did not answer or had left: ", waits)
              : absl::StrCat("the name ", name, " is that of another machine", Where(node.report),
@@ -77,7 +77,7 @@ void Open(Turn& turn, NodeState& node, const v1::NodeReport& report, NameClaim& 
   claim.since = turn.now;
   claim.recorded = report.incarnation() == node.record.incarnation();
   claim.where = Where(report);
-  claim.answered = node.past_agents.count(claim.agent) > 0;  // It lost the name already: the two must not take turns.
+  claim.answered = node.past_agents.contains(claim.agent);  // It lost the name already: the two must not take turns.
   if (claim.answered) return;
   ++node.probe;
   if (node.asked_at <= node.heard) node.asked_at = turn.now;

@@ -17,6 +17,7 @@
 #include "coordinator/core/draining.h"
 #include "coordinator/core/faults.h"
 #include "coordinator/core/fence.h"
+#include "coordinator/core/forgetting.h"
 #include "coordinator/core/found.h"
 #include "coordinator/core/heartbeat.h"
 #include "coordinator/core/micro_batch.h"
@@ -32,12 +33,6 @@ constexpr size_t kMaxAddress = 256;
 
 constexpr size_t kMaxNodes = 10'000;
 constexpr int kMaxSlots = 1024;
-constexpr size_t kMaxPast = 64;
-
-void Remember(std::set<std::string>& past, const std::string& incarnation) {
-  if (past.size() >= kMaxPast) past.erase(past.begin());
-  past.insert(incarnation);
-}
 
 // Tells every job with a member there, but those that are paused: nothing of theirs runs.
 void TellMembers(Turn& turn, const std::string& node, const std::string& kind, const std::string& reason) {
@@ -89,7 +84,7 @@ void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   if (agent != report.agent_incarnation()) {
     node.record.set_agent_incarnation(report.agent_incarnation());
     node.must_save = true;
-    if (!agent.empty()) Remember(node.past_agents, agent);
+    if (!agent.empty()) (void)node.past_agents.Set(agent, {});
     if (!agent.empty() && !node.record.draining()) {
       TellMembers(turn, name, "agent_killed",
                   absl::StrCat("the agent of node ", name, " was restarted; its trainers were adopted"));
@@ -108,7 +103,7 @@ void TakeServices(Turn& turn, NodeState& node, const v1::NodeReport& report) {
 void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   const std::string& name = report.node();
   if (IsElsewhere(node.record, report)) {
-    Remember(node.past_agents, node.record.agent_incarnation());
+    (void)node.past_agents.Set(node.record.agent_incarnation(), {});
     GiveUpTrainersOf(turn, report, absl::StrCat("died with its node: ", name, " came back as a new one"));
     turn.Emit(nullptr, "node_replaced", absl::StrCat("node ", name, " came back as a new one"), name);
     v1::NodeRecord fresh;
@@ -184,12 +179,21 @@ bool TakeRecords(Turn& turn, const v1::NodeReport& report) {
   return true;
 }
 
-void ForgetLost(State& state) {
-  for (auto it = state.nodes.begin(); it != state.nodes.end(); ++it) {
-    if (!it->second.lost) continue;
-    state.nodes.erase(it);
-    return;
+// Since when, where it was silent before this process began, is in its record.
+void NoteSilence(Turn& turn, NodeState& node) {
+  if (node.record.silent_since() == 0) {
+    node.lost_since = turn.now;
+    node.record.set_silent_since(UnixNow(turn));
+    node.must_save = true;
   }
+  turn.state.forget_at = std::min(turn.state.forget_at, node.lost_since + turn.state.tunables.keep_lost_seconds);
+}
+
+void NoteHeard(NodeState& node) {
+  node.lost_since = kNever;
+  if (node.record.silent_since() == 0) return;
+  node.record.clear_silent_since();
+  node.must_save = true;
 }
 
 bool Unanswered(const NodeState& node) { return node.reported && node.asked_at > node.heard; }
@@ -292,8 +296,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
     return TakeRecords(turn, report);
   }
-  if (is_new && turn.state.nodes.size() >= kMaxNodes) ForgetLost(turn.state);
-  if (is_new && turn.state.nodes.size() >= kMaxNodes) return false;
+  if (is_new && turn.state.nodes.size() >= kMaxNodes && !ForgetOneNode(turn)) return false;
   NodeState& node = turn.state.nodes[report.node()];
   if (is_new) node.known_since = turn.now;
   node.record.set_name(report.node());
@@ -306,6 +309,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     TakeHint(turn, node, report);
     TakePool(turn, node, report);
     const bool was_silent = !node.reported || node.lost;
+    NoteHeard(node);
     node.ended = false;
     node.heard = turn.now;
     node.reported = true;
@@ -326,6 +330,7 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
   NodeState& node = turn.state.nodes[record.name()];
   node.record = record;
   node.known_since = turn.now;
+  if (record.silent_since() > 0) node.lost_since = turn.now - std::max(0.0, UnixNow(turn) - record.silent_since());
   if (record.draining() && record.drain_within_seconds() > 0) {
     const double within = record.drain_within_seconds();  // Whatever the clock has done since.
     const double left = record.drain_until() > 0 ? record.drain_until() - UnixNow(turn) : within;
@@ -362,6 +367,11 @@ double WatchNodes(Turn& turn) {
     turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
+      if (lost) {
+        NoteSilence(turn, node);
+      } else {
+        NoteHeard(node);
+      }
       turn.state.plan_due = true;
       for (const auto& [slot, uid] : node.slots) {  // Who waits for workers counts on slots.
         const auto job = turn.state.jobs.find(uid);

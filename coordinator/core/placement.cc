@@ -59,7 +59,7 @@ bool Lives(const Job& job, const v1::Member& member) {
 bool IsUnfit(const Job& job, const SlotAt& at) {
   if (job.unfit.empty()) return false;
   const std::string name = NameOf(at);
-  return job.unfit.count(name) > 0 && !LivesAt(job, name);
+  return job.unfit.contains(name) && !LivesAt(job, name);
 }
 
 bool LivesAt(const Job& job, const std::string& slot) {

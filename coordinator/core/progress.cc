@@ -23,22 +23,26 @@
 #include "coordinator/core/micro_batch.h"
 #include "coordinator/core/out_of_memory.h"
 #include "coordinator/core/recovered.h"
+#include "coordinator/core/remembered.h"
 #include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
-constexpr size_t kMaxTold = 4096;
 constexpr int kMaxCurvePoints = 400;
 
-bool Tell(Job& job, const std::string& what) { return job.told.size() < kMaxTold && job.told.insert(what).second; }
+// Was it not told before? What is told again and again stays known.
+bool Tell(Turn& turn, Job& job, const std::string& what) {
+  const bool is_news = !job.told.contains(what);
+  turn.effects.crowded_out += job.told.Set(what, {});
+  return is_news;
+}
 
 void Refuse(Turn& turn, Job& job, const v1::TrainerReport& report, const std::string& error) {
-  if (job.refused.size() >= kMaxTrainers) job.refused.erase(job.refused.begin());
-  job.refused[report.trainer()] = error;
+  turn.effects.crowded_out += job.refused.Set(report.trainer(), error);
   const std::string node = Bounded(report.node(), 100);
-  if (Tell(job, node + ":" + error)) {
+  if (Tell(turn, job, node + ":" + error)) {
     turn.Emit(&job, "refused",
               absl::StrCat("trainer ", Bounded(ShortName(report.trainer()), 100), " is refused: ", error), node);
   }
@@ -180,17 +184,18 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
 void TakeCheckpoints(Turn& turn, Job& job, const v1::TrainerReport& before, const v1::TrainerReport& report,
                      bool known) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
-  if (!report.restored().empty() && Tell(job, absl::StrCat("restored:", report.trainer(), ":", report.generation(), ":",
-                                                           Bounded(report.restored(), 200)))) {
+  if (!report.restored().empty() && Tell(turn, job,
+                                         absl::StrCat("restored:", report.trainer(), ":", report.generation(), ":",
+                                                      Bounded(report.restored(), 200)))) {
     turn.Emit(&job, "checkpoint_restored", absl::StrCat(ShortName(report.trainer()), " ", Bounded(report.restored())),
               report.node());
   }
   if (!report.flush().empty() &&
-      Tell(job, absl::StrCat("flush:", report.generation(), ":", Bounded(report.flush(), 200)))) {
+      Tell(turn, job, absl::StrCat("flush:", report.generation(), ":", Bounded(report.flush(), 200)))) {
     turn.Emit(&job, "checkpoint_flush", Bounded(report.flush()), report.node());
   }
   for (const std::string& skipped : report.skipped_checkpoints()) {
-    if (Tell(job, "skipped:" + Bounded(skipped, 200))) {
+    if (Tell(turn, job, "skipped:" + Bounded(skipped, 200))) {
       turn.Emit(&job, "checkpoint_skipped", absl::StrCat("checkpoint not used: ", Bounded(skipped)), report.node());
     }
   }
@@ -238,7 +243,9 @@ void CheckCandidate(Turn& turn, Job& job, const v1::TrainerReport& report, bool 
   const std::string difference = DescribeDifference(job, report);
   if (!difference.empty()) Refuse(turn, job, report, difference);
   const std::string slot = ShortName(report.trainer());
-  const bool news = difference.empty() ? job.unfit.erase(slot) > 0 : job.unfit.insert(slot).second;
+  const bool was_unfit = job.unfit.erase(slot);
+  if (!difference.empty()) turn.effects.crowded_out += job.unfit.Set(slot, {});
+  const bool news = was_unfit == difference.empty();
   turn.state.plan_due = turn.state.plan_due || news;
   RememberIdentity(turn, job, report, is_new);
 }
@@ -261,8 +268,9 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
     if (!is_known || never_knew) Refuse(turn, job, report, refusal);
     return false;
   }
-  if (!is_known && job.trainers.size() >= kMaxTrainers) return false;
-  Trainer& trainer = job.trainers[report.trainer()];
+  Trainer* remembered = Remember(turn, job, report.trainer());
+  if (remembered == nullptr) return false;
+  Trainer& trainer = *remembered;
   trainer.heard = turn.now;
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());  // It is looked at anew.

@@ -25,8 +25,8 @@ Named NamedIn(const Event& event) {
 bool IsVerb(const Event& event) {
   return std::holds_alternative<SubmitJob>(event) || std::holds_alternative<CancelJob>(event) ||
          std::holds_alternative<PauseJob>(event) || std::holds_alternative<ResumeJob>(event) ||
-         std::holds_alternative<AdoptJob>(event) || std::holds_alternative<DrainNode>(event) ||
-         std::holds_alternative<NodeGone>(event);
+         std::holds_alternative<AdoptJob>(event) || std::holds_alternative<ForgetJob>(event) ||
+         std::holds_alternative<DrainNode>(event) || std::holds_alternative<NodeGone>(event);
 }
 
 Before::Before(const State& state, const Event& event) : plan_due_(state.plan_due) {

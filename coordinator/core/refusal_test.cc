@@ -155,6 +155,15 @@ TEST_F(RefusalTest, VerbsOfJobsThatAreOverOrUnknown) {
   }
 }
 
+TEST_F(RefusalTest, OnlyAJobThatIsOverIsForgotten) {
+  ExpectNothingChanged("not over", ForgetJob{"running-uid"}, absl::StatusCode::kFailedPrecondition);
+  ExpectNothingChanged("unknown", ForgetJob{"nobody"}, absl::StatusCode::kNotFound);
+  const Effects effects = cluster_.Step(ForgetJob{"ended-uid"}, now_);
+  EXPECT_TRUE(effects.status.ok()) << effects.status;
+  EXPECT_EQ(effects.forget_jobs, std::vector<std::string>{"ended-uid"});
+  EXPECT_EQ(cluster_.FindJob("ended-uid"), nullptr);
+}
+
 TEST_F(RefusalTest, ADrainOfNobodyOrOfNoTime) {
   ExpectNothingChanged("unknown", DrainNode{"nobody", 0, ""}, absl::StatusCode::kNotFound);
   for (const double within : {-1.0, kNaN, kInfinity, -kInfinity}) {

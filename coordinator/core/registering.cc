@@ -250,6 +250,17 @@ Watched WatchMachines(Turn& turn, const std::string& name, PoolState& pool) {
   return watched;
 }
 
+void FollowClock(double step, PoolState& pool) {
+  if (step == 0) return;
+  for (auto& [id, machine] : pool.machines) {
+    v1::PoolRecord::Machine& record = machine.record;
+    record.set_since(record.since() + step);
+    record.set_deadline(record.deadline() + step);
+    if (record.counted_until() > 0) record.set_counted_until(record.counted_until() + step);
+    pool.must_save = true;
+  }
+}
+
 int CountAwaited(const State& state, const PoolState& pool) {
   return static_cast<int>(std::count_if(pool.machines.begin(), pool.machines.end(),
                                         [&](const auto& each) { return IsAwaited(state, each.second); }));

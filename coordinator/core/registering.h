@@ -34,6 +34,9 @@ std::vector<std::string> Overdue(const PoolState& pool);
 // Those that have not registered, beside these.
 std::vector<std::string> Unregistered(const State& state, const PoolState& pool);
 
+// The machine's clock was set by so many seconds: the times of the pool's machines move with it.
+void FollowClock(double step, PoolState& pool);
+
 }  // namespace rekindle::core
 
 #endif  // REKINDLE_COORDINATOR_CORE_REGISTERING_H_

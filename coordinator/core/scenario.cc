@@ -89,6 +89,12 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(ToPoolReport(name, options));
   else if (command == "lost_machines")
     for (const auto& [pool, record] : saved_pools_) Say(DescribeNeverRegistered(record));
+  else if (command == "clock") {  // The machine's clock is set, or it slept: the coordinator's `now` does not see that.
+    const double slept = ToDouble(Get(options, "slept", "0"));
+    wall_offset_ += ToDouble(Get(options, "step", "0")) + slept;
+    Feed(ClockSet{wall_offset_, slept});
+  } else if (command == "rm")
+    Feed(ForgetJob{uid_});
   else if (command == "cancel")
     Feed(CancelJob{uid_, options.count("discard") > 0});
   else if (command == "status")
@@ -115,6 +121,7 @@ void Scenario::Feed(const Event& event) {
   wake_at_ = effects.wake_at;
   if (!effects.status.ok()) Say(absl::StrCat("refused: ", std::string(effects.status.message())));
   for (const v1::NodeRecord& node : effects.save_nodes) saved_nodes_[node.name()] = node;
+  for (const std::string& node : effects.forget_nodes) saved_nodes_.erase(node);
   for (const v1::PoolRecord& pool : effects.save_pools) saved_pools_[pool.name()] = pool;
   for (const v1::JobRecord& job : effects.save_jobs) {
     v1::JobRecord& before = saved_jobs_[job.job().uid()];
@@ -123,6 +130,7 @@ void Scenario::Feed(const Event& event) {
     }
     before = job;
   }
+  for (const std::string& job : effects.forget_jobs) saved_jobs_.erase(job);
   for (const LeaseQuestion& question : effects.leases) questions.push_back(question);
   for (const PoolOrder& order : effects.orders) Say(DescribeOrder(order));
   for (const v1::Event& e : effects.events) Say(absl::StrCat(Prefix(e.job()), e.kind(), ": ", e.text()));
@@ -400,7 +408,9 @@ void Scenario::Recover(const Options& options) {
 void Scenario::Restart(const Options& options) {
   now_ += ToDouble(Get(options, "away", "0"));
   wall_offset_ += ToDouble(Get(options, "clock", "0"));
-  cluster_ = std::make_unique<Cluster>();
+  if (options.count("keep_jobs") > 0) tunables_.keep_jobs = ToInt(options.at("keep_jobs"));
+  if (options.count("keep_days") > 0) tunables_.keep_days = ToDouble(options.at("keep_days"));
+  cluster_ = std::make_unique<Cluster>(tunables_);
   Restored restored;
   restored.wall_offset = wall_offset_;
   restored.cluster = kCluster;

@@ -48,6 +48,7 @@ class Scenario {
   void Say(const std::string& line) { said_.push_back(line); }
   std::vector<std::string> Names(const std::string& word) const;  // "all", or a comma separated list.
 
+  Tunables tunables_;
   double now_ = 100;
   double wake_at_ = 0;
   std::unique_ptr<Cluster> cluster_;

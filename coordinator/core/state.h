@@ -11,27 +11,35 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "coordinator/core/cluster.h"
+#include "coordinator/core/recent.h"
 #include "coordinator/scheduler/cycle.h"
 
 namespace rekindle::core {
 
 inline constexpr char kSmokeTest[] = "smoke_test";  // Its lever's name; in the status once it has passed.
 inline constexpr size_t kMaxTrainers = 4096;        // Of one job, that are remembered.
+inline constexpr size_t kMaxTold = 4096;            // Things that events of one job have told.
+inline constexpr size_t kMaxPastAgents = 64;        // Of one node.
+
+// Names that were heard of last.
+using RecentNames = Recent<std::monostate>;
 inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // One trainer process.
 struct Trainer {
-  v1::TrainerReport report;  // The newest by sequence.
-  bool reported = false;     // False: only its agent has spoken of it.
-  double heard = -kNever;    // When any report arrived.
-  std::string death;         // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
-  std::string death_kind;    // The fault kind of that.
-  bool certain = false;      // That it is dead; see fence.h.
-  double stopped_at = 0;     // When it first said so in the generation it last reported.
-  bool left_out = false;     // Did not stop in time during the running regroup.
+  v1::TrainerReport report;    // The newest by sequence.
+  bool reported = false;       // False: only its agent has spoken of it.
+  double heard = -kNever;      // When any report arrived.
+  double spoken_of = -kNever;  // When it, or its agent, said anything of it; see remembered.h.
+  std::string death;       // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
+  std::string death_kind;  // The fault kind of that.
+  bool certain = false;    // That it is dead; see fence.h.
+  double stopped_at = 0;   // When it first said so in the generation it last reported.
+  bool left_out = false;   // Did not stop in time during the running regroup.
 };
 
 // A change of membership under way, or waiting for enough workers. Level-triggered: re-examined at every event.
@@ -143,11 +151,11 @@ struct Job {
   v1::JobRecord record;
   mutable uint64_t spec_hash = 0;  // Of the resolved spec, once asked for; see MutableSpec.
   std::map<std::string, Trainer> trainers;
-  std::set<std::string> ahead;                 // Trainers in a generation above the record's; see adoption.h.
-  double ahead_since = kNever;                 // The first of them was heard.
-  std::set<std::string> past;                  // Those in one that an earlier epoch's coordinator formed beside it.
-  std::map<std::string, std::string> refused;  // Trainer -> error.
-  std::set<std::string> told;                  // Refusals and skipped checkpoints already told in an event.
+  std::set<std::string> ahead;                // Trainers in a generation above the record's; see adoption.h.
+  double ahead_since = kNever;                // The first of them was heard.
+  std::set<std::string> past;                 // Those in one that an earlier epoch's coordinator formed beside it.
+  Recent<std::string> refused{kMaxTrainers};  // Trainer -> error.
+  RecentNames told{kMaxTold};                 // Refusals and skipped checkpoints already told in an event.
 
   bool precision_settled = false;  // The resolved precision was held against the nodes' devices.
 
@@ -170,14 +178,15 @@ struct Job {
   int formed_step = 0;
   double completed_at = -kNever;  // When status.step last rose.
   std::vector<OpenFault> open_faults;
-  std::map<std::string, int> start_failures;     // "<node>/<slot>" -> deaths in a row without a step.
+  Recent<int> start_failures{kMaxTrainers};      // "<node>/<slot>" -> deaths in a row without a step.
   std::map<std::string, double> excluded_until;  // Node -> time. Mirrors record.suspicions.
 
   // "<node>/<slot>" -> why it is given up: what runs there leaves at a step boundary.
   std::map<std::string, std::string> giving;
   bool saved_before_stop = false;  // It is to stop, and those that had stopped within a step have gone on to save it.
   double halted_at = -kNever;
-  std::set<std::string> unfit;  // "<node>/<slot>" where the newest trainer has other data or arithmetic than the job.
+  // "<node>/<slot>" where the newest trainer has other data or arithmetic than the job.
+  RecentNames unfit{kMaxTrainers};
   JobFacts planned_as;
   std::map<std::string, SpeedMean> speeds;  // By kind of machine: newer than record.speeds.
   std::vector<Unit> units;
@@ -212,6 +221,7 @@ struct FoundJob {
   std::map<std::string, std::set<std::string>> running;  // By node: trainers that its agent lists.
   std::string stored;                                    // Why what its store has of it does not settle whose it is.
   bool told = false;                                     // In an event.
+  double nothing_since = kNever;                         // Nothing of it was seen to run since; see forgetting.h.
 };
 
 // Another machine that reports under a node's name.
@@ -238,6 +248,7 @@ struct NodeState {
   int probe = 0;
   double heard = -kNever;
   double known_since = 0;
+  double lost_since = kNever;  // Mirrors record.silent_since; see forgetting.h.
   double drain_deadline = kNever;
   double asked_at = -kNever;         // It was first probed then without an answer since; before `heard`: it answered.
   double idle_since = kNever;        // A node that was ordered serves nobody since then.
@@ -248,7 +259,7 @@ struct NodeState {
   v1::NodeRecord record;
   v1::NodeReport report;
   NodeFacts planned_as;
-  std::set<std::string> past_agents;  // Reports of these earlier agents of its folder are stale.
+  RecentNames past_agents{kMaxPastAgents};  // Reports of these earlier agents of its folder are stale.
 };
 
 // Does that slot of the node serve the job?
@@ -301,6 +312,7 @@ struct State {
   std::set<std::string> doubted;          // Nodes of which providers are to say whether their machines have ended.
   double jobs_wake_at = kNever;           // Not later than the first wake_at of all jobs.
   double watch_nodes_at = -kNever;        // When a node may count as lost, or its drain as overdue.
+  double forget_at = -kNever;             // When a job or a node may be past the time for which it is kept.
   bool plan_due = true;
   double plan_at = kNever;  // The next planning cycle, if nothing happens before.
   double planned_at = -kNever;

@@ -1,6 +1,9 @@
 #include "coordinator/core/survey.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
+#include <unordered_map>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/directives.h"
@@ -33,19 +36,31 @@ struct Word {
   std::string by;
 };
 
-Word WordAgainst(const Job& job, const std::string& accused) {
-  Word word;
+// What the silent of one survey are judged by: gathered once for all of them.
+struct Evidence {
+  double deadline = 0;
+  std::unordered_map<std::string_view, Word> against;  // By the accused.
+
+  Word Against(const std::string& accused) const {
+    const auto found = against.find(accused);
+    return found == against.end() ? Word() : found->second;
+  }
+};
+
+Evidence Gather(const Tunables& tunables, const Job& job) {
+  Evidence evidence{.deadline = DeadlineSeconds(tunables, job), .against = {}};
   for (const v1::Member& member : job.record.membership().members()) {
     const Trainer* trainer = FindTrainer(job, member.trainer());
-    if (trainer == nullptr || !trainer->reported || member.trainer() == accused) continue;
+    if (trainer == nullptr || !trainer->reported) continue;
     if (trainer->report.generation() != job.record.membership().generation()) continue;
     for (const v1::Accusation& accusation : trainer->report.accusations()) {
-      if (accusation.trainer() != accused) continue;
+      if (accusation.trainer() == member.trainer()) continue;
+      Word& word = evidence.against[accusation.trainer()];
       (accusation.kind() == v1::Accusation::CLOSED ? word.closed : word.waited) = true;
       if (word.by.empty()) word.by = ShortName(member.trainer());
     }
   }
-  return word;
+  return evidence;
 }
 
 // The agent has spoken since the failure and lists the trainer as running.
@@ -63,13 +78,13 @@ bool AgentHeard(const State& state, const std::string& node, double since) {
   return it != state.nodes.end() && it->second.heard > since;
 }
 
-void JudgeSilence(const State& state, const Job& job, MemberView& view) {
+void JudgeSilence(const State& state, const Job& job, const Evidence& evidence, MemberView& view) {
   const Tunables& tunables = state.tunables;
   const std::string name = ShortName(view.member->trainer());
   const double since = job.forming.since;
-  const double deadline = DeadlineSeconds(tunables, job);
+  const double deadline = evidence.deadline;
   const bool heard = view.trainer != nullptr && view.trainer->heard > since;
-  const Word word = WordAgainst(job, view.member->trainer());
+  const Word word = evidence.Against(view.member->trainer());
   view.by_silence = true;
   view.give_up_at = since + deadline;
   view.kind = "trainer_frozen";
@@ -141,12 +156,13 @@ std::string DescribeInterruption(const Trainer& trainer) {
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
   std::vector<MemberView> views;
   views.reserve(job.record.membership().members_size());
+  std::optional<Evidence> evidence;
   for (const v1::Member& member : job.record.membership().members()) {
     MemberView view;
     view.member = &member;
     view.trainer = FindTrainer(job, member.trainer());
     view.gone_at = job.active ? GoneAt(state, view.trainer) : GivenUpAt(state, job, view.trainer);
-    if (view.trainer != nullptr && IsGone(job, *view.trainer)) {
+    if (view.trainer != nullptr && IsMemberGone(job, *view.trainer)) {
       view.standing = Standing::kDead;
       view.kind = view.trainer->death_kind;
       view.cause = view.trainer->death;
@@ -157,7 +173,10 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
     } else if (view.trainer != nullptr && view.trainer->reported && HasStopped(state, job, *view.trainer)) {
       view.standing = Standing::kStopped;
     } else {
-      if (!job.active) JudgeSilence(state, job, view);
+      if (!job.active) {
+        if (!evidence) evidence = Gather(state.tunables, job);
+        JudgeSilence(state, job, *evidence, view);
+      }
       if (view.trainer != nullptr && view.trainer->left_out) view.standing = Standing::kLeftOut;
     }
     views.push_back(std::move(view));

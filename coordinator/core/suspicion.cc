@@ -17,6 +17,7 @@ using Pair = std::pair<std::string, std::string>;
 
 constexpr double kLongestExclusionSeconds = 300;
 constexpr int kMaxPairs = 256;
+constexpr int kMaxExclusions = 256;
 
 Pair PairOf(const Charge& charge) {
   const std::string a = ShortName(charge.by), b = ShortName(charge.against);
@@ -35,6 +36,13 @@ int AddFailure(v1::Suspicions& suspicions, const Pair& pair) {
   added->set_b(pair.second);
   added->set_failures(1);
   return 1;
+}
+
+// The oldest that has ended; those that last are few, as each lasts for minutes only.
+void ForgetEnded(google::protobuf::RepeatedPtrField<v1::Suspicions::Exclusion>& exclusions) {
+  const auto ended = std::find_if(exclusions.begin(), exclusions.end(),
+                                  [](const auto& exclusion) { return exclusion.seconds_left() <= 0; });
+  if (ended != exclusions.end()) exclusions.erase(ended);
 }
 
 }  // namespace
@@ -95,6 +103,7 @@ double Exclude(v1::Suspicions& suspicions, const std::string& node, double base)
     if (exclusion.node() == node) found = &exclusion;
   }
   if (found == nullptr) {
+    if (suspicions.exclusions_size() >= kMaxExclusions) ForgetEnded(*suspicions.mutable_exclusions());
     found = suspicions.add_exclusions();
     found->set_node(node);
   }

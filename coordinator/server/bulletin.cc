@@ -18,6 +18,15 @@ void Bulletin::Wake(uint64_t id) {
   wake();
 }
 
+void Bulletin::Forget(const std::string& topic) {
+  versions_.erase(topic);
+  std::vector<uint64_t> ids;
+  for (const auto& [id, waiter] : waiters_) {
+    if (waiter.wait.topic == topic) ids.push_back(id);
+  }
+  for (const uint64_t id : ids) Wake(id);
+}
+
 void Bulletin::WakeAll() {
   std::vector<uint64_t> ids;
   for (const auto& [id, waiter] : waiters_) ids.push_back(id);

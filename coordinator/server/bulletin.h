@@ -25,6 +25,8 @@ class Bulletin {
   };
 
   void Publish(const std::string& topic) { ++versions_[topic]; }
+  // What it was about is gone: whoever waits on it is woken, and its versions begin anew.
+  void Forget(const std::string& topic);
   uint64_t Version(const std::string& topic) const {
     const auto found = versions_.find(topic);
     return found == versions_.end() ? 0 : found->second;

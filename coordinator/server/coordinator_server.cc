@@ -86,7 +86,8 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   if (!cluster.ok()) return cluster.status();
   CoordinatorServer* raw = self.get();
   self->voice_.emplace(*cluster, &self->metrics_, [raw](const ClusterRecord& record) { raw->Supersede(record); });
-  Loop::Options loop{.identity = cluster->identity,
+  Loop::Options loop{.clocks = options.clocks,
+                     .identity = cluster->identity,
                      .tunables = options.tunables,
                      .prices = fleet::ToPriceBook(fleet->fleet, fleet->written),
                      .carbon = self->carbon_->book(),

@@ -36,6 +36,7 @@ class CoordinatorServer {
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
     double listen_seconds = 10;           // After its records were brought back from a copy, before it decides.
     core::Tunables tunables;
+    Loop::Clocks clocks;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
     double backup_stalled_seconds = 60;

@@ -24,6 +24,20 @@ class JobBoard {
     at = std::make_shared<const v1::Job>(job);
   }
 
+  // Its name is that of the newest of those left that have it.
+  void Forget(const std::string& uid) {
+    const auto at = jobs_.find(uid);
+    if (at == jobs_.end()) return;
+    const std::string name = at->second->name();
+    std::erase(order_, uid);
+    jobs_.erase(at);
+    if (newest_[name] != uid) return;
+    newest_.erase(name);
+    for (const std::string& other : order_) {
+      if (jobs_.at(other)->name() == name) newest_[name] = other;
+    }
+  }
+
   // By uid, else the newest of that name; null when there is none.
   JobPointer Find(const std::string& name_or_uid) const {
     const auto by_uid = jobs_.find(name_or_uid);

@@ -53,6 +53,12 @@ void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
   over_.pop_front();
 }
 
+void JobFileBook::Forget(const std::string& job_uid) {
+  const std::lock_guard lock(mutex_);
+  entries_.erase(job_uid);
+  std::erase(over_, job_uid);
+}
+
 std::shared_ptr<const JobFileBook::File> JobFileBook::Newest(const std::string& job_uid,
                                                              const std::string& job_secret) {
   std::shared_ptr<const v1::JobRecord> record;

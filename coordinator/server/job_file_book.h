@@ -37,6 +37,8 @@ class JobFileBook {
   void SetIdentity(const common::ClusterIdentity& identity);
   // `record` is durable at that Unix time. It is copied, at once where state or generation has changed.
   void Set(const v1::JobRecord& record, double unix_now);
+  // There is no such job any more.
+  void Forget(const std::string& job_uid);
   // Null: no such job, another secret, or its file would be too large.
   std::shared_ptr<const File> Newest(const std::string& job_uid, const std::string& job_secret);
 

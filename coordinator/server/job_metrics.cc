@@ -37,13 +37,19 @@ JobMetrics::JobMetrics(common::Metrics* metrics)
       spent_(metrics->Counter("rekindle_spent_total", "What nodes have cost all jobs, in the fleet file's currency.")) {
 }
 
+prometheus::Gauge& JobMetrics::JobsLike(const v1::Job& job) {
+  return metrics_->Gauge("rekindle_jobs", "Jobs by state.",
+                         {{"state", absl::AsciiStrToLower(v1::JobState_Name(job.status().state()))}});
+}
+
+void JobMetrics::Forget(const v1::Job& job) {
+  JobsLike(job).Decrement();
+  measured_faults_.erase(job.uid());
+}
+
 void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events) {
-  const auto jobs = [&](const v1::Job& job) -> prometheus::Gauge& {
-    return metrics_->Gauge("rekindle_jobs", "Jobs by state.",
-                           {{"state", absl::AsciiStrToLower(v1::JobState_Name(job.status().state()))}});
-  };
-  if (before != nullptr) jobs(*before).Decrement();
-  jobs(after).Increment();
+  if (before != nullptr) JobsLike(*before).Decrement();
+  JobsLike(after).Increment();
   if (before != nullptr) CountStragglers(*before, -1);
   CountStragglers(after, 1);
   CountFaults(before, after);
@@ -100,9 +106,12 @@ void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
   }
   if (before != nullptr && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
+  std::set<int> shown;  // Of a job that lives long the status has the newest faults only.
   for (const v1::Fault& fault : after.status().faults()) {
-    if (measured.insert(fault.generation()).second && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());
+    const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;
+    if (is_new && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());
   }
+  measured = std::move(shown);
 }
 
 }  // namespace rekindle::coordinator

@@ -19,8 +19,11 @@ class JobMetrics {
   // `before` is null for a job seen the first time: what it had done by then is not counted again.
   // `events` are those published with the change.
   void Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events);
+  // It is not shown any more.
+  void Forget(const v1::Job& job);
 
  private:
+  prometheus::Gauge& JobsLike(const v1::Job& job);
   void CountStragglers(const v1::Job& job, int sign);
   void ShowCost(const v1::Job& after);
   void CountFaults(const v1::Job* before, const v1::Job& after);

@@ -63,10 +63,14 @@ void Journal::Set(const std::string& key, std::string value) {
   writes_[key] = {key, std::move(value), known == revisions_.end() ? 0 : known->second};
 }
 
+void Journal::Delete(const std::string& key) { writes_[key] = {key, std::nullopt, std::nullopt}; }
+
 void Journal::Add(const core::Effects& effects, double unix_time) {
   for (const v1::JobRecord& job : effects.save_jobs) Set(kJobKeys + job.job().uid(), job.SerializeAsString());
   for (const v1::NodeRecord& node : effects.save_nodes) Set(kNodes + node.name(), node.SerializeAsString());
   for (const v1::PoolRecord& pool : effects.save_pools) Set(kPools + pool.name(), pool.SerializeAsString());
+  for (const std::string& uid : effects.forget_jobs) Delete(kJobKeys + uid);
+  for (const std::string& name : effects.forget_nodes) Delete(kNodes + name);
   for (const v1::Event& event : effects.events) {
     v1::Event& stamped = events_.emplace_back(event);
     stamped.set_revision(++last_event_);
@@ -87,8 +91,7 @@ void Journal::Add(const std::vector<Write>& writes) {
 
 void Journal::ForgetOldRequests() {
   while (request_order_.size() > kRequests) {
-    const std::string key = kRequestsPrefix + request_order_.front();
-    writes_[key] = {key, std::nullopt, std::nullopt};
+    Delete(kRequestsPrefix + request_order_.front());
     requests_.erase(request_order_.front());
     request_order_.pop_front();
   }

@@ -40,6 +40,7 @@ class Journal {
 
  private:
   void Set(const std::string& key, std::string value);
+  void Delete(const std::string& key);
   void ForgetOldRequests();
 
   StateStore* const store_;

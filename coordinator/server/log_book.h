@@ -21,6 +21,7 @@ class LogBook {
   static constexpr size_t kJobs = 64;  // Those written to last; older ones are dropped.
 
   void Append(const v1::LogChunk& chunk);
+  void Forget(const std::string& job_uid) { books_.erase(job_uid); }
 
   struct Page {
     std::vector<v1::LogLine> lines;

@@ -7,16 +7,16 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/log.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr double kListeningPollSeconds = 1;  // Less than agents wait for an answer.
+constexpr double kClockMoved = 0.1;          // Less is of how clocks are read, or corrected all the time.
 constexpr double kShortestTick = 0.001;      // The core's next wish may be now; never spin on it.
 
-double Deadline(int wait_ms) { return common::SteadySeconds() + std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
+double Wait(int wait_ms) { return std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitSeconds); }
 
 // What waits for a person, and what is lost. docs/costs.md lists them.
 bool IsAlert(const v1::Event& event) {
@@ -34,7 +34,8 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
       options_(std::move(options)),
       commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
       commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
-      unix_offset_(common::WallSeconds() - common::SteadySeconds()),
+      crowded_out_(metrics->Counter("rekindle_crowded_out_total",
+                                    "Trainers, nodes, refusals and things told that full lists have forgotten.")),
       job_files_(options_.identity),
       cluster_(options_.tunables),
       journal_(store),
@@ -43,7 +44,7 @@ Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
 
 absl::Status Loop::Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
 
-double Loop::now() const { return common::SteadySeconds(); }
+double Loop::now() const { return options_.clocks.steady(); }
 
 double Loop::core_now() const { return (failing() ? failed_since_ : now()) - stalled_; }
 
@@ -58,7 +59,8 @@ absl::Status Loop::Start() {
     thread_ = std::thread([this] { Run(); });
     return absl::OkStatus();
   }
-  restored->wall_offset = unix_offset_;
+  asleep_ = Slept();
+  restored->wall_offset = unix_offset_ = options_.clocks.wall() - now();
   restored->prices = options_.prices;
   restored->carbon = options_.carbon;
   restored->cluster = options_.identity.cluster;
@@ -97,13 +99,13 @@ absl::Status Loop::Enqueue(Item& item) {
 }
 
 void Loop::Sync(v1::TrainerReport report, TrainerPolls::Reply reply) {
-  const double deadline = Deadline(report.wait_ms());
+  const double deadline = now() + Wait(report.wait_ms());
   Item item = TrainerItem{std::move(report), std::move(reply), deadline};
   if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<TrainerItem>(item).reply(queued);
 }
 
 void Loop::Sync(v1::NodeReport report, NodePolls::Reply reply, NodePolls::Alive alive) {
-  const double deadline = Deadline(report.wait_ms());
+  const double deadline = now() + Wait(report.wait_ms());
   Item item = NodeItem{std::move(report), std::move(reply), std::move(alive), deadline};
   if (absl::Status queued = Enqueue(item); !queued.ok()) std::get<NodeItem>(item).reply(queued);
 }
@@ -190,7 +192,7 @@ void Loop::Turn(std::vector<Item> items) {
   if (failing()) {
     Hold(std::move(items));
   } else {
-    if (std::exchange(clock_moved_, false)) (void)Take(core::ClockSet{unix_offset_ + stalled_});
+    FollowClocks();
     std::vector<Item> all = std::exchange(held_, {});
     for (Item& item : items) all.push_back(std::move(item));
     for (Item& item : all) std::visit([this](auto& what) { Handle(what); }, item);
@@ -205,6 +207,18 @@ void Loop::Turn(std::vector<Item> items) {
   }
   Expire();
   bulletin_.WakeDue(now());
+}
+
+void Loop::FollowClocks() {
+  const double slept = Slept() - asleep_;
+  const double offset = options_.clocks.wall() - now();
+  const bool was_asleep = slept > kClockMoved;
+  if (!was_asleep && stalled_ == told_stalled_ && std::abs(offset - unix_offset_) < kClockMoved) return;
+  const double stood_still = (was_asleep ? slept : 0) + stalled_ - told_stalled_;
+  if (was_asleep) asleep_ += slept;
+  told_stalled_ = stalled_;
+  unix_offset_ = offset;
+  (void)Take(core::ClockSet{unix_offset_ + stalled_, stood_still});
 }
 
 void Loop::EndListening() {
@@ -270,6 +284,7 @@ absl::Status Loop::Take(const core::Event& event) {
   journal_.Add(effects, now() + unix_offset_);
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.changed_jobs.insert(effects.changed_jobs.begin(), effects.changed_jobs.end());
+  AbsorbForgotten(effects);
   return effects.status;
 }
 
@@ -298,6 +313,7 @@ void Loop::Answer(Mutation& mutation, absl::StatusOr<std::string> reply) {
 
 void Loop::Absorb(const core::Effects& effects) {
   journal_.Add(effects, now() + unix_offset_);
+  AbsorbForgotten(effects);
   wake_at_ = effects.wake_at;
   unpublished_.leases.insert(unpublished_.leases.end(), effects.leases.begin(), effects.leases.end());
   unpublished_.orders.insert(unpublished_.orders.end(), effects.orders.begin(), effects.orders.end());
@@ -320,7 +336,6 @@ void Loop::CommitAndPublish() {
     failure_ = absl::OkStatus();
     retry_after_ = 0;
     stalled_ += now() - failed_since_;
-    clock_moved_ = true;
     if (cluster_.IsListening()) listens_until_ = now() + options_.listen_seconds;  // What came meanwhile was not kept.
     options_.on_serving(true);
   }
@@ -389,6 +404,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
     jobs_.Set(record->job());
     bulletin_.Publish("job/" + uid);
   }
+  ForgetJobs();
   for (const v1::Event& event : events) {
     const bool alert = IsAlert(event);
     log::Write(alert ? log::Level::kWarning : log::Level::kInfo, event.text(),

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/clock.h"
 #include "common/cluster_identity.h"
 #include "common/metrics.h"
 #include "coordinator/core/cluster.h"
@@ -35,7 +36,15 @@ namespace rekindle::coordinator {
 
 class Loop {
  public:
+  // What time it is, in seconds. Thread-safe. `boot` goes on while the machine sleeps and `steady` does not, nor does
+  // it ever go back; `wall` is Unix time, which is set now and then.
+  struct Clocks {
+    std::function<double()> steady = common::SteadySeconds;
+    std::function<double()> boot = common::BootSeconds;
+    std::function<double()> wall = common::WallSeconds;
+  };
   struct Options {
+    Clocks clocks;
     common::ClusterIdentity identity;
     core::Tunables tunables;
     core::PriceBook prices;
@@ -103,7 +112,8 @@ class Loop {
   // The rest on the loop's thread only.
   const absl::Status& ended() const { return ended_; }  // Why nobody is answered any more; OK: everybody is.
   double now() const;
-  // The core's clock: it stands still while the store fails, so that nobody is found silent who could not be heard.
+  // The core's clock: it stands still while the store fails and while the machine sleeps, so that nobody is found
+  // silent who could not be heard. What passes meanwhile is charged all the same (core::ClockSet).
   double core_now() const;
   const core::Cluster& cluster() const { return cluster_; }
   const JobBoard& jobs() const { return jobs_; }
@@ -137,6 +147,7 @@ class Loop {
     std::set<std::string> requests;    // Ids of these.
     std::vector<core::PoolOrder> orders;
     std::map<std::string, v1::PoolRecord> pools;  // That changed.
+    std::vector<std::string> forgotten_jobs;      // Uids.
     std::vector<core::LeaseQuestion> leases;
     std::vector<std::pair<std::function<void(absl::StatusOr<std::string>)>, absl::StatusOr<std::string>>> answers;
   };
@@ -155,10 +166,12 @@ class Loop {
   // Decides on what was taken in.
   void Settle();
   void Absorb(const core::Effects& effects);
+  void AbsorbForgotten(const core::Effects& effects);
   void Answer(Mutation& mutation, absl::StatusOr<std::string> reply);
   void CommitAndPublish();
   void CommitFailed(const absl::Status& status);
   void PublishJobs(const std::vector<v1::Event>& events);
+  void ForgetJobs();
   void CheckPolls();
   v1::TrainerDirective DirectiveForTrainer(const TrainerKey& key, int32_t known);
   v1::NodeDirective DirectiveForAgent(const NodeKey& key, int32_t known) const;
@@ -176,6 +189,9 @@ class Loop {
   void BeSilent(std::vector<Item> items);
   double NextWake() const;
   void EndListening();
+  // Unix time is asked for anew; the core is told where it is another than it knows.
+  void FollowClocks();
+  double Slept() const { return options_.clocks.boot() - options_.clocks.steady(); }
   // Why nobody is told what is known; OK: everybody is.
   absl::Status WhySilent() const;
   bool failing() const { return !failure_.ok(); }
@@ -184,7 +200,7 @@ class Loop {
   const Options options_;
   prometheus::Histogram& commit_seconds_;
   prometheus::Counter& commit_failures_;
-  const double unix_offset_;
+  prometheus::Counter& crowded_out_;
 
   std::mutex mutex_;
   std::condition_variable arrived_;
@@ -210,7 +226,9 @@ class Loop {
   std::vector<Item> held_;
   double wake_at_ = kForever;  // Of the core's clock.
   double stalled_ = 0;         // How far the core's clock is behind.
-  bool clock_moved_ = false;   // The core does not know of that yet.
+  double told_stalled_ = 0;    // As the core knows.
+  double asleep_ = 0;          // How long the machine has slept since it booted, as the core knows.
+  double unix_offset_ = 0;     // Unix time minus now().
   double failed_since_ = 0;
   double last_tick_ = 0;
   double listens_until_ = 0;

@@ -107,6 +107,18 @@ v1::LogChunk Chunk(const std::string& job, const std::vector<std::string>& lines
   return chunk;
 }
 
+TEST(Bulletin, WhoeverWaitsOnATopicThatIsGoneIsWoken) {
+  Bulletin bulletin;
+  bulletin.Publish("a");
+  bulletin.Publish("a");
+  std::vector<int> woken;
+  bulletin.Await(1, {"a", 2, 0, kForever}, [&] { woken.push_back(1); });
+  bulletin.Await(2, {"b", 0, 0, kForever}, [&] { woken.push_back(2); });
+  bulletin.Forget("a");
+  EXPECT_THAT(woken, ElementsAre(1));
+  EXPECT_EQ(bulletin.Version("a"), 0u);
+}
+
 TEST(LogBook, KeepsTheNewestLinesWithinItsBounds) {
   LogBook book;
   EXPECT_THAT(book.Read("a", 0, 10).lines, IsEmpty());
@@ -152,6 +164,41 @@ core::Effects Saves(const std::string& uid, int generation) {
   record.mutable_membership()->set_generation(generation);
   effects.events.emplace_back().set_kind("started");
   return effects;
+}
+
+TEST(JobBoard, TheNameOfOneThatIsForgottenIsThatOfTheOneBefore) {
+  JobBoard board;
+  for (const char* uid : {"1", "2", "3"}) board.Set(MakeJob(uid, "a"));
+  board.Forget("3");
+  EXPECT_EQ(board.Find("a")->uid(), "2");
+  board.Forget("1");
+  EXPECT_EQ(board.Find("a")->uid(), "2");
+  EXPECT_THAT(board.order(), ElementsAre("2"));
+  board.Forget("2");
+  EXPECT_EQ(board.Find("a"), nullptr);
+  board.Forget("2");
+}
+
+TEST(Journal, WhatIsForgottenIsDeletedAfterWhatIsSaved) {
+  MemoryStore store;
+  Journal journal(&store);
+  ASSERT_TRUE(journal.Load().ok());
+  core::Effects effects;
+  *effects.save_jobs.emplace_back().mutable_job() = MakeJob("1", "a");
+  *effects.save_jobs.emplace_back().mutable_job() = MakeJob("2", "b");
+  effects.save_nodes.emplace_back().set_name("n1");
+  journal.Add(effects, 0);
+  ASSERT_TRUE(journal.Commit().ok());
+  effects.forget_jobs = {"1", "nobody"};
+  effects.forget_nodes = {"n1"};
+  journal.Add(effects, 0);
+  ASSERT_TRUE(journal.Commit().ok());
+  Journal next(&store);
+  const auto restored = next.Load();
+  ASSERT_TRUE(restored.ok()) << restored.status();
+  ASSERT_EQ(restored->jobs.size(), 1u);
+  EXPECT_EQ(restored->jobs[0].job().uid(), "2");
+  EXPECT_TRUE(restored->nodes.empty());
 }
 
 TEST(Journal, KeepsEverythingForAnotherTryWhenTheStoreFails) {
@@ -274,6 +321,8 @@ TEST(JobMetrics, CountsWhatIsNew) {
       1);
   EXPECT_EQ(metrics.Histogram("rekindle_pause_seconds", "").Collect().histogram.sample_count, 1u);
   EXPECT_EQ(metrics.Gauge("rekindle_jobs", "Jobs by state.", {{"state", "running"}}).Value(), 1);
+  job_metrics.Forget(after);
+  EXPECT_EQ(metrics.Gauge("rekindle_jobs", "Jobs by state.", {{"state", "running"}}).Value(), 0);
 }
 
 }  // namespace

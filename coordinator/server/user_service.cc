@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
@@ -222,6 +223,25 @@ grpc::ServerUnaryReactor* UserService::PauseJob(Context* context, const v1::JobR
 }
 grpc::ServerUnaryReactor* UserService::AdoptJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
   return ChangeJob<core::AdoptJob>("AdoptJob", context, *request, reply);
+}
+// What it was is kept for the answer.
+grpc::ServerUnaryReactor* UserService::ForgetJob(Context* context, const v1::JobRequest* request,
+                                                 v1::ForgetJobReply* reply) {
+  Count("ForgetJob");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status id = CheckRequestId(request->request_id()); !id.ok()) return Refuse(reactor, id);
+  auto was = std::make_shared<v1::ForgetJobReply>();
+  loop_->Apply({request->request_id(), CallOf("ForgetJob", *request),
+                [this, was, name = request->job()]() -> absl::StatusOr<core::Event> {
+                  const v1::JobRecord* record = loop_->cluster().FindJob(name);
+                  if (record == nullptr) return NoJob(name);
+                  *was->mutable_job() = record->job();
+                  was->set_checkpoints(core::CheckpointsOf(*record));
+                  return core::ForgetJob{record->job().uid()};
+                },
+                [was]() -> absl::StatusOr<std::string> { return was->SerializeAsString(); },
+                ParseInto(reactor, reply)});
+  return reactor;
 }
 grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) {
   if (!(request->budget() >= 0 && std::isfinite(request->budget()))) {

@@ -34,6 +34,8 @@ class UserService final : public v1::Coordinator::CallbackService {
                                      v1::ListJobsReply* reply) override;
   grpc::ServerUnaryReactor* CancelJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* AdoptJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
+  grpc::ServerUnaryReactor* ForgetJob(Context* context, const v1::JobRequest* request,
+                                      v1::ForgetJobReply* reply) override;
   grpc::ServerUnaryReactor* PauseJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* ResumeJob(Context* context, const v1::JobRequest* request, v1::Job* reply) override;
   grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,
