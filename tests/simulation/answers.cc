@@ -33,7 +33,7 @@ World::Answers World::AnswersOf(const Cluster& cluster) const {
 void World::CompareWithFull() {
   if (!coordinator_up_ || cluster_->IsListening()) return;
   Cluster full(*cluster_);
-  const Effects effects = full.Step(ClockSet{wall_offset_}, queue_.now() - stalled_);
+  const Effects effects = full.Step(ClockSet{told_offset_}, CoreNow());
   if (!effects.events.empty()) {
     return Violate(
         absl::StrCat("a look at everything says more: ", effects.events[0].kind(), ": ", effects.events[0].text()));

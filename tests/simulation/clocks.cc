@@ -14,7 +14,15 @@ void World::StepClock() {
   tally_.Count(Fault::kClockStepped);
   Note(absl::StrCat("the coordinator's wall clock is set by ", by, " s"));
   wall_offset_ += by;
-  clock_moved_ = true;
+}
+
+// As the server does in each of its turns.
+void World::FollowClocks(Effects* effects) {
+  const double offset = wall_offset_ + stalled_, stood_still = stalled_ - told_stalled_;
+  if (offset == told_offset_ && stood_still == 0) return;
+  told_offset_ = offset;
+  told_stalled_ = stalled_;
+  cluster_->Take(ClockSet{offset, stood_still}, CoreNow(), effects);
 }
 
 }  // namespace rekindle::core::simulation

@@ -78,8 +78,9 @@ void World::StartCoordinator() {
   wake_at_ = std::numeric_limits<double>::infinity();
   ++coordinator_life_;
   coordinator_since_ = queue_.now();
-  commits_ = clock_moved_ = false;
-  stalled_ = 0;
+  commits_ = false;
+  stalled_ = told_stalled_ = 0;
+  told_offset_ = wall_offset_;
   leases_.clear();
   Restored restored;
   for (const auto& [uid, record] : records_) {
@@ -126,7 +127,7 @@ void World::RunTurn() {
   Effects& effects = turned.effects;
   Answers before;
   if (options_.compare) before = AnswersOf(*cluster_);
-  if (std::exchange(clock_moved_, false)) cluster_->Take(ClockSet{wall_offset_ + stalled_}, CoreNow(), &effects);
+  FollowClocks(&effects);
   for (const auto& [event, then] : turned.arrived) cluster_->Take(event, CoreNow(), &effects);
   if (CoreNow() >= wake_at_) cluster_->Take(Tick{}, CoreNow(), &effects);
   cluster_->Settle(CoreNow(), &effects);

@@ -69,6 +69,7 @@ class World {
 
   // clocks.cc
   void StepClock();
+  void FollowClocks(Effects* effects);
 
   // newcomers.cc
   void AddNode();
@@ -228,7 +229,8 @@ class World {
   double database_fails_until_ = 0;
   double database_slow_until_ = 0;
   double wall_offset_ = 0;                        // Of the coordinator's Unix time.
-  bool clock_moved_ = false;                      // The core is to hear of it.
+  double told_offset_ = 0;  // As the core knows, as is the next.
+  double told_stalled_ = 0;
   int named_ = 0;                                 // Nodes that nobody ordered, so far.
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
