@@ -19,7 +19,8 @@ namespace rk = rekindle;
 constexpr int kFailed = 1;
 constexpr int kWrongUse = 2;
 
-void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& options, std::string& log_format) {
+void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& options, std::string& log_format,
+              int& state_gib) {
   rk::common::Security& security = options.rpc.security;
   options.rpc.listen = "127.0.0.1:7070";
   app.set_version_flag("--version", rk::common::kVersion);
@@ -57,6 +58,9 @@ void AddFlags(CLI::App& app, rk::coordinator::CoordinatorServer::Options& option
       ->capture_default_str();
   app.add_option("--keep-days", options.tunables.keep_days, "Jobs that are over are forgotten after so many days")
       ->check(CLI::Range(1.0 / 24, 36'500.0))
+      ->capture_default_str();
+  app.add_option("--state-limit", state_gib, "GiB that the database in --data may grow to")
+      ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--alert-webhook", options.alert_webhook,
                  "http or https URL that gets a POST for each alert about a budget (REKINDLE_ALERT_WEBHOOK)");
@@ -97,13 +101,15 @@ int main(int argc, char** argv) {
   if (const char* policy = std::getenv("REKINDLE_PRECISION_POLICY")) options.defaults.precision_policy = policy;
   if (const char* webhook = std::getenv("REKINDLE_ALERT_WEBHOOK")) options.alert_webhook = webhook;
   std::string log_format;
+  int state_gib = 4;
   CLI::App app("Rekindle's coordinator: places jobs on nodes that may vanish.", "rekindle-coordinator");
-  AddFlags(app, options, log_format);
+  AddFlags(app, options, log_format, state_gib);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   }
+  options.state_bytes = static_cast<int64_t>(state_gib) << 30;
   if (!log_format.empty()) setenv("REKINDLE_LOG_FORMAT", log_format.c_str(), 1);
   rk::log::Init("coordinator");
 

@@ -1,6 +1,7 @@
 #include "coordinator/sqlite_store.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <limits>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +15,8 @@ namespace {
 constexpr int kSchemaVersion = 2;
 constexpr char kNeedsRelease[] = "0.2.0";
 constexpr int kPageBytes = 4096;
-constexpr int kPruneEvery = 1000;  // Events; pruning at each commit would cost more than it saves.
+constexpr int64_t kSparePages = 16;  // What a small transaction may need.
+constexpr int kPruneEvery = 1000;    // Events; pruning at each commit would cost more than it saves.
 
 constexpr char kSchema[] = R"(
   CREATE TABLE IF NOT EXISTS meta(name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -67,9 +69,14 @@ class SqliteStore::Query {
   bool ok_;
 };
 
+SqliteStore::SqliteStore(sqlite3* db, std::string path, int64_t max_bytes)
+    : db_(db), path_(std::move(path)), max_pages_(std::max<int64_t>(1, max_bytes / kPageBytes)) {}
+
 absl::Status SqliteStore::Error(const std::string& doing) const {
-  const int code = sqlite3_errcode(db_) & 0xff;
+  int code = sqlite3_errcode(db_) & 0xff;
   const std::string what = absl::StrCat("state store ", path_, ": ", doing, ": ", sqlite3_errmsg(db_));
+  const int cause = code == SQLITE_IOERR ? sqlite3_system_errno(db_) : 0;
+  if (cause == ENOSPC || cause == EDQUOT) code = SQLITE_FULL;  // Of a sync, and of the shared memory beside the log.
   switch (code) {
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(absl::StrCat(what, ": free some disk space"));
@@ -86,14 +93,14 @@ absl::Status SqliteStore::Error(const std::string& doing) const {
   }
 }
 
-absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, int64_t max_bytes) {
+absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Options& options) {
   sqlite3* db = nullptr;
-  const int code =
-      sqlite3_open_v2(path.c_str(), &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &db, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());
   if (db == nullptr) return absl::ResourceExhaustedError("state store: out of memory");
-  std::unique_ptr<SqliteStore> store(new SqliteStore(db, path));
+  std::unique_ptr<SqliteStore> store(new SqliteStore(db, path, options.max_bytes));
   if (code != SQLITE_OK) return store->Error("open");
-  if (absl::Status prepared = store->Prepare(max_bytes); !prepared.ok()) return prepared;
+  if (absl::Status prepared = store->Prepare(options); !prepared.ok()) return prepared;
   return store;
 }
 
@@ -101,13 +108,14 @@ int SqliteStore::SchemaVersion() { return kSchemaVersion; }
 
 SqliteStore::~SqliteStore() { sqlite3_close_v2(db_); }
 
-absl::Status SqliteStore::Prepare(int64_t max_bytes) {
+absl::Status SqliteStore::Prepare(const Options& options) {
   sqlite3_extended_result_codes(db_, 0);
   if (absl::Status whole = CheckWhole(); !whole.ok()) return whole;
   if (absl::Status schema = CheckSchema(); !schema.ok()) return schema;
-  const std::string pragmas = absl::StrCat("PRAGMA page_size=", kPageBytes,
-                                           "; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA max_page_count=",
-                                           std::max<int64_t>(1, max_bytes / kPageBytes));
+  const std::string pragmas =
+      absl::StrCat("PRAGMA page_size=", kPageBytes,
+                   "; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA max_page_count=", max_pages_,
+                   "; PRAGMA wal_autocheckpoint=", options.log_pages);
   if (absl::Status set = Run(pragmas.c_str()); !set.ok()) return set;
   const std::string schema =
       absl::StrCat("BEGIN IMMEDIATE; ", kSchema, "INSERT OR REPLACE INTO meta VALUES('needs_release', '", kNeedsRelease,
@@ -158,8 +166,24 @@ absl::StatusOr<int64_t> SqliteStore::Commit(const Transaction& transaction) {
   if (revision.ok()) {
     if (absl::Status committed = Run("COMMIT"); !committed.ok()) revision = committed;
   }
-  if (!revision.ok()) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
-  return revision;
+  if (revision.ok()) return revision;
+  sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+  return absl::IsResourceExhausted(revision.status()) ? WhyFull(revision.status(), transaction) : revision;
+}
+
+absl::Status SqliteStore::WhyFull(const absl::Status& full, const Transaction& transaction) {
+  size_t bytes = 0;
+  for (const Write& write : transaction.writes) bytes += write.key.size() + (write.value ? write.value->size() : 0);
+  for (const v1::Event& event : transaction.events) bytes += event.ByteSizeLong();
+  const absl::StatusOr<int64_t> pages = Number("PRAGMA page_count");
+  const absl::StatusOr<int64_t> unused = Number("PRAGMA freelist_count");
+  if (!pages.ok() || !unused.ok()) return full;
+  const int64_t used = *pages - *unused;
+  const int64_t wanted = 2 * static_cast<int64_t>(bytes) / kPageBytes + kSparePages;  // Pages are seldom quite full.
+  if (used + wanted <= max_pages_) return full;
+  return absl::OutOfRangeError(absl::StrCat("state store ", path_, " has ", used * kPageBytes >> 20,
+                                            " MiB, and may have no more than ", max_pages_ * kPageBytes >> 20,
+                                            " MiB: start the coordinator again with a larger --state-limit"));
 }
 
 absl::StatusOr<int64_t> SqliteStore::CommitLocked(const Transaction& transaction) {

@@ -4,6 +4,7 @@
 // all before; a key carries that of the last transaction that wrote it. Implementations are thread-safe.
 //
 // Errors: ABORTED (a condition failed: someone else wrote), RESOURCE_EXHAUSTED (disk or quota full; may succeed later),
+// OUT_OF_RANGE (it may not grow any more),
 // UNAVAILABLE (cannot be written or read now), DATA_LOSS (damaged), FAILED_PRECONDITION (a newer version wrote it).
 #ifndef REKINDLE_COORDINATOR_STATE_STORE_H_
 #define REKINDLE_COORDINATOR_STATE_STORE_H_

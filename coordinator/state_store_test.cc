@@ -50,7 +50,7 @@ class Folder {
 };
 
 std::unique_ptr<SqliteStore> OpenSqlite(const std::string& path, int64_t max_bytes = 1 << 28) {
-  auto store = SqliteStore::Open(path, max_bytes);
+  auto store = SqliteStore::Open(path, {.max_bytes = max_bytes});
   EXPECT_TRUE(store.ok()) << store.status();
   return store.ok() ? *std::move(store) : nullptr;
 }
@@ -155,13 +155,13 @@ TEST(SqliteStore, KeepsAcrossProcesses) {
   EXPECT_GT(*store->Put("a", "2", revision), revision);
 }
 
-TEST(SqliteStore, FullDiskIsSaidAndChangesNothing) {
+TEST(SqliteStore, TheLargestSizeIsSaidAndChangesNothing) {
   Folder folder;
   auto store = OpenSqlite(folder.File(), 256 << 10);
   ASSERT_TRUE(store->Put("a", "small").ok());
   const auto full = store->Commit({{{"a", "other"}, {"b", std::string(1 << 20, 'x')}}, {}});
-  EXPECT_EQ(full.status().code(), absl::StatusCode::kResourceExhausted) << full.status();
-  EXPECT_THAT(std::string(full.status().message()), HasSubstr("free some disk space"));
+  EXPECT_EQ(full.status().code(), absl::StatusCode::kOutOfRange) << full.status();
+  EXPECT_THAT(std::string(full.status().message()), HasSubstr("with a larger --state-limit"));
   EXPECT_EQ((*store->Get("a"))->value, "small");
   EXPECT_TRUE(store->Put("a", "again").ok());
 }

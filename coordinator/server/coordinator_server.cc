@@ -74,14 +74,21 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
 
   if (absl::Status restored = CheckComplete(self->folder_->path()); !restored.ok()) return restored;
+  self->reserve_ = std::make_unique<DiskReserve>(
+      DiskReserve::Options{.folder = self->folder_->path(), .space = options.disk_space, .now = common::SteadySeconds},
+      &self->metrics_);
   StateStore* store = options.store;
   const std::string database = store == nullptr ? self->folder_->File("state.db") : "";
   if (store == nullptr) {
-    absl::StatusOr<std::unique_ptr<SqliteStore>> opened = SqliteStore::Open(database);
+    const auto open = [&] { return SqliteStore::Open(database, {.max_bytes = options.state_bytes}); };
+    absl::StatusOr<std::unique_ptr<SqliteStore>> opened = open();
+    if (absl::IsResourceExhausted(opened.status()) && self->reserve_->Release()) opened = open();
     if (!opened.ok()) return opened.status();
     self->own_store_ = *std::move(opened);
     store = self->own_store_.get();
   }
+  self->reserved_store_ = std::make_unique<ReservedStore>(store, self->reserve_.get());
+  store = self->reserved_store_.get();
   const absl::StatusOr<ClusterRecord> cluster = ReadOrMakeCluster(store);
   if (!cluster.ok()) return cluster.status();
   CoordinatorServer* raw = self.get();
@@ -106,6 +113,10 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
     for (const core::PoolOrder& order : orders) raw->machines_->Order(order);
   };
   loop.on_fatal = options.on_fatal;
+  loop.take_notices = [raw] {
+    raw->reserve_->Tend();
+    return raw->reserve_->TakeEvents();
+  };
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
   self->machines_ = std::make_unique<Machines>(Machines::Options{
       .fleet = options.fleet, .data = self->folder_->path(), .endpoint_file = self->folder_->File("endpoint")});
@@ -123,7 +134,7 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
                              }
                              return raw->machines_->SetMarket(request);
                            },
-                           self->backups_.get()});
+                           self->backups_.get(), self->reserve_.get()});
 
   // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
   absl::StatusOr<std::unique_ptr<common::Server>> server =
@@ -187,7 +198,11 @@ absl::StatusOr<std::unique_ptr<CarbonWatch>> CoordinatorServer::OpenCarbon(const
 
 absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
   const std::string endpoint = advertise.empty() ? address() : advertise;
-  return common::WriteFileAtomic(*common::PosixFileSystem(), folder_->File("endpoint"), endpoint + "\n");
+  const auto write = [&] {
+    return common::WriteFileAtomic(*common::PosixFileSystem(), folder_->File("endpoint"), endpoint + "\n");
+  };
+  const absl::Status written = write();
+  return absl::IsResourceExhausted(written) && reserve_->Release() ? write() : written;
 }
 
 void CoordinatorServer::Stop() {

@@ -11,7 +11,9 @@
 #include "common/metrics.h"
 #include "common/rpc.h"
 #include "coordinator/data_folder.h"
+#include "coordinator/disk_reserve.h"
 #include "coordinator/job_spec.h"
+#include "coordinator/reserved_store.h"
 #include "coordinator/server/backups.h"
 #include "coordinator/server/carbon_watch.h"
 #include "coordinator/server/loop.h"
@@ -26,7 +28,7 @@ namespace rekindle::coordinator {
 class CoordinatorServer {
  public:
   struct Options {
-    std::string data;  // Folder; created. Holds state.db, lock, endpoint.
+    std::string data;  // Folder; created. Holds state.db, lock, endpoint, reserve.
     common::ServerOptions rpc;
     std::string advertise;                // host:port for others; empty: the address listened on.
     std::string metrics = "127.0.0.1:0";  // Empty: none.
@@ -35,11 +37,13 @@ class CoordinatorServer {
     bool end_local_machines = false;      // Stop drains and ends them; else they stay for the next coordinator.
     std::string alert_webhook;            // URL that alerts are posted to; empty: none.
     double listen_seconds = 10;           // After its records were brought back from a copy, before it decides.
+    int64_t state_bytes = 4LL << 30;      // What state.db may grow to.
     core::Tunables tunables;
     Loop::Clocks clocks;
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
     double backup_stalled_seconds = 60;
+    std::function<absl::StatusOr<DiskSpace>(const std::string&)> disk_space = SpaceOf;  // Of the folder.
   };
 
   // Listens when it returns. Errors are those of the parts; each says what to do.
@@ -67,6 +71,8 @@ class CoordinatorServer {
   std::string fleet_file_;
   std::optional<DataFolder> folder_;
   std::unique_ptr<StateStore> own_store_;
+  std::unique_ptr<DiskReserve> reserve_;
+  std::unique_ptr<ReservedStore> reserved_store_;
   std::unique_ptr<Webhook> webhook_;
   std::optional<Voice> voice_;
   std::unique_ptr<Loop> loop_;

@@ -21,9 +21,10 @@ double Wait(int wait_ms) { return std::clamp(wait_ms / 1e3, 0.0, Loop::kMaxWaitS
 // What waits for a person, and what is lost. docs/costs.md lists them.
 bool IsAlert(const v1::Event& event) {
   static const std::set<std::string> kinds = {
-      "arithmetic_differs", "budget_alert", "budget_stop",  "burn_rate",        "checkpoint_damaged",
-      "checkpoint_missing", "data_differs", "finishing",    "final_state_lost", "retries_stop",
-      "finishing_alert",    "steps_lost",   "pool_avoided", "pool_not_ours",    "pool_names_differ"};
+      "disk_reserve_used", "disk_reserve_missing", "arithmetic_differs", "budget_alert", "budget_stop",
+      "burn_rate",         "checkpoint_damaged",   "checkpoint_missing", "data_differs", "finishing",
+      "final_state_lost",  "retries_stop",         "finishing_alert",    "steps_lost",   "pool_avoided",
+      "pool_not_ours",     "pool_names_differ"};
   return kinds.contains(event.kind());
 }
 
@@ -347,6 +348,11 @@ void Loop::CommitAndPublish() {
   const std::vector<core::LeaseQuestion> leases = std::move(unpublished_.leases);
   unpublished_ = {};
   AnswerLeases(leases);
+  core::Effects notices;
+  notices.events = options_.take_notices();
+  if (notices.events.empty()) return;
+  journal_.Add(notices, now() + unix_offset_);
+  CommitAndPublish();  // Each is taken once, so that this ends.
 }
 
 void Loop::AnswerLeases(const std::vector<core::LeaseQuestion>& questions) {

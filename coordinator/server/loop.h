@@ -59,6 +59,8 @@ class Loop {
     std::function<void(const v1::Event&)> on_alert = [](const v1::Event&) {};
     // What pools are to have. Durable by now. On the loop's thread: must return at once.
     std::function<void(const std::vector<core::PoolOrder>&)> on_orders = [](const std::vector<core::PoolOrder>&) {};
+    // What the coordinator has to say of its own machine, once each. On the loop's thread, between two transactions.
+    std::function<std::vector<v1::Event>()> take_notices = [] { return std::vector<v1::Event>(); };
     // Another process writes this store: this one must end. On the loop's thread.
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
   };

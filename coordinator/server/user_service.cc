@@ -102,6 +102,7 @@ absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::J
     return absl::ResourceExhaustedError(
         absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));
   }
+  if (absl::Status room = options_.reserve->CheckRoomForJobs(); !room.ok()) return room;
   v1::JobRecord record;
   record.mutable_job()->set_name(job.name());
   record.mutable_job()->set_uid(uid);

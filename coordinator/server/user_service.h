@@ -6,6 +6,7 @@
 #include <string>
 
 #include "common/metrics.h"
+#include "coordinator/disk_reserve.h"
 #include "coordinator/job_spec.h"
 #include "coordinator/server/backups.h"
 #include "coordinator/server/loop.h"
@@ -20,7 +21,8 @@ class UserService final : public v1::Coordinator::CallbackService {
     bool check_files = false;  // Trainers run on this machine: look at the files that a job names.
     // Of the local pools. Thread-safe; may take seconds.
     std::function<absl::Status(const v1::SetMarketRequest&)> set_market;
-    Backups* backups = nullptr;  // Not null, not owned.
+    Backups* backups = nullptr;            // Not null, not owned.
+    const DiskReserve* reserve = nullptr;  // The same.
   };
 
   UserService(Loop* loop, common::Metrics* metrics, Options options);

@@ -3,6 +3,8 @@
 #include <google/protobuf/util/json_util.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+
 #include "coordinator/server/server_fixture.h"
 
 namespace rekindle::coordinator {
@@ -287,6 +289,22 @@ TEST_F(UserServiceTest, MessagesOverTheLimitAreRefused) {
   job.mutable_spec()->mutable_data()->add_text(std::string(common::kMaxMessageBytes, 'x'));
   EXPECT_EQ(Submit(job).status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(Submit(JobNamed("job")).ok());
+}
+
+TEST_F(UserServiceTest, ADiskThatIsNearlyFullTakesNoNewJobs) {
+  std::atomic<int64_t> free = 6 << 20;
+  options_.disk_space = [&](const std::string&) { return DiskSpace{free, 100 << 20}; };
+  Start();
+  ASSERT_TRUE(Submit(JobNamed("a"), "id-a").ok());
+  free = 4 << 20;
+  const auto refused = Submit(JobNamed("b"), "id-b");
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("4.0 % free (4 MiB)"));
+  EXPECT_TRUE(Submit(JobNamed("a"), "id-a").ok()) << "a repetition is answered as the first was";
+  EXPECT_TRUE(Sync(AgentReport("n1")).ok());
+  EXPECT_TRUE(Cancel("a").ok());
+  free = 6 << 20;
+  EXPECT_TRUE(Submit(JobNamed("b"), "id-b").ok()) << "what was refused has not used the id up";
 }
 
 TEST_F(UserServiceTest, TokenGuardsEveryService) {

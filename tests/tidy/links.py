@@ -17,6 +17,8 @@ RULES = [
      "nobody links Arrow but the plugins rekindle_objects and, as rk_parquet, rekindle_parquet, loaded when needed"),
     (("kernels/",), RPC, "kernels link no gRPC and no protobuf"),
 ]
+PROGRAM = re.compile(r"^rekindle(-|$)")
+FOR_TESTS = re.compile(r"_testing$|_fault_file$")
 
 
 def expand(word, variables):
@@ -73,6 +75,9 @@ def check(repository):
             if chain:
                 reported.add(target)
                 yield Finding(path, line, f"{target} links {' -> '.join(chain)}", fix)
+        chain = way(graph, target, FOR_TESTS) if PROGRAM.search(target) else None
+        if chain:
+            yield Finding(path, line, f"{target} links {' -> '.join(chain)}", "what is for tests is in no program")
         if path.startswith("common/"):
             yield from common_links(path, line, target, graph, owner)
 

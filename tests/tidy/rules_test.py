@@ -94,6 +94,14 @@ class Links(unittest.TestCase):
         files["common/CMakeLists.txt"] = "rk_library(rk_common SRCS rk_state.cc DEPS rk_proto)\n"
         self.assertEqual(found(links, files), [])
 
+    def test_programs_link_nothing_that_is_for_tests(self):
+        files = {
+            "coordinator/CMakeLists.txt": "rk_library(rk_c_testing SRCS t.cc)\nrk_library(rk_c SRCS c.cc DEPS rk_c_testing)\n"
+                                          "rk_test(c_test SRCS c_test.cc DEPS rk_c)\n"
+                                          "rk_binary(rekindle-c SRCS main.cc DEPS rk_c)\n",
+        }
+        self.assertEqual(found(links, files), [("coordinator/CMakeLists.txt", 4)])
+
 
 class Words(unittest.TestCase):
     def assert_word(self, text, bad=True, path="worker/x.cc"):
