@@ -11,13 +11,19 @@ from _bench_json import HIGHER, LOWER, REPO, Report, peers_folder
 from _options import Options
 
 sys.path.insert(0, str(REPO / "tests" / "harness"))
-from cluster import Cluster, completions, wait_until  # noqa: E402
+import ballast  # noqa: E402
+from cluster import Cluster, completions, kill, wait_until  # noqa: E402
 from step import MODEL, SMALL, job, write_data  # noqa: E402
 
 NODES = ("a", "b", "c")
 METRICS = {"recovery_seconds": LOWER, "recovery_seconds_to_torchft": LOWER, "normal_step_seconds": LOWER,
            "completed_steps_redone": LOWER, "recovered": HIGHER, "rejoin_seconds": LOWER,
            "survivors_longest_step_while_rejoining": LOWER}
+HELD = {"1gb": 10**9, "4gb": 4 * 10**9}    # Bytes that each trainer holds beside its own, in small pages.
+SMALL_HELD = 10**8                         # Of --smoke.
+NOTICED, STOPPED, STEPPED = "death_noticed_seconds_", "survivors_stopped_seconds_", "recovery_seconds_"
+for held in HELD:
+    METRICS.update({NOTICED + held: LOWER, STOPPED + held: LOWER, STEPPED + held: LOWER})
 
 
 def await_world(cluster, world, after, steps=1):
@@ -32,17 +38,24 @@ def await_world(cluster, world, after, steps=1):
     return wait_until(there, 60, f"{world} members to step together", poll=0.02)
 
 
+def median(rows, key):
+    return statistics.median(row[key] for row in rows)
+
+
 def one_kill(cluster, victim):
     """Kills the trainer of a node among three; the figures of recovery and of its return."""
     await_world(cluster, 3, time.monotonic(), steps=12)
     before = completions(cluster.marks())
     recent = [t for _, t in sorted(before.items())][-11:]
     normal = statistics.median(b - a for a, b in zip(recent, recent[1:]))
-    killed = time.monotonic()
-    cluster.nodes[victim].kill_trainers()
+    pids = cluster.nodes[victim].pids("trainer")    # To look for them takes time.
+    killed, killed_unix = ballast.clocks()
+    kill(pids)
     wait_until(lambda: any(t > killed and s > max(before) for s, t in completions(cluster.marks()).items()),
                60, "a new step", poll=0.005)
     back = await_world(cluster, 3, killed, steps=3)
+    noticed = ballast.noticed(cluster, victim, killed_unix)
+    stopped = ballast.stopped(cluster, [n for n in NODES if n != victim], "recovery", killed_unix)
     marks = cluster.marks()
     done = completions(marks)
     reached = max(s for s, t in done.items() if t <= killed)
@@ -50,20 +63,22 @@ def one_kill(cluster, victim):
     joined = min(m["t"] for m in marks if m["event"] == "step" and m["world"] == 3 and m["t"] > first)
     around = sorted(t for t in done.values() if first <= t <= back)
     redone = {m["step"] for m in marks if m["event"] == "step" and m["t"] > killed and m["step"] <= reached}
-    return {"seconds": first - killed, "normal": normal, "redone": len(redone), "rejoin": joined - killed,   # The agent relaunches at once.
+    return {"seconds": first - killed, "noticed": noticed - killed_unix, "stopped": stopped - killed_unix, "normal": normal, "redone": len(redone), "rejoin": joined - killed,   # The agent relaunches at once.
             "survivors_longest": max((b - a for a, b in zip(around, around[1:])), default=0.0)}
 
 
-def ours(args, data):
+def ours(args, data, kills, held=0):
     rows = []
     with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder:
-        with Cluster(folder, nodes=NODES) as cluster:
+        flags = ["--trainer-binary", str(ballast.trainer_program(folder, held))] if held else []
+        with Cluster(folder, nodes=NODES, env={"REKINDLE_LOG_FORMAT": "json"},
+                     worker_flags={node: flags for node in NODES}) as cluster:
             cluster.start()
             spec = job("recovery", data, 100_000, "exact", len(NODES), SMALL if args.smoke else MODEL)
             spec["spec"]["workers"]["min"] = 1
             spec["spec"]["training"]["micro_batch"] = 2
             cluster.submit(spec)
-            for i in range(args.kills):
+            for i in range(kills):
                 rows.append(one_kill(cluster, NODES[i % len(NODES)]))
                 print({k: round(v, 3) for k, v in rows[-1].items()}, file=sys.stderr)
             cluster.cli("cancel", "recovery")
@@ -79,9 +94,27 @@ def peer(peers, script, *args):
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
+def add_held(report, args, data):
+    """The death of a large process: the kernel frees its memory before it closes its connections."""
+    for name, held in HELD.items():
+        names = [NOTICED + name, STOPPED + name, STEPPED + name]
+        held = SMALL_HELD if args.smoke else held
+        missing = ballast.missing(held, len(NODES))
+        if args.smoke and name != min(HELD):
+            missing = "--smoke has one of them"
+        if missing:
+            report.leave_out(names, missing)
+            continue
+        rows = ours(args, data, args.held_kills, held)
+        report.add(names[0], median(rows, "noticed"), "s", target=0.05)
+        report.add(names[1], median(rows, "stopped"), "s", target=0.1)
+        report.add(names[2], median(rows, "seconds"), "s", target=median(rows, "normal") + 0.2)
+
+
 def main():
     p = Options("recovery", __doc__)
     p.size("kills", 10, smoke=1, turn=3)
+    p.size("held-kills", 6, smoke=1, turn=3)
     p.add_argument("--peer-repeats", type=int, default=5)
     args = p.parse()
     report = Report("recovery", METRICS, args)
@@ -90,22 +123,22 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         data = pathlib.Path(folder) / "data.txt"
         write_data(data)
-        rows = ours(args, data)
+        rows = ours(args, data, args.kills)
         if peers:
             repeats = ["--repeats", str(args.peer_repeats), "--data", str(data)]
             torchrun = peer(peers, "elastic_recovery.py", "--cases", "A", *repeats)
             torchft = peer(peers, "torchft_recovery.py", "--settings", "1000:1000", *repeats)
-    middle = lambda key: statistics.median(r[key] for r in rows)
-    seconds = middle("seconds")
+        add_held(report, args, data)
+    seconds = median(rows, "seconds")
     elastic = torchrun and torchrun["A"]["recover"]["seconds"]["median"]
     heartbeat = torchft and torchft["settings"][0]["recover"]["seconds"]["median"]
-    report.add("recovery_seconds", seconds, "s", target=middle("normal") + 0.2, peer=elastic, target_ratio=0.08)
+    report.add("recovery_seconds", seconds, "s", target=median(rows, "normal") + 0.2, peer=elastic, target_ratio=0.08)
     report.add("recovery_seconds_to_torchft", seconds, "s", peer=heartbeat, target_ratio=0.25)
-    report.add("normal_step_seconds", middle("normal"), "s")
+    report.add("normal_step_seconds", median(rows, "normal"), "s")
     report.add("completed_steps_redone", max(r["redone"] for r in rows), "steps", target=0,
                peer=torchrun and torchrun["A"]["recover"]["redone"]["median"])
     report.add("recovered", len(rows), "kills", target=args.kills)
-    report.add("rejoin_seconds", middle("rejoin"), "s", target=2,
+    report.add("rejoin_seconds", median(rows, "rejoin"), "s", target=2,
                peer=torchft and torchft["settings"][0]["rejoin"]["seconds"]["median"])
     longest = statistics.median(r["survivors_longest"] / r["normal"] for r in rows)
     report.add("survivors_longest_step_while_rejoining", longest, "normal steps", target=1.5)

@@ -9,11 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include "absl/strings/str_cat.h"
@@ -178,6 +180,15 @@ std::string ExitStatus::ToString() const {
 
 ExitStatus FromWaitStatus(int code, int status) { return {.code = code == CLD_EXITED ? status : -status}; }
 
+std::optional<ExitStatus> ParseEnding(const std::string& stat) {
+  static constexpr int kStops[] = {SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+  int status = 0;  // As of waitpid.
+  if (!ParseNumber(StatField(stat, 52), &status) || status <= 0) return std::nullopt;
+  if (WIFEXITED(status)) return ExitStatus{.code = WEXITSTATUS(status)};
+  if (std::find(std::begin(kStops), std::end(kStops), WTERMSIG(status)) != std::end(kStops)) return std::nullopt;
+  return ExitStatus{.code = -WTERMSIG(status)};
+}
+
 absl::StatusOr<Process> Process::Open(const ProcessIdentity& identity) {
   if (identity.pid <= 0) return Gone(identity);
   UniqueFd fd(PidfdOpen(identity.pid));
@@ -193,6 +204,13 @@ absl::StatusOr<Process> Process::Open(const ProcessIdentity& identity) {
 bool Process::Exited() const {
   pollfd p = {.fd = fd_.get(), .events = POLLIN, .revents = 0};
   return poll(&p, 1, 0) == 1;
+}
+
+std::optional<ExitStatus> Process::Ending() const {
+  const std::string stat = ReadProc(absl::StrCat("/proc/", identity_.pid, "/stat"));
+  const absl::StatusOr<uint64_t> ticks = ParseStartTime(stat);
+  if (!ticks.ok() || *ticks != identity_.start_time_ticks) return std::nullopt;
+  return ParseEnding(stat);
 }
 
 absl::Status Process::Signal(int signal) const {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,6 +65,8 @@ struct ExitStatus {
   std::string ToString() const;  // "exit code 3", "killed by signal 9 (Killed)"
 };
 ExitStatus FromWaitStatus(int code, int status);  // si_code and si_status of siginfo_t.
+// Of field 52 of the text of /proc/PID/stat. Nothing where it is 0, or the signal that stopped a process.
+std::optional<ExitStatus> ParseEnding(const std::string& stat);
 
 // A handle on exactly one process. Thread-compatible.
 class Process {
@@ -75,6 +78,9 @@ class Process {
   // Becomes readable (POLLIN) when the process has ended.
   int fd() const { return fd_.get(); }
   bool Exited() const;
+  // How it ends, where that has begun and the kernel still frees its memory. Nothing where it runs or stands, where it
+  // ends with exit code 0, and where this user may not know: then Exited alone tells.
+  std::optional<ExitStatus> Ending() const;
   absl::Status Signal(int signal) const;
   // Takes the exit status of a child that has ended, and its zombie away. FAILED_PRECONDITION when it still runs,
   // NOT_FOUND when it is not a child of this process.

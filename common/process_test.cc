@@ -53,6 +53,40 @@ TEST(StartTime, OfALiveProcessWithAnOddName) {
   EXPECT_TRUE(before->Alive());
 }
 
+TEST(Ending, OfTheTextOfProc) {
+  const auto ending = [](int status) {
+    std::string stat = "7 (a b) c) S";
+    for (int field = 4; field < 52; ++field) stat += " 1";
+    return ParseEnding(stat + " " + std::to_string(status) + "\n");
+  };
+  EXPECT_FALSE(ending(0).has_value());
+  EXPECT_EQ(ending(3 << 8)->code, 3);
+  EXPECT_EQ(ending(SIGKILL)->code, -SIGKILL);
+  EXPECT_EQ(ending(SIGABRT | 0x80)->code, -SIGABRT);  // With a core dump.
+  EXPECT_FALSE(ending(SIGSTOP).has_value());
+  EXPECT_FALSE(ending(SIGTSTP).has_value());
+  EXPECT_FALSE(ending(-1).has_value());
+  EXPECT_FALSE(ParseEnding("7 (sh) S 1 2").has_value());
+  EXPECT_FALSE(ParseEnding("").has_value());
+}
+
+TEST(Ending, OfAProcessThatRunsStandsAndHasEnded) {
+  const ProcessIdentity child = StartShell("exec sleep 60");
+  auto process = Process::Open(child);
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_FALSE(process->Ending().has_value());
+  ASSERT_TRUE(child.SendSignal(SIGSTOP).ok());
+  siginfo_t info = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid), &info, WSTOPPED | WNOWAIT), 0);
+  EXPECT_FALSE(process->Ending().has_value());
+  ASSERT_TRUE(child.SendSignal(SIGKILL).ok());
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  ASSERT_TRUE(process->Ending().has_value());
+  EXPECT_EQ(process->Ending()->code, -SIGKILL);
+  ASSERT_TRUE(process->Reap().ok());
+  EXPECT_FALSE(process->Ending().has_value());
+}
+
 TEST(ProcessIdentity, AnotherStartTimeIsAnotherProcess) {
   ProcessIdentity other = *Identify(getpid());
   other.start_time_ticks -= 1;

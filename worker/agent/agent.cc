@@ -79,7 +79,7 @@ class Agent {
                                 .gpus = options.gpus.count},
                      .slots = options.slots,
                      .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
-                    &folder_, &metrics_),
+                    &folder_, &metrics_, &waker_),
         local_service_(&supervisor_),
         incarnation_(RandomHex(kAgentIncarnationBytes)),
         alone_(common::BootSeconds(), options.first_heard_seconds) {

@@ -1,16 +1,19 @@
 // A trainer for the agent's tests: same command line, no training. It attaches to the agent again and again, prints
 // what it hears, and behaves as the job's name says: "steady", "stubborn" (ignores SIGTERM), "finishes" (exit code 0),
-// "crashes" (exit code 3), "out-of-memory".
+// "crashes" (exit code 3), "out-of-memory", "aborts" and "exits-later" (code 9) when it is sent SIGUSR1. All hold their
+// life lock, but for "old", and "cuts-off", whose file has no byte left.
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <thread>
 
+#include "common/life_lock.h"
 #include "common/memory.h"
 #include "common/process.h"
 #include "common/rpc.h"
@@ -33,6 +36,13 @@ int Run(const std::map<std::string, std::string>& flags) {
   if (desired.job_name() == "finishes") return 0;
   if (desired.job_name() == "crashes") return 3;
   if (desired.job_name() == "out-of-memory") return common::kExitOutOfMemory;
+  if (desired.job_name() != "old") {
+    const std::string lock = common::LifeLockPath(flags.at("--dir"), flags.at("--trainer"));
+    if (!common::HoldLifeLock(lock).ok()) return 6;
+    if (desired.job_name() == "cuts-off" && truncate(lock.c_str(), 0) != 0) return 7;
+  }
+  if (desired.job_name() == "aborts") std::signal(SIGUSR1, [](int) { std::abort(); });
+  if (desired.job_name() == "exits-later") std::signal(SIGUSR1, [](int) { _exit(9); });
   std::signal(SIGTERM, desired.job_name() == "stubborn" ? SIG_IGN : SIG_DFL);
 
   const auto channel = common::Connect("unix:" + flags.at("--dir") + "/agent.sock", {.security = {}});

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/command.h"
+#include "common/log.h"
 #include "worker/agent/small_file.h"
 #include "worker/models/pinned_environment.h"
 
@@ -126,10 +127,17 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
   record.process = child->identity();
   absl::StatusOr<common::Process> process = common::Process::Open(record.process);
   if (!process.ok()) return process.status();
+  absl::StatusOr<common::LifeLock> life = common::LifeLock::Create(common::LifeLockPath(folder.dir(), record.trainer));
+  if (!life.ok()) {
+    log::Warning("the end of a trainer will be noticed only when its memory is freed",
+                 {{"trainer", record.trainer}, {"why", std::string(life.status().message())}});
+  }
   const absl::Status recorded = ReplaceFile(folder.RecordFile(record.slot), ToJson(record));
   if (!recorded.ok()) return recorded;
   child->Release();
-  return Launched{std::move(record), *std::move(process)};
+  Launched launched{.record = std::move(record), .process = *std::move(process), .life = std::nullopt};
+  if (life.ok()) launched.life.emplace(*std::move(life));
+  return launched;
 }
 
 }  // namespace rekindle::agent

@@ -2,11 +2,13 @@
 #ifndef REKINDLE_WORKER_AGENT_LAUNCH_H_
 #define REKINDLE_WORKER_AGENT_LAUNCH_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/life_lock.h"
 #include "common/process.h"
 #include "rekindle/v1/node.pb.h"
 #include "worker/agent/node_folder.h"
@@ -37,6 +39,7 @@ std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::
 struct Launched {
   TrainerRecord record;
   common::Process process;
+  std::optional<common::LifeLock> life;  // None where it could not be made: the end is noticed later then.
 };
 
 // Writes the job file and the record, then lets the trainer run. On an error nothing runs.

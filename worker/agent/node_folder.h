@@ -7,6 +7,7 @@
 //   checkpoint.sock    Checkpoints, of the node's checkpoint service
 //   jobs/UID/SLOT.pb   v1.DesiredTrainer of a slot, job secret included
 //   trainers/SLOT.json the process that runs in a slot (trainer_record.h)
+//   alive/ID           held by a trainer until it dies (common/life_lock.h)
 //   ended/ID.json      exits that the coordinator has not acknowledged
 //   exits/             exits seen by init (exits.h)
 //   logs/              output of the trainers
@@ -44,6 +45,7 @@ class NodeFolder {
   std::string JobFile(const std::string& job_uid, int slot) const;
   std::string RecordFile(int slot) const;
   std::string RecordFolder() const { return dir_ + "/trainers"; }
+  std::string AliveFolder() const { return dir_ + "/alive"; }
   std::string EndedFolder() const { return dir_ + "/ended"; }
   std::string LogFile(const std::string& job_name, int slot) const;
 

@@ -23,6 +23,7 @@ class Planner {
  private:
   void KeepOrStop(int number, const Slot& slot) {
     const RunningTrainer& running = *slot.running;
+    if (running.ending) return;
     std::string reason;
     if (node_.stop_all) {
       reason = "the node stops";

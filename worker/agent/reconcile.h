@@ -28,6 +28,7 @@ struct RunningTrainer {
   double started_at = 0;
   std::optional<double> terminated_at;  // SIGTERM was sent.
   bool killed = false;                  // SIGKILL was sent.
+  bool ending = false;                  // It runs no more, but its memory is still there: the slot is not free yet.
 };
 
 // Of the job that ran last in a slot.

@@ -5,15 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
-#include "worker/agent/exits.h"
 #include "worker/agent/small_file.h"
 
 namespace rekindle::agent {
 namespace {
-
-constexpr size_t kMaxEndedLogs = 16;
-constexpr double kExitRecordSeconds = 0.25;  // Init writes it within milliseconds, if there is an init.
-constexpr double kExitPollSeconds = 0.002;
 
 v1::TrainerProcess ToProto(const TrainerRecord& record) {
   v1::TrainerProcess process;
@@ -25,8 +20,8 @@ v1::TrainerProcess ToProto(const TrainerRecord& record) {
 
 }  // namespace
 
-Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics)
-    : options_(std::move(options)), folder_(folder), metrics_(metrics) {}
+Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, const Waker* waker)
+    : options_(std::move(options)), folder_(folder), metrics_(metrics), waker_(waker) {}
 
 void Supervisor::Apply(const v1::NodeDirective& directive) {
   std::lock_guard lock(mutex_);
@@ -90,89 +85,6 @@ double Supervisor::Act(double now) {
   return wake_for_exit_ > 0 ? std::min(plan.wake_at, wake_for_exit_) : plan.wake_at;
 }
 
-void Supervisor::CollectExits(double now) {
-  wake_for_exit_ = 0;
-  std::vector<std::pair<int, common::ExitStatus>> exits;
-  for (auto& [slot, trainer] : trainers_) {
-    if (!trainer.process.Exited()) continue;
-    const std::optional<common::ExitStatus> status = ExitOf(trainer, now);
-    if (status) {
-      exits.emplace_back(slot, *status);
-    } else {
-      wake_for_exit_ = now + kExitPollSeconds;
-    }
-  }
-  // The kernel counts whom it kills for want of memory, and says no names.
-  const std::optional<int64_t> kills = common::OutOfMemoryKills();
-  for (const auto& [slot, status] : exits) {
-    Trainer& trainer = trainers_.at(slot);
-    const bool was_killed = status.code == -SIGKILL && trainer.stop_reason.empty() && kills > memory_kills_;
-    trainer.record.out_of_memory = was_killed || status.code == common::kExitOutOfMemory;
-    NoteExit(slot, status, now);
-  }
-  memory_kills_ = kills;
-}
-
-std::optional<common::ExitStatus> Supervisor::ExitOf(Trainer& trainer, double now) {
-  const absl::StatusOr<common::ExitStatus> reaped = trainer.process.Reap();
-  if (reaped.ok()) return *reaped;
-  // Not our child: started by an earlier agent, so init takes its exit status.
-  std::optional<common::ExitStatus> recorded = TakeExit(folder_->dir(), trainer.record.process);
-  if (recorded) return recorded;
-  if (!trainer.exit_unknown_since) trainer.exit_unknown_since = now;
-  if (now - *trainer.exit_unknown_since < kExitRecordSeconds) return std::nullopt;
-  return common::ExitStatus{kUnknownExit};
-}
-
-void Supervisor::NoteExit(int slot, common::ExitStatus status, double now) {
-  auto found = trainers_.find(slot);
-  Trainer& trainer = found->second;
-  std::string reason = status.ToString();
-  if (trainer.record.out_of_memory) absl::StrAppend(&reason, ", for want of memory");
-  if (!trainer.stop_reason.empty()) absl::StrAppend(&reason, ", told to stop: ", trainer.stop_reason);
-  log::Info("trainer ended", {{"trainer", trainer.record.trainer}, {"job", trainer.record.job_name}, {"why", reason}});
-  Slot& state = node_.slots[slot];
-  state.deaths = AfterExit(state.deaths, *state.running, status.code, options_.policy, now);
-  const std::string job_uid = trainer.record.job_uid;
-  state.running.reset();
-  if (state.wanted != job_uid) folder_->RemoveJobFile(job_uid, slot);
-  last_trainer_[slot] = trainer.record.trainer;
-  ended_logs_.push_back({job_uid, trainer.record.trainer, std::move(trainer.log)});
-  if (ended_logs_.size() > kMaxEndedLogs) ended_logs_.pop_front();
-  trainer.record.exit_seen = true;
-  AddEnded(std::move(trainer.record), status, reason);
-  RemoveFile(folder_->RecordFile(slot));
-  trainers_.erase(found);
-}
-
-void Supervisor::AddEnded(TrainerRecord record, common::ExitStatus status, const std::string& reason) {
-  record.exit_code = status.code;
-  record.exit_reason = reason;
-  const absl::Status saved = ReplaceFile(EndedFile(record.trainer), ToJson(record));
-  if (!saved.ok()) log::Warning("cannot write down an exit", {{"error", std::string(saved.message())}});
-  ended_.push_back(std::move(record));
-  if (ended_.size() <= kMaxEnded) return;
-  RemoveFile(EndedFile(ended_.front().trainer));
-  ended_.pop_front();
-}
-
-std::string Supervisor::EndedFile(const std::string& trainer) const {
-  std::string name = trainer;
-  std::replace(name.begin(), name.end(), '/', '_');
-  return absl::StrCat(folder_->EndedFolder(), "/", name, ".json");
-}
-
-void Supervisor::Acknowledge(const std::string& trainer) {
-  for (auto& [slot, last] : last_trainer_) {
-    if (last == trainer) node_.slots[slot].deaths.awaits_acknowledgement = false;
-  }
-  const auto ended =
-      std::find_if(ended_.begin(), ended_.end(), [&](const TrainerRecord& r) { return r.trainer == trainer; });
-  if (ended == ended_.end()) return;
-  RemoveFile(EndedFile(trainer));
-  ended_.erase(ended);
-}
-
 void Supervisor::Start(int slot, double now) {
   const v1::DesiredTrainer& desired = desired_.at(slot);
   Slot& state = node_.slots[slot];
@@ -191,10 +103,13 @@ void Supervisor::Start(int slot, double now) {
   if (again) metrics_->CountRestart();
   state.running = RunningTrainer{.job_uid = record.job_uid, .started_at = now};
   LogTail log(record.log, record.log_offset, options_.logs);
+  std::unique_ptr<DeathWatch> death;
+  if (launched->life) death = std::make_unique<DeathWatch>(*std::move(launched->life), record.trainer, waker_);
   trainers_.emplace(slot, Trainer{.record = std::move(record),
                                   .process = std::move(launched->process),
                                   .log = std::move(log),
-                                  .job_secret = desired.job_secret()});
+                                  .job_secret = desired.job_secret(),
+                                  .death = std::move(death)});
 }
 
 void Supervisor::Stop(const Action& action, double now) {
@@ -260,6 +175,7 @@ int Supervisor::running() const {
 void Supervisor::Report(v1::NodeReport* report) const {
   std::lock_guard lock(mutex_);
   for (const auto& [slot, trainer] : trainers_) {
+    if (trainer.told) continue;
     v1::TrainerProcess process = ToProto(trainer.record);
     process.set_running(true);
     process.set_adopted(trainer.adopted);
@@ -290,6 +206,7 @@ void Supervisor::CollectLogs(v1::NodeReport* report) {
   for (EndedLog& ended : ended_logs_) add(ended.job_uid, ended.trainer, ended.log, /*final=*/true);
   std::erase_if(ended_logs_, [](const EndedLog& ended) { return ended.log.AtEnd(); });
   for (auto& [slot, trainer] : trainers_) {
+    if (trainer.told) continue;
     add(trainer.record.job_uid, trainer.record.trainer, trainer.log, /*final=*/false);
     trainer.log.RotateIfLarge();
     if (trainer.record.log_offset == trainer.log.offset()) continue;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -20,11 +21,13 @@
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/node_local.pb.h"
 #include "worker/agent/agent_metrics.h"
+#include "worker/agent/death_watch.h"
 #include "worker/agent/launch.h"
 #include "worker/agent/log_tail.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/reconcile.h"
 #include "worker/agent/trainer_record.h"
+#include "worker/agent/waker.h"
 
 namespace rekindle::agent {
 
@@ -37,8 +40,9 @@ struct SupervisorOptions {
 
 class Supervisor {
  public:
-  // `folder` and `metrics` must outlive it.
-  Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics);
+  // `folder`, `metrics` and `waker` must outlive it. `waker`: wakes the loop when a trainer may have died whose
+  // descriptor does not tell yet.
+  Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, const Waker* waker);
 
   // Takes over what an earlier agent of this folder left: running trainers, and exits that were not acknowledged.
   // Once, first.
@@ -87,6 +91,9 @@ class Supervisor {
     bool attached = false;
     std::string stop_reason;                   // Why it was told to stop; empty: it was not.
     std::optional<double> exit_unknown_since;  // Ended, and init has not said how yet.
+    std::unique_ptr<DeathWatch> death;         // Null: nothing but its descriptor tells of its end.
+    std::optional<double> hinted_since;      // Its life lock was released, and the kernel does not say how it ends yet.
+    std::optional<common::ExitStatus> told;  // How it ends was reported; the kernel still frees its memory.
     v1::TrainerMetrics metrics;
     bool at_rest = false;  // As it said last, as is the next.
     bool keeps_final_state = false;
@@ -103,7 +110,13 @@ class Supervisor {
   void CollectExits(double now);
   // How it ended; nothing while that is not known.
   std::optional<common::ExitStatus> ExitOf(Trainer& trainer, double now);
-  void NoteExit(int slot, common::ExitStatus status, double now);
+  // How it ends, before its memory is freed: killed once more, so that nothing keeps it alive. Nothing where that is
+  // not certain.
+  std::optional<common::ExitStatus> EarlyExitOf(Trainer& trainer, double now);
+  // Reports the end. The slot is not free yet.
+  void Tell(int slot, common::ExitStatus status, double now);
+  // It is gone, and so is its memory.
+  void FreeSlot(int slot);
   void Start(int slot, double now);
   void Stop(const Action& action, double now);
   void AddEnded(TrainerRecord record, common::ExitStatus status, const std::string& reason);
@@ -114,6 +127,7 @@ class Supervisor {
   const SupervisorOptions options_;
   const NodeFolder* const folder_;
   AgentMetrics* const metrics_;
+  const Waker* const waker_;
 
   mutable std::mutex mutex_;
   Node node_;  // What the pure part sees.

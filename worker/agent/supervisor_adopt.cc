@@ -51,6 +51,14 @@ void Supervisor::Adopt() {
   std::vector<common::ProcessIdentity> watched;
   for (const auto& [slot, trainer] : trainers_) watched.push_back(trainer.record.process);
   ClearExits(folder_->dir(), watched);
+  std::set<std::string> locks;
+  for (const auto& [slot, trainer] : trainers_) {
+    locks.insert(common::LifeLockPath(folder_->dir(), trainer.record.trainer));
+  }
+  for (const std::string& name : ListFolder(folder_->AliveFolder())) {
+    const std::string path = absl::StrCat(folder_->AliveFolder(), "/", name);
+    if (!locks.contains(path)) RemoveFile(path);
+  }
   metrics_->SetTrainers(static_cast<int>(trainers_.size()));
 }
 
@@ -71,11 +79,23 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
   log::Info("adopted a running trainer",
             {{"trainer", record.trainer}, {"job", record.job_name}, {"pid", static_cast<int>(record.process.pid)}});
   node_.slots[record.slot].running = RunningTrainer{.job_uid = record.job_uid, .started_at = record.started_at};
-  trainers_.emplace(record.slot, Trainer{.record = record,
-                                         .process = *std::move(process),
-                                         .log = LogTail(record.log, record.log_offset, options_.logs),
-                                         .job_secret = ReadSecret(*folder_, record.job_uid, record.slot),
-                                         .adopted = true});
+  absl::StatusOr<common::LifeLock> life = common::LifeLock::Open(common::LifeLockPath(folder_->dir(), record.trainer));
+  std::unique_ptr<DeathWatch> death;
+  if (life.ok()) death = std::make_unique<DeathWatch>(*std::move(life), record.trainer, waker_);
+  Trainer trainer{.record = record,
+                  .process = *std::move(process),
+                  .log = LogTail(record.log, record.log_offset, options_.logs),
+                  .job_secret = ReadSecret(*folder_, record.job_uid, record.slot),
+                  .adopted = true,
+                  .death = std::move(death)};
+  // An earlier agent has told of its end, and its memory was not free yet.
+  const auto told =
+      std::find_if(ended_.begin(), ended_.end(), [&](const auto& ended) { return ended.trainer == record.trainer; });
+  if (told != ended_.end()) {
+    trainer.told = common::ExitStatus{told->exit_code};
+    node_.slots[record.slot].running->ending = true;
+  }
+  trainers_.emplace(record.slot, std::move(trainer));
 }
 
 v1::AttachReply Supervisor::Attach(const v1::AttachRequest& request) {

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/life_lock.h"
 #include "common/log.h"
 #include "common/process.h"
 #include "common/version.h"
@@ -266,6 +267,11 @@ int Main(int argc, char** argv) {
   log::Init("rekindle-trainer");
   if (flags.try_micro_batch > 0) return TryMicroBatch(flags);
   SignalWatch::Block();
+  const absl::Status held = common::HoldLifeLock(common::LifeLockPath(flags.dir, flags.trainer));
+  if (!held.ok()) {
+    log::Warning("if this trainer dies, its agent hears of it only when its memory is freed",
+                 {{"why", std::string(held.message())}});
+  }
   auto job = LoadJobFile(flags.job_file);
   auto listener = job.ok() ? comm::Listener::Create(flags.listen + ":0", job->secret) : job.status();
   auto control =

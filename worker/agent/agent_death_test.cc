@@ -1,0 +1,200 @@
+// How rekindle-worker notices that a trainer dies: before the kernel has freed its memory, by its life lock, and by its
+// process descriptor wherever that lock says nothing.
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/life_lock.h"
+#include "worker/agent/agent_fixture.h"
+#include "worker/agent/small_file.h"
+
+namespace rekindle::agent {
+namespace {
+
+// Keeps a process from ending: what it holds is released, its descriptor stays silent. So it is while the kernel frees
+// gigabytes, for as long as a test needs. The tracer is this thread.
+class Dying {
+ public:
+  explicit Dying(pid_t pid) : pid_(pid) { held_ = ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXIT) == 0; }
+  ~Dying() {
+    if (!held_) return;
+    if (!stopped_) kill(pid_, SIGKILL);
+    if (!stopped_) Await();
+    LetGo();
+  }
+  bool held() const { return held_; }
+  // Until it has stopped on its way out.
+  void Await() {
+    while (!stopped_) {
+      int status = 0;
+      ASSERT_EQ(waitpid(pid_, &status, __WALL), pid_);
+      ASSERT_TRUE(WIFSTOPPED(status));
+      stopped_ = status >> 8 == (SIGTRAP | (PTRACE_EVENT_EXIT << 8));
+      if (stopped_) return;
+      // A signal comes to the tracer before it comes to the process.
+      ASSERT_EQ(ptrace(PTRACE_CONT, pid_, nullptr, WSTOPSIG(status)), 0);
+    }
+  }
+  void LetGo() {
+    EXPECT_EQ(ptrace(PTRACE_DETACH, pid_, nullptr, nullptr), 0);
+    held_ = false;
+  }
+
+ private:
+  const pid_t pid_;
+  bool held_ = false;
+  bool stopped_ = false;
+};
+
+class AgentDeathTest : public AgentTest {
+ protected:
+  // A trainer of that job that has made itself known, so that it holds its lock.
+  TrainerRecord StartTrainer(const std::string& job) {
+    Want(job);
+    StartInit();
+    const v1::NodeReport report = WaitRunning();
+    EXPECT_TRUE(WaitLine(Running(report)->trainer(), "attached"));
+    return Record();
+  }
+  // The exit code that is reported of it.
+  int ExitCodeOf(const TrainerRecord& record) {
+    const auto exit =
+        coordinator_.WaitFor([&](const v1::NodeReport& r) { return Ended(r, record.trainer) != nullptr; });
+    if (!exit) throw std::runtime_error("no exit was reported");
+    EXPECT_TRUE(Ended(*exit, record.trainer)->exit_seen());
+    return Ended(*exit, record.trainer)->exit_code();
+  }
+  // Of the reports from now on, one that answers another directive.
+  v1::NodeReport NextReport() {
+    const size_t seen = coordinator_.reports().size();
+    coordinator_.Direct(coordinator_.directive());
+    const auto report = coordinator_.WaitFor(seen, [](const v1::NodeReport&) { return true; });
+    if (!report) throw std::runtime_error("no report came");
+    return *report;
+  }
+};
+
+// What a kind of death is, and the exit code that is told while the process still dies.
+struct Death {
+  const char* job;
+  int signal;
+  int exit_code;
+};
+
+class EarlyDeathTest : public AgentDeathTest, public ::testing::WithParamInterface<Death> {};
+
+TEST_P(EarlyDeathTest, IsToldWhileTheProcessStillDiesAndItsSlotIsNotFree) {
+  const TrainerRecord record = StartTrainer(GetParam().job);
+  const auto process = common::Process::Open(record.process);
+  ASSERT_TRUE(process.ok()) << process.status();
+  Dying dying(record.process.pid);
+  if (!dying.held()) GTEST_SKIP() << "this machine lets no test hold up a process (ptrace)";
+  ASSERT_TRUE(record.process.SendSignal(GetParam().signal).ok());
+  dying.Await();
+  EXPECT_EQ(ExitCodeOf(record), GetParam().exit_code);
+  EXPECT_FALSE(process->Exited());
+
+  v1::NodeDirective directive = coordinator_.directive();
+  directive.add_acknowledged_exits(record.trainer);
+  coordinator_.Direct(directive);
+  ASSERT_TRUE(coordinator_.WaitFor([&](const v1::NodeReport& r) { return Ended(r, record.trainer) == nullptr; }));
+  EXPECT_EQ(Running(NextReport()), nullptr);
+  EXPECT_EQ(Record().trainer, record.trainer);
+
+  dying.LetGo();
+  WaitRunning("", record.trainer);  // The next one, now that there is room.
+  EXPECT_FALSE(std::filesystem::exists(common::LifeLockPath(dir_, record.trainer)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, EarlyDeathTest,
+                         ::testing::Values(Death{"steady", SIGKILL, -SIGKILL}, Death{"aborts", SIGUSR1, -SIGABRT},
+                                           Death{"exits-later", SIGUSR1, 9}),
+                         [](const auto& info) {
+                           std::string name = info.param.job;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_F(AgentDeathTest, ALaterAgentTellsOfItToo) {
+  const TrainerRecord record = StartTrainer("steady");
+  Dying dying(record.process.pid);
+  if (!dying.held()) GTEST_SKIP() << "this machine lets no test hold up a process (ptrace)";
+  const std::string first = coordinator_.reports().back().agent_incarnation();
+  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
+  const std::string second = WaitRunning(first).agent_incarnation();
+  ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
+  dying.Await();
+  EXPECT_EQ(ExitCodeOf(record), -SIGKILL);
+
+  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
+  const auto third = coordinator_.WaitFor([&](const v1::NodeReport& r) {
+    return r.agent_incarnation() != second && r.agent_incarnation() != first && Ended(r, record.trainer) != nullptr;
+  });
+  ASSERT_TRUE(third.has_value());
+  EXPECT_EQ(Running(*third), nullptr);
+  dying.LetGo();
+  WaitRunning(second, record.trainer);
+}
+
+TEST_F(AgentDeathTest, AFrozenTrainerLives) {
+  const TrainerRecord record = StartTrainer("steady");
+  ASSERT_TRUE(record.process.SendSignal(SIGSTOP).ok());
+  const v1::NodeReport report = NextReport();
+  ASSERT_NE(Running(report), nullptr);
+  EXPECT_EQ(Running(report)->trainer(), record.trainer);
+  ASSERT_TRUE(record.process.SendSignal(SIGCONT).ok());
+  EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
+}
+
+// A file that says the holder has died changes nothing where the kernel says that it lives.
+TEST_F(AgentDeathTest, AForgedReleaseKillsNobody) {
+  const TrainerRecord record = StartTrainer("steady");
+  const std::string before = coordinator_.reports().back().agent_incarnation();
+  ASSERT_TRUE(AgentProcess().SendSignal(SIGSTOP).ok());
+  std::string all_ones(4096, '\xff');
+  ASSERT_TRUE(ReplaceFile(common::LifeLockPath(dir_, record.trainer), all_ones).ok());
+  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
+  ASSERT_NE(Running(WaitRunning(before)), nullptr);
+  // The forged word was believed for a while, or found to be wrong at once: in neither case did anybody end.
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
+  EXPECT_TRUE(record.process.Alive());
+  ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
+  EXPECT_EQ(ExitCodeOf(record), -SIGKILL);
+}
+
+// Whatever its lock is, the end of a trainer is told by its descriptor.
+class NoLockTest : public AgentDeathTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(NoLockTest, ItsDescriptorTells) {
+  const TrainerRecord record = StartTrainer(GetParam());
+  EXPECT_EQ(Running(NextReport())->trainer(), record.trainer);
+  ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
+  EXPECT_EQ(ExitCodeOf(record), -SIGKILL);
+  WaitRunning("", record.trainer);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, NoLockTest, ::testing::Values("old", "cuts-off"), [](const auto& info) {
+  std::string name = info.param;
+  std::erase(name, '-');
+  return name;
+});
+
+TEST_F(AgentDeathTest, ALockThatIsMissingStopsNothing) {
+  const TrainerRecord record = StartTrainer("steady");
+  const std::string before = coordinator_.reports().back().agent_incarnation();
+  RemoveFile(common::LifeLockPath(dir_, record.trainer));
+  ASSERT_TRUE(AgentProcess().SendSignal(SIGKILL).ok());
+  EXPECT_EQ(Running(WaitRunning(before))->trainer(), record.trainer);
+  ASSERT_TRUE(record.process.SendSignal(SIGKILL).ok());
+  EXPECT_EQ(ExitCodeOf(record), -SIGKILL);
+  WaitRunning("", record.trainer);
+  EXPECT_THAT(ListFolder(dir_ + "/alive"), ::testing::SizeIs(1));
+}
+
+}  // namespace
+}  // namespace rekindle::agent
