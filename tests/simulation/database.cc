@@ -36,7 +36,7 @@ void World::AwaitDatabase(Turned turned, double since) {
               if (!coordinator_up_ || life != coordinator_life_) return;
               if (!CanCommit()) return AwaitDatabase(std::move(turned), since);
               stalled_ += queue_.now() - since;
-                        Publish(turned);
+              Publish(turned);
             });
 }
 

@@ -228,7 +228,7 @@ class World {
   double stalled_ = 0;  // So much less has passed for the core than for the coordinator's process.
   double database_fails_until_ = 0;
   double database_slow_until_ = 0;
-  double wall_offset_ = 0;                        // Of the coordinator's Unix time.
+  double wall_offset_ = 0;  // Of the coordinator's Unix time.
   double told_offset_ = 0;  // As the core knows, as is the next.
   double told_stalled_ = 0;
   int named_ = 0;                                 // Nodes that nobody ordered, so far.
