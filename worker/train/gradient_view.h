@@ -2,12 +2,15 @@
 #ifndef REKINDLE_WORKER_TRAIN_GRADIENT_VIEW_H_
 #define REKINDLE_WORKER_TRAIN_GRADIENT_VIEW_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
 #include <span>
+
+#include "common/huge_pages.h"
 
 namespace rekindle::train {
 
@@ -23,7 +26,7 @@ class GradientBuffer {
  public:
   GradientBuffer() = default;
   GradientBuffer(bool exact, int64_t elements)
-      : exact_(exact), data_(std::aligned_alloc(64, (elements * (exact ? 8 : 4) + 64) / 64 * 64)) {
+      : exact_(exact), data_(common::AllocateLarge(static_cast<size_t>(elements * (exact ? 8 : 4) + 64) / 64 * 64)) {
     if (data_ == nullptr) throw std::bad_alloc();
   }
   bool exact() const { return exact_; }

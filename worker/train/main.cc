@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/huge_pages.h"
 #include "common/life_lock.h"
 #include "common/log.h"
 #include "common/process.h"
@@ -242,6 +243,8 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
   if (!node.ok()) return node.status();
   SignalWatch signals([&] { engine.Stop(); });
   EndStartPriority();
+  const std::string small_pages = common::WhyNoHugePages();
+  if (!small_pages.empty()) log::Info("its state lies in small pages", {{"why", small_pages}});
   return engine.Run();
 }
 

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/hash.h"
+#include "common/huge_pages.h"
 #include "worker/train/exact_scale.h"
 #include "worker/train/little_endian.h"
 
@@ -93,7 +94,7 @@ bool ReadLossScale(const nlohmann::json& parsed, LossScale* scale) {
 
 FloatBuffer::FloatBuffer(int64_t size) : size_(size) {
   const size_t bytes = (static_cast<size_t>(size) * sizeof(float) + 63) / 64 * 64 + 64;
-  float* memory = static_cast<float*>(std::aligned_alloc(64, bytes));
+  float* memory = static_cast<float*>(common::AllocateLarge(bytes));
   if (memory == nullptr) throw std::bad_alloc();
   std::memset(memory, 0, bytes);
   data_.reset(memory);
