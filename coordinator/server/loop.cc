@@ -72,6 +72,7 @@ absl::Status Loop::Start() {
   for (const v1::PoolRecord& record : restored->pools) unpublished_.pools[record.name()] = record;
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
+  CommitAndPublish();  // What restoring changed: who asks from now on is not answered from empty books.
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -163,7 +164,6 @@ void Loop::Supersede(std::vector<Write> writes, const std::string& why, std::fun
 }
 
 void Loop::Run() {
-  if (ended_.ok()) CommitAndPublish();  // What restoring changed.
   while (true) {
     std::vector<Item> items;
     {
