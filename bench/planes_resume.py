@@ -55,7 +55,7 @@ def main():
     p.size("rounds", 1, smoke=1, text="resumes of each precision, each later in the run")
     p.size("every", 50, smoke=8, text="steps from checkpoint to checkpoint")
     p.size("last", max(AFTER), smoke=4, text="steps after the resume, what is named 100")
-    p.size("spare", 0, smoke=60, text="steps more: all is to be lost before the end, however small the model")
+    p.size("spare", 0, smoke=140, text="steps more: all is to be lost before the end, however small the model")
     p.size("width", 128, smoke=32, text="of the model")
     args = p.parse()
     report = Report("planes_resume", METRICS, args)
