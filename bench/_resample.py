@@ -4,7 +4,7 @@ A made-up trace of independent spells is too easy: in real ones scarcity keeps c
 kept whole. The trace is turned to a drawn start, as a ring, cut into windows, and these are shuffled; in each, the zones
 are exchanged. Each row appears once, so there is as much capacity as before.
 
-A window is 48 h. In the trace of 16 nodes, whose capacity remembers longest, the autocorrelation falls from 0.76 after
+A window is 48 h. In the trace of 16 nodes the autocorrelation falls from 0.76 after
 an hour to 0.34 after 48 h, the first whole day below 1/e, and is gone after 72 h: within a window nearly all of
 that memory is kept. Whole days also keep the hours of the day together, where scarcity repeats. Longer ones would leave
 the eleven days of that trace too few windows to differ in, and a job of two days the same course as before.
