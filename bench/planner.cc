@@ -130,6 +130,7 @@ class Fleet {
     } else {
       const v1::TrainerDirective told = cluster_.DirectiveForTrainer(desired.job_uid(), report.trainer());
       FollowDirective(told, report);
+      report.clear_membership();  // Trainers tell it after a silence of the coordinator alone.
       if (told.action() == v1::TrainerDirective::RUN) CompleteSteps(told.membership(), 1, report);
     }
     report.set_sequence(report.sequence() + 1);

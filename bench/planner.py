@@ -45,7 +45,7 @@ METRICS = {name: better for _, of_part in PARTS.values() for name, better in of_
 def main():
     p = Options("planner", __doc__)
     p.add_argument("--part", choices=PARTS, action="append", help="only this one; may be repeated")
-    p.size("rounds", 41, smoke=1, text="of cycles; the first ones come before a fleet has settled")
+    p.size("rounds", 41, smoke=1, turn=11, text="of cycles; the first ones come before a fleet has settled")
     p.size("nodes", 10_000, smoke=400, text="that send heartbeats")
     p.size("seconds", 10.0, smoke=0.5, turn=5.0, text="of heartbeats")
     p.size("ranks", 1000, smoke=20, text="that renew their leases, each of a job of its own")

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "common/alone.h"
 #include "coordinator/core/costs.h"
 #include "coordinator/core/emissions.h"
@@ -173,6 +173,30 @@ void NoteSilence(const State& state, Job& job) {
   }
 }
 
+// Nearly every job in nearly every turn: it holds what it held, and all of that is heard of.
+bool HoldsTheSame(const Job& job, const std::vector<Held>& now) {
+  const auto is_same = [](const Charged& before, const Held& one) {
+    return before.until() == 0 && one.node->reported && !one.node->lost && IsAs(before, one);
+  };
+  const auto& before = job.record.held_nodes();
+  return job.record.lost_nodes().empty() && std::equal(before.begin(), before.end(), now.begin(), now.end(), is_same);
+}
+
+// Is that what the job was charged for last?
+bool IsRateOf(const Job& job, const google::protobuf::RepeatedPtrField<Charged>& held) {
+  int found = 0;
+  for (const auto& [pool, part] : job.shares) {
+    double sum = 0;
+    for (const Charged& node : held) {
+      if (node.pool() != pool) continue;
+      sum += node.part();
+      ++found;
+    }
+    if (sum != part) return false;
+  }
+  return found == held.size() && job.lost_shares.empty() && !job.rate_is_old;
+}
+
 void ChargeTheRest(Turn& turn, Job& job) {
   if (!IsOver(job) || job.record.lost_nodes().empty()) return;
   CountCosts(turn, job);
@@ -210,7 +234,7 @@ void MoveGrants(double step, Job& job) {
 
 void ShareNodes(Turn& turn) {
   // The key is the uid, and the nodes are in order of their names.
-  std::unordered_map<std::string_view, std::vector<Held>> now;
+  absl::flat_hash_map<std::string_view, std::vector<Held>> now;
   for (const auto& [name, node] : turn.state.nodes) {
     const double part = 1.0 / std::max(1, node.record.slots());
     for (const auto& [slot, uid] : node.slots) {
@@ -220,8 +244,10 @@ void ShareNodes(Turn& turn) {
     }
   }
   for (auto& [uid, job] : turn.state.jobs) {
+    std::vector<Held>& held = now[uid];
+    if (HoldsTheSame(job, held) && IsRateOf(job, job.record.held_nodes())) continue;
     NoteSilence(turn.state, job);
-    TakeHeld(turn, job, std::move(now[uid]));
+    TakeHeld(turn, job, std::move(held));
     ChargeTheRest(turn, job);
     WakeAtEnds(turn, job);
     Shares shares, lost;

@@ -219,6 +219,7 @@ void Spread(Turn& turn, const Event& event, const Concern& concern) {
   if (state.listening.on) return;
   Unsettled& unsettled = state.unsettled;
   unsettled.watch = unsettled.watch || concern.nodes;
+  unsettled.pools = unsettled.pools || std::holds_alternative<PoolReported>(event);
   if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
   if (concern.all) {
     unsettled.all = true;
@@ -268,6 +269,7 @@ void CollectSome(Turn& turn, const Unsettled& of) {
     const auto node = turn.state.nodes.find(name);
     if (node != turn.state.nodes.end()) Collect(turn, node->second);
   }
+  if (!of.pools) return;
   for (auto& [name, pool] : turn.state.pools) Collect(turn, pool);
 }
 

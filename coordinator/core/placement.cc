@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <string_view>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/fence.h"
@@ -76,16 +76,14 @@ std::vector<NodeSlot> LivingSlots(const Job& job) {
   const bool all_live = !job.record.released() && std::all_of(job.trainers.begin(), job.trainers.end(),
                                                               [](const auto& t) { return t.second.death.empty(); });
   for (const v1::Member& member : job.record.membership().members()) {
-    const std::string& id = member.trainer();
-    if (all_live || Lives(job, member))
-      slots.emplace_back(std::string_view(id).substr(0, NodeOf(id).size()), SlotOf(id));
+    if (all_live || Lives(job, member)) slots.push_back(PlaceOf(member.trainer()));
   }
-  std::sort(slots.begin(), slots.end());
+  if (!std::is_sorted(slots.begin(), slots.end())) std::sort(slots.begin(), slots.end());
   return slots;
 }
 
 void FreeSlots(State& state) {
-  std::unordered_map<std::string_view, const Job*> serving;  // Hashed: asked for every slot.
+  absl::flat_hash_map<std::string_view, const Job*> serving;  // Hashed: asked for every slot.
   for (const auto& [uid, job] : state.jobs) {
     if (!IsOver(job) && (!job.record.released() || IsBehind(job))) serving[uid] = &job;
   }

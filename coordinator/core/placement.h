@@ -3,15 +3,12 @@
 #define REKINDLE_COORDINATOR_CORE_PLACEMENT_H_
 
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "coordinator/core/plan_view.h"
+#include "coordinator/core/text.h"
 
 namespace rekindle::core {
-
-using NodeSlot = std::pair<std::string_view, int>;
 
 // The trainer there has other data or arithmetic than the job, and is no member.
 bool IsUnfit(const Job& job, const SlotAt& at);

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <unordered_map>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/candidates.h"
 #include "coordinator/core/claims.h"
@@ -174,17 +174,13 @@ class Viewing {
       out.hours = HoursSinceSubmit(turn_, job);
       if (out.policy.objective == scheduler::Objective::kGreenest) out.emissions = &EmissionsFor(NodeWatts(job));
     }
-    if (!finishing) LimitToBudget(slots, &demand);
+    if (!finishing && job.record.job().status().cost().budget() > 0) LimitToBudget(slots, &demand);
     int held = 0;
+    const std::vector<int> ordered = CountOrdered(job, paused);
     for (int g = 0; g < static_cast<int>(slots.held.size()); ++g) {
       if (kind.moved && view_.fleet.pools[g].device != kind.device) continue;
-      auto count = static_cast<int>(slots.held[g].size());
-      if (g < static_cast<int>(view_.ordered.size()) && !finishing) {
-        const std::string& pool = view_.groups[g].pool;
-        count = static_cast<int>(std::count_if(job.units.begin(), job.units.end(), [&](const Unit& unit) {
-          return unit.pool == pool && (unit.placed || !paused);  // What it has not got yet is not ordered any more.
-        }));
-      }
+      const bool as_ordered = g < static_cast<int>(ordered.size()) && !finishing;
+      const int count = as_ordered ? ordered[g] : static_cast<int>(slots.held[g].size());
       if (count > 0) demand.held.push_back({g, count});
       held += count;
     }
@@ -195,6 +191,16 @@ class Viewing {
     slots.runs = job.record.membership().members_size() > 0 && !job.record.released();
     demand.firm = slots.runs || held >= demand.min;
     view_.demands.push_back(std::move(out));
+  }
+
+  // Its units in each pool that takes orders. What a paused job has not got yet is not ordered any more.
+  std::vector<int> CountOrdered(const Job& job, bool paused) const {
+    std::vector<int> counts(view_.ordered.size());
+    for (const Unit& unit : job.units) {
+      const auto group = ordered_.find(unit.pool);
+      if (group != ordered_.end() && (unit.placed || !paused)) ++counts[group->second];
+    }
+    return counts;
   }
 
   // What another slot would cost the job where it is dearest, of those that it could get now.
@@ -278,11 +284,11 @@ class Viewing {
   Turn& turn_;
   State& state_;
   PlanView view_;
-  std::unordered_map<std::string, size_t> index_;
-  std::unordered_map<std::string, int> ordered_;               // Groups of pools that take orders.
+  absl::flat_hash_map<std::string, size_t> index_;
+  absl::flat_hash_map<std::string, int> ordered_;              // Groups of pools that take orders.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,
   std::vector<std::pair<std::string, std::string>> places_;    // and these by group.
-  std::unordered_map<std::string, int> teams_;
+  absl::flat_hash_map<std::string, int> teams_;
 };
 
 }  // namespace

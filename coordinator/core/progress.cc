@@ -274,8 +274,7 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   trainer.heard = turn.now;
   if (is_known && report.sequence() <= trainer.report.sequence()) return true;
   if (report.phase() != v1::TRAINER_FAILED) job.refused.erase(report.trainer());  // It is looked at anew.
-  const v1::TrainerReport before = trainer.report;
-  trainer.report = report;
+  const v1::TrainerReport before = std::exchange(trainer.report, report);
   trainer.reported = true;
   if (!trainer.death.empty() && !IsGone(job, trainer)) TakeBack(job, report.trainer());
   if (!trainer.death.empty() || IsOver(job)) return true;

@@ -31,15 +31,15 @@ inline constexpr double kNever = std::numeric_limits<double>::infinity();
 
 // One trainer process.
 struct Trainer {
-  v1::TrainerReport report;    // The newest by sequence.
   bool reported = false;       // False: only its agent has spoken of it.
   double heard = -kNever;      // When any report arrived.
   double spoken_of = -kNever;  // When it, or its agent, said anything of it; see remembered.h.
-  std::string death;       // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
-  std::string death_kind;  // The fault kind of that.
-  bool certain = false;    // That it is dead; see fence.h.
-  double stopped_at = 0;   // When it first said so in the generation it last reported.
-  bool left_out = false;   // Did not stop in time during the running regroup.
+  std::string death;         // How it is known to have died ("was killed by signal 9 (agent of n2)"); empty: it is not.
+  std::string death_kind;    // The fault kind of that.
+  bool certain = false;      // That it is dead; see fence.h.
+  double stopped_at = 0;     // When it first said so in the generation it last reported.
+  bool left_out = false;     // Did not stop in time during the running regroup.
+  v1::TrainerReport report;  // The newest by sequence.
 };
 
 // A change of membership under way, or waiting for enough workers. Level-triggered: re-examined at every event.
@@ -269,6 +269,7 @@ bool Serves(const NodeState& node, int slot, const Job& job);
 struct Unsettled {
   bool all = false;
   bool watch = false;  // What is known of nodes has changed, or is to be looked at.
+  bool pools = false;  // A pool was heard of. Else a cycle alone changes them, which concerns all.
   std::set<std::string> jobs;
   std::set<std::string> nodes;
 };

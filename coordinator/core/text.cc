@@ -8,9 +8,9 @@ namespace rekindle::core {
 namespace {
 
 // Positions of the last two slashes, or npos.
-std::pair<size_t, size_t> Cuts(const std::string& trainer) {
+std::pair<size_t, size_t> Cuts(std::string_view trainer) {
   const size_t last = trainer.rfind('/');
-  if (last == std::string::npos || last == 0) return {std::string::npos, std::string::npos};
+  if (last == std::string_view::npos || last == 0) return {std::string_view::npos, std::string_view::npos};
   return {trainer.rfind('/', last - 1), last};
 }
 
@@ -21,17 +21,18 @@ std::string ShortName(const std::string& trainer) {
   return first == std::string::npos ? trainer : trainer.substr(0, last);
 }
 
-int SlotOf(const std::string& trainer) {
+NodeSlot PlaceOf(std::string_view trainer) {
   const auto [first, last] = Cuts(trainer);
+  if (first == std::string_view::npos) return {trainer, -1};
   int slot = -1;
-  if (first == std::string::npos || !absl::SimpleAtoi(trainer.substr(first + 1, last - first - 1), &slot)) return -1;
-  return slot;
+  const absl::string_view digits(trainer.data() + first + 1, last - first - 1);
+  if (!absl::SimpleAtoi(digits, &slot)) slot = -1;
+  return {trainer.substr(0, first), slot};
 }
 
-std::string NodeOf(const std::string& trainer) {
-  const size_t first = Cuts(trainer).first;
-  return first == std::string::npos ? trainer : trainer.substr(0, first);
-}
+int SlotOf(const std::string& trainer) { return PlaceOf(trainer).second; }
+
+std::string NodeOf(const std::string& trainer) { return std::string(PlaceOf(trainer).first); }
 
 std::string AnyTrainerOf(const std::string& slot) { return slot + "/0"; }
 

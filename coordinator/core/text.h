@@ -3,12 +3,17 @@
 #define REKINDLE_COORDINATOR_CORE_TEXT_H_
 
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rekindle::core {
 
 // "<node>/<slot>/<incarnation>" -> "<node>/<slot>".
 std::string ShortName(const std::string& trainer);
+using NodeSlot = std::pair<std::string_view, int>;
+// Both of the two below. Points into `trainer`.
+NodeSlot PlaceOf(std::string_view trainer);
 // The slot in a trainer's identity, -1 when it has none.
 int SlotOf(const std::string& trainer);
 // The node in a trainer's identity; the whole of it when it has no slot.

@@ -87,11 +87,27 @@ void OrderUnits(Turn& turn, Job& job, const scheduler::JobPlan& plan, const std:
   }
 }
 
+// All units work where they were ordered, and the job has no other slots: so it is in most cycles.
+bool AllWork(const Job& job, const std::map<std::string, PoolCount>& counts) {
+  const auto works = [](const Unit& unit) {
+    return unit.placed && unit.arrived && unit.working && unit.leaving.empty();
+  };
+  if (!std::all_of(job.units.begin(), job.units.end(), works)) return false;
+  size_t all = 0;
+  for (const auto& [pool, count] : counts) {
+    const auto there = std::count_if(job.units.begin(), job.units.end(), [&](const Unit& u) { return u.pool == pool; });
+    if (there != count.held || there != count.arrived || there != count.working) return false;
+    all += static_cast<size_t>(there);
+  }
+  return all == job.units.size();
+}
+
 }  // namespace
 
 bool IsStepping(const Job& job) { return job.active && job.completed_at >= job.formed_at; }
 
 void SyncUnits(Turn& turn, Job& job, const std::map<std::string, PoolCount>& counts) {
+  if (AllWork(job, counts)) return;
   const bool gang = MinWorkers(job) == MaxWorkers(job);
   std::map<std::string, std::vector<Unit*>> by_pool;
   std::map<std::string, int> kept;  // Slots of a pool that units elsewhere still need.

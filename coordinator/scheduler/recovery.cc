@@ -15,17 +15,15 @@ constexpr double kUnmeasured = 2;  // A stated time is trusted so far.
 void Recovery::Started(double hours) {
   if (measured_.size() == kKept) measured_.erase(measured_.begin());
   measured_.push_back(hours);
+  std::vector<double> sorted = measured_;
+  std::sort(sorted.begin(), sorted.end());
+  const auto rank = static_cast<size_t>(std::ceil(kQuantile * static_cast<double>(sorted.size())));
+  start_ = sorted[rank - 1];
 }
 
 void Recovery::OnDemandWaited(double hours) { on_demand_wait_ = std::max(on_demand_wait_, hours); }
 
-double Recovery::Start() const {
-  if (measured_.empty()) return kUnmeasured * stated_;
-  std::vector<double> sorted = measured_;
-  std::sort(sorted.begin(), sorted.end());
-  const auto rank = static_cast<size_t>(std::ceil(kQuantile * static_cast<double>(sorted.size())));
-  return sorted[rank - 1];
-}
+double Recovery::Start() const { return measured_.empty() ? kUnmeasured * stated_ : start_; }
 
 double Recovery::Expected(double taken) const {
   const double planned = Start();

@@ -28,6 +28,7 @@ class Recovery {
  private:
   double stated_ = 0;
   std::vector<double> measured_;
+  double start_ = 0;  // Of those: asked for much more often than measured.
   double on_demand_wait_ = 0;
 };
 
