@@ -10,7 +10,7 @@ namespace rekindle::checkpoint {
 namespace {}  // namespace
 
 absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, const std::string& name,
-                            const CopyProgress& progress) {
+                            const CopyProgress& progress, const CopyRoom& room) {
   const auto manifest = from.ReadManifest(job_uid, name);
   if (!manifest.ok()) return manifest.status();
   int64_t done = 0, total = 0;
@@ -19,6 +19,7 @@ absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, 
     if (progress && !progress(done, total)) return absl::CancelledError(name + ": the copy was given up");
     std::vector<uint8_t> content;
     const auto read = [&]() -> absl::StatusOr<std::span<const uint8_t>> {
+      if (absl::Status status = room ? room(ref.bytes) : absl::OkStatus(); !status.ok()) return status;
       if (absl::Status status = from.ReadShard(job_uid, ref, &content); !status.ok()) return status;
       return content;
     };
@@ -31,13 +32,13 @@ absl::Status CopyCheckpoint(Store& from, Store& to, const std::string& job_uid, 
 }
 
 absl::StatusOr<Archived> ArchiveDue(Store& hot, Store& archive, const std::string& job_uid, const Retention& retention,
-                                    double now, const CopyProgress& progress) {
+                                    double now, const CopyProgress& progress, const CopyRoom& room) {
   const auto planned = hot.Collect(job_uid, retention, now, {.dry_run = true});
   if (!planned.ok()) return planned.status();
   Archived archived;
   for (const Verdict& verdict : planned->verdicts) {
     if (verdict.fate != Fate::kArchive) continue;
-    const absl::Status copied = CopyCheckpoint(hot, archive, job_uid, verdict.name, progress);
+    const absl::Status copied = CopyCheckpoint(hot, archive, job_uid, verdict.name, progress, room);
     if (absl::IsCancelled(copied)) return copied;
     if (copied.ok()) {
       archived.copied.push_back(verdict.name);

@@ -110,6 +110,21 @@ TEST_F(ArchiveTest, NothingLeavesBeforeItIsWholeThereWhateverFails) {
   }
 }
 
+TEST_F(ArchiveTest, WhatFindsNoRoomThereStaysAndNothingOfItIsWritten) {
+  int64_t asked = 0;
+  const auto none = [&](int64_t bytes) {
+    asked += bytes;
+    return absl::ResourceExhaustedError("no room");
+  };
+  const auto archived = ArchiveDue(hot_, cold_, "job", retention_, fs_.now(), nullptr, none);
+  ASSERT_TRUE(archived.ok()) << archived.status();
+  EXPECT_THAT(archived->problems, ElementsAre("1-20-w0: no room", "1-10-w0: no room"));
+  EXPECT_GT(asked, 0);
+  EXPECT_THAT(Names(hot_), SizeIs(3));
+  for (const std::string& file : fs_.Files()) EXPECT_FALSE(file.starts_with("/cold/")) << file;
+  EXPECT_THAT(Archive()->copied, SizeIs(2));
+}
+
 TEST_F(ArchiveTest, ADamagedOneIsNamedAndStays) {
   const std::string path = "/hot/job/shards/" + hot_.ReadManifest("job", "1-20-w0")->shards[1].name;
   std::string content = fs_.Get(path);

@@ -6,8 +6,15 @@
 #include "common/log.h"
 
 namespace rekindle::checkpoint {
+namespace {
 
-Housekeeper::Housekeeper(StoreOpener& stores, common::Metrics& metrics) : stores_(stores), metrics_(metrics) {
+// A node trains few jobs at a time. Of one that is forgotten less is collected until its next commit.
+constexpr size_t kMaxKnown = 1024;
+
+}  // namespace
+
+Housekeeper::Housekeeper(StoreOpener& stores, const StoreRoom& room, common::Metrics& metrics)
+    : stores_(stores), room_(room), metrics_(metrics) {
   for (Line* line : {&collecting_, &archiving_}) {
     line->thread = std::jthread([this, line](const std::stop_token& stop) { Loop(stop, *line); });
   }
@@ -22,10 +29,37 @@ void Housekeeper::Due(const std::string& store, const std::string& job_uid, int 
                       const Retention& retention) {
   {
     const std::lock_guard lock(mutex_);
+    Remember(job_uid).newest = {store, generation, retention};
     if (retention.keep_last > 0) collecting_.due[job_uid] = {store, generation, retention};
     if (!retention.archive_store.empty()) archiving_.due[job_uid] = {store, generation, retention};
   }
   changed_.notify_all();
+}
+
+Housekeeper::Known& Housekeeper::Remember(const std::string& job_uid) {
+  if (known_.size() >= kMaxKnown && !known_.contains(job_uid)) known_.clear();
+  return known_[job_uid];
+}
+
+void Housekeeper::MakeRoom(const std::string& store, const std::string& job_uid, int generation) {
+  Job job{store, generation, {}};
+  const std::lock_guard one_at_a_time(making_room_);
+  {
+    const std::lock_guard lock(mutex_);
+    Known& known = Remember(job_uid);
+    const double now = common::SteadySeconds();
+    if (now < known.made_room + kMakeRoomSeconds) return;
+    known.made_room = now;
+    if (known.newest.store == store) job.retention = known.newest.retention;
+  }
+  Tell(job_uid, collecting_.operation, Collect(job_uid, job, {}));
+}
+
+void Housekeeper::Tell(const std::string& job_uid, const char* operation, const absl::Status& status) {
+  if (status.ok() || absl::IsCancelled(status)) return;
+  metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}}).Increment();
+  log::Warning("checkpoints were not tidied up",
+               {{"job", job_uid}, {"operation", operation}, {"error", std::string(status.message())}});
 }
 
 void Housekeeper::Loop(const std::stop_token& stop, Line& line) {
@@ -33,14 +67,8 @@ void Housekeeper::Loop(const std::stop_token& stop, Line& line) {
   while (changed_.wait(lock, stop, [&] { return !line.due.empty(); }) && !stop.stop_requested()) {
     const auto next = line.due.extract(line.due.begin());
     lock.unlock();
-    const absl::Status status = (this->*line.work)(next.key(), next.mapped(), stop);
-    if (!status.ok() && !absl::IsCancelled(status)) {
-      // The checkpoint is durable; what is left over is tried again after the next one.
-      metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", line.operation}})
-          .Increment();
-      log::Warning("checkpoints were not tidied up",
-                   {{"job", next.key()}, {"operation", line.operation}, {"error", std::string(status.message())}});
-    }
+    // The checkpoint is durable; what is left over is tried again after the next one.
+    Tell(next.key(), line.operation, (this->*line.work)(next.key(), next.mapped(), stop));
     lock.lock();
   }
 }
@@ -55,8 +83,10 @@ absl::Status Housekeeper::Archive(const std::string& job_uid, const Job& job, co
   auto hot = stores_.Open(job.store);
   auto cold = hot.ok() ? stores_.Open(job.retention.archive_store) : hot.status();
   if (!cold.ok()) return cold.status();
-  const auto archived = ArchiveDue(*hot, *cold, job_uid, job.retention, common::WallSeconds(),
-                                   [&](int64_t, int64_t) { return !stop.stop_requested(); });
+  const auto archived = ArchiveDue(
+      *hot, *cold, job_uid, job.retention, common::WallSeconds(),
+      [&](int64_t, int64_t) { return !stop.stop_requested(); },
+      [&](int64_t bytes) { return room_.Check(job.retention.archive_store, bytes); });
   if (!archived.ok()) return archived.status();
   for (const std::string& name : archived->copied) {
     log::Info("checkpoint archived", {{"job", job_uid}, {"checkpoint", name}});

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,7 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
 CheckpointService::CheckpointService(Parts parts)
     : parts_(std::move(parts)),
       stores_(parts_.fs, parts_.objects),
-      housekeeper_(stores_, parts_.metrics),
+      housekeeper_(stores_, room_, parts_.metrics),
       incarnation_(RandomId()) {}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
@@ -82,6 +83,17 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
   return absl::OkStatus();
 }
 
+absl::Status CheckpointService::CheckRoom(const v1::CommitShardRequest& request, int64_t bytes) {
+  const v1::Owner& owner = request.owner();
+  const StoreRoom::Save save{
+      .job_uid = owner.job_uid(), .trainer = owner.trainer(), .generation = owner.generation(), .step = request.step()};
+  const auto admit = [&] { return room_.Admit(request.store(), save, bytes, parts_.staging.LentTo(owner.job_uid())); };
+  const absl::Status status = admit();
+  if (!absl::IsResourceExhausted(status)) return status;
+  housekeeper_.MakeRoom(request.store(), owner.job_uid(), owner.generation());
+  return admit();
+}
+
 absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply) {
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
@@ -99,10 +111,12 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   const auto memory = (*segment)->Map();
   if (!memory.ok()) return memory.status();
   absl::StatusOr<ShardRef> ref;
-  const auto put = [&] {
-    ref = store->PutShard(
-        owner->job_uid, [&] { return (*memory)->span(); }, bytes, request.xxh3());
+  // Asked for only where the shard is not there yet.
+  const auto content = [&]() -> absl::StatusOr<std::span<const uint8_t>> {
+    if (absl::Status status = CheckRoom(request, bytes); !status.ok()) return status;
+    return (*memory)->span();
   };
+  const auto put = [&] { ref = store->PutShard(owner->job_uid, content, bytes, request.xxh3()); };
   if (request.urgent()) {
     put();
   } else {

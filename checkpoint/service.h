@@ -13,6 +13,7 @@
 #include "checkpoint/peers.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/store.h"
+#include "checkpoint/store_room.h"
 #include "checkpoint/store_uri.h"
 #include "checkpoint/tiers.h"
 #include "common/file.h"
@@ -52,6 +53,8 @@ class CheckpointService final : public v1::Checkpoints::Service {
  private:
   absl::Status DoOpen(const v1::OpenStagingRequest& request, v1::OpenStagingReply* reply);
   absl::Status DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply);
+  // Before `bytes` of it are written. Where there is no room, what need not stay is collected first.
+  absl::Status CheckRoom(const v1::CommitShardRequest& request, int64_t bytes);
   absl::Status DoWriteManifest(const v1::WriteManifestRequest& request, v1::WriteManifestReply* reply);
   absl::Status DoWriteJobFile(const v1::WriteJobFileRequest& request);
   absl::Status DoReadJobFile(const v1::ReadJobFileRequest& request, v1::ReadJobFileReply* reply);
@@ -66,6 +69,7 @@ class CheckpointService final : public v1::Checkpoints::Service {
 
   const Parts parts_;
   StoreOpener stores_;
+  StoreRoom room_;
   Housekeeper housekeeper_;
   const std::string incarnation_;
 };

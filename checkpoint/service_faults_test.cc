@@ -7,12 +7,18 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "checkpoint/client.h"
+#include "checkpoint/job_file_testing.h"
 #include "checkpoint/service_process.h"
+#include "checkpoint/store_room.h"
 #include "checkpoint/testing.h"
 #include "common/clock.h"
+#include "common/disk_space.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -26,11 +32,49 @@ constexpr int64_t kTotal = kServiceTotal;
 class ServiceFaultsTest : public ServiceTest {
  protected:
   // Without exceptions, for which a copy would ask the service for more room.
-  static TestState Plain() {
+  static TestState Plain(int step = 1) {
     TestState state(kTotal);
-    for (size_t i = 0; i < state.weights.size(); ++i) state.weights[i] = 0.25f * static_cast<float>(i % 100);
+    for (size_t i = 0; i < state.weights.size(); ++i) {
+      state.weights[i] = 0.25f * static_cast<float>((i + static_cast<size_t>(step)) % 100);
+      // With bits in both planes, so that two steps have no shard in common.
+      state.first_moment[i] = 1.0f / static_cast<float>(step + 3);
+      state.second_moment[i] = 1.0f / static_cast<float>(step + 4);
+    }
     return state;
   }
+};
+
+// A service, and a small file system for its store. One plain state needs 3.8 MiB there.
+class SmallDiskTest : public ServiceFaultsTest {
+ protected:
+  // Skips the test where that is not possible.
+  void MountSmall(const char* size) {
+    std::filesystem::create_directory(small_);
+    if (::mount("tmpfs", small_.c_str(), "tmpfs", 0, absl::StrCat("size=", size).c_str()) != 0) {
+      GTEST_SKIP() << "cannot mount a tmpfs: not root";
+    }
+    mounted_ = true;
+    client_ = service_.Client("t", "file://" + small_);
+  }
+  void TearDown() override {
+    client_.reset();
+    if (mounted_) ::umount2(small_.c_str(), MNT_DETACH);
+  }
+  void Remount(unsigned long flags, const char* options) {  // NOLINT(google-runtime-int): as mount(2) has it.
+    ASSERT_EQ(::mount("", small_.c_str(), "", MS_REMOUNT | flags, options), 0);
+  }
+  int64_t Free() const { return common::SpaceOf(small_)->free; }
+  int64_t Kept() const { return KeptFree(common::SpaceOf(small_)->total); }
+  // Of the whole store, unfinished ones included.
+  std::set<std::string> Files() const {
+    std::set<std::string> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(small_)) files.insert(entry.path());
+    return files;
+  }
+
+  const std::string small_ = service_.dir() + "/small";
+  bool mounted_ = false;
+  std::unique_ptr<CheckpointClient> client_;
 };
 
 TEST_F(ServiceFaultsTest, KilledBetweenStageAndCommitTheClientStagesAgain) {
@@ -141,23 +185,63 @@ TEST_F(ServiceFaultsTest, ChangedAfterHandOverIsRefused) {
   EXPECT_TRUE(SaveAll(*client, 1, 10, state_).ok());
 }
 
-TEST_F(ServiceFaultsTest, AFullDiskFailsTheSaveAndNothingElse) {
-  const std::string small = service_.dir() + "/small";
-  std::filesystem::create_directory(small);
-  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=6m") != 0) GTEST_SKIP() << "cannot mount a tmpfs: not root";
-  auto client = service_.Client("t", "file://" + small);
-  ASSERT_TRUE(SaveAll(*client, 1, 10, state_).ok());
-  const auto full = SaveAll(*client, 1, 20, TestState::Random(kTotal, 2));
+TEST_F(SmallDiskTest, AFullDiskFailsTheSaveAndNothingElse) {
+  MountSmall("7m");
+  if (IsSkipped()) return;
+  ASSERT_TRUE(SaveAll(*client_, 1, 10, Plain(10)).ok());
+  const std::set<std::string> files = Files();
+  const int64_t free = Free();
+  const auto full = SaveAll(*client_, 1, 20, Plain(20));
   EXPECT_TRUE(absl::IsResourceExhausted(full.status())) << full.status();
-  EXPECT_THAT(std::string(full.status().message()), HasSubstr("No space left"));
-  EXPECT_EQ(client->FindNewest(/*verify=*/true)->manifest.step, 10);
-  ASSERT_EQ(::mount("", small.c_str(), "", MS_REMOUNT | MS_RDONLY, ""), 0);
-  const auto read_only = SaveAll(*client, 1, 30, TestState::Random(kTotal, 3));
+  EXPECT_THAT(std::string(full.status().message()), HasSubstr("file://" + small_ + " has 3."));
+  EXPECT_THAT(std::string(full.status().message()), HasSubstr("free some disk space there"));
+  EXPECT_EQ(Files(), files) << "its first shard would have fitted, and nothing of it is there";
+  EXPECT_EQ(Free(), free);
+  EXPECT_EQ(client_->FindNewest(/*verify=*/true)->manifest.step, 10);
+  Remount(MS_RDONLY, "size=32m");
+  const auto read_only = SaveAll(*client_, 1, 30, Plain(30));
   EXPECT_TRUE(absl::IsPermissionDenied(read_only.status())) << read_only.status();
-  ASSERT_EQ(::mount("", small.c_str(), "", MS_REMOUNT, "size=32m"), 0);
-  EXPECT_TRUE(SaveAll(*client, 1, 40, TestState::Random(kTotal, 4)).ok());
-  EXPECT_EQ(client->FindNewest(/*verify=*/true)->manifest.step, 40);
-  ::umount(small.c_str());
+  Remount(0, "");
+  EXPECT_TRUE(SaveAll(*client_, 1, 40, Plain(40)).ok());
+  EXPECT_EQ(client_->FindNewest(/*verify=*/true)->manifest.step, 40);
+}
+
+TEST_F(SmallDiskTest, WhatIsSmallAndWhatIsThereAlreadyUsesTheRoomThatIsKept) {
+  MountSmall("7m");
+  if (IsSkipped()) return;
+  ASSERT_TRUE(SaveAll(*client_, 1, 10, Plain(10)).ok());
+  std::ofstream(small_ + "/filler") << std::string(static_cast<size_t>(Free() - Kept() / 2), 'x');
+  ASSERT_LT(Free(), Kept());
+  EXPECT_TRUE(absl::IsResourceExhausted(SaveAll(*client_, 1, 20, Plain(20)).status()));
+  ASSERT_TRUE(client_->WriteJobFile(1, JobFileOf("job-1"), 30).ok());
+  TestState restored(kTotal);
+  ASSERT_TRUE(client_->Restore(2, "1-10-t", restored.writable()).ok());
+  const auto again = SaveAll(*client_, 2, 10, Plain(10), /*keep_last=*/1);
+  ASSERT_TRUE(again.ok()) << again.status();  // Its shards are there; generation 1's checkpoint is then collected.
+  Store store(*common::PosixFileSystem(), small_);
+  ASSERT_TRUE(Eventually([&] { return store.List("job-1")->size() == 1; }));
+  EXPECT_EQ(store.HighestGeneration("job-1").value(), 2);
+  ASSERT_TRUE(store.Remove("job-1", {*again}, /*force=*/true, common::WallSeconds()).ok());
+  EXPECT_GT(Free(), 3 << 20);
+  EXPECT_TRUE(std::filesystem::remove(small_ + "/filler"));
+  EXPECT_TRUE(SaveAll(*client_, 2, 30, Plain(30)).ok());
+}
+
+TEST_F(SmallDiskTest, WhatNobodyNeedsIsCollectedBeforeASaveIsRefused) {
+  MountSmall("12m");
+  if (IsSkipped()) return;
+  ASSERT_TRUE(SaveAll(*client_, 1, 10, Plain(10)).ok());
+  ASSERT_TRUE(SaveAll(*client_, 1, 20, Plain(20)).ok());
+  // As a save that was refused half-way two hours ago has left it.
+  const std::string orphan = small_ + "/job-1/shards/" + std::string(32, 'a') + ".safetensors";
+  std::ofstream(orphan) << std::string(2 << 20, 'x');
+  std::filesystem::last_write_time(orphan, std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  ASSERT_LT(Free(), (3 << 20) + Kept());
+  const auto saved = SaveAll(*client_, 1, 30, Plain(30));
+  ASSERT_TRUE(saved.ok()) << saved.status();
+  EXPECT_FALSE(std::filesystem::exists(orphan));
+  EXPECT_GE(Free(), Kept() - (1 << 16)) << "less by what is small alone";
+  EXPECT_EQ(Store(*common::PosixFileSystem(), small_).List("job-1")->size(), 3u) << "what the rules keep stays";
 }
 
 }  // namespace

@@ -249,4 +249,13 @@ int64_t Staging::idle_bytes() const {
   return bytes;
 }
 
+int64_t Staging::LentTo(const std::string& job_uid) const {
+  std::lock_guard lock(mutex_);
+  int64_t bytes = 0;
+  for (const auto& [name, held] : segments_) {
+    if (held.segment->owner.job_uid == job_uid) bytes += held.segment->bytes();
+  }
+  return bytes;
+}
+
 }  // namespace rekindle::checkpoint

@@ -96,6 +96,8 @@ class Staging {
 
   int64_t bytes() const;  // All there is, idle memory included.
   int64_t idle_bytes() const;
+  // What the job's trainers hold here: what they are saving, and for moments what they are restoring.
+  int64_t LentTo(const std::string& job_uid) const;
 
  private:
   struct Held {

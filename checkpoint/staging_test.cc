@@ -71,6 +71,22 @@ TEST_F(StagingTest, WhatIsNotNeededIsGivenBack) {
   EXPECT_EQ(staging.idle_bytes(), 1'000);
 }
 
+TEST_F(StagingTest, KnowsWhatEachJobHasAndForgetsWhatWasReleased) {
+  Staging staging(folder_, "rk-", 10'000);
+  SegmentOwner other = me_;
+  other.job_uid = "other";
+  auto first = staging.Open(me_, 3'000).value();
+  const auto second = staging.Open(me_, 2'000).value();
+  const auto theirs = staging.Open(other, 1'000).value();
+  EXPECT_EQ(staging.LentTo("job"), 5'000);
+  EXPECT_EQ(staging.LentTo("other"), 1'000);
+  EXPECT_EQ(staging.LentTo("none"), 0);
+  ASSERT_TRUE(staging.Shrink(*second, 1'500).ok());
+  EXPECT_EQ(staging.LentTo("job"), 4'500);
+  staging.Release(me_, {first->name});
+  EXPECT_EQ(staging.LentTo("job"), 1'500) << "in use still, and not to be written any more";
+}
+
 TEST_F(StagingTest, AProcessGetsItsOwnMemoryAgain) {
   Staging staging(folder_, "rk-", 10'000);
   auto segment = staging.Open(me_, 4'000).value();

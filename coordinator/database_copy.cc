@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/disk_space.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "coordinator/record_keys.h"
@@ -69,12 +69,11 @@ absl::StatusOr<int64_t> AskNumber(sqlite3* db, const char* sql, const std::strin
 }
 
 absl::Status CheckSpace(int64_t bytes, const std::string& folder) {
-  struct statvfs disk = {};
-  if (statvfs(folder.c_str(), &disk) != 0) return common::ErrnoStatus(errno, "cannot look at the disk of", folder);
-  const int64_t free = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  const absl::StatusOr<common::DiskSpace> space = common::SpaceOf(folder);
+  if (!space.ok()) return space.status();
   const int64_t needed = 2 * bytes + kSpareBytes;
-  if (free >= needed) return absl::OkStatus();
-  return absl::ResourceExhaustedError(absl::StrCat(folder, " has ", free >> 20,
+  if (space->free >= needed) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(folder, " has ", space->free >> 20,
                                                    " MiB free, and copying the state there needs ", needed >> 20,
                                                    " MiB, so that the coordinator can go on: free some disk space"));
 }

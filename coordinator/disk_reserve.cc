@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,13 +39,6 @@ absl::Status CheckIsReserve(int file, const std::string& path) {
 }
 
 }  // namespace
-
-absl::StatusOr<DiskSpace> SpaceOf(const std::string& folder) {
-  struct statvfs disk = {};
-  if (statvfs(folder.c_str(), &disk) != 0) return common::ErrnoStatus(errno, "cannot look at the disk of", folder);
-  const auto block = static_cast<int64_t>(disk.f_frsize);
-  return DiskSpace{static_cast<int64_t>(disk.f_bavail) * block, static_cast<int64_t>(disk.f_blocks) * block};
-}
 
 DiskReserve::DiskReserve(Options options, common::Metrics* metrics)
     : options_(std::move(options)),

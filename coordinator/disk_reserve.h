@@ -13,30 +13,25 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/disk_space.h"
 #include "common/metrics.h"
 #include "rekindle/v1/job.pb.h"
 
 namespace rekindle::coordinator {
 
-// Bytes of a file system, as its users see them.
-struct DiskSpace {
-  int64_t free = 0;
-  int64_t total = 0;
-};
-// NOT_FOUND, PERMISSION_DENIED or INTERNAL where it cannot be told.
-absl::StatusOr<DiskSpace> SpaceOf(const std::string& folder);
+using common::DiskSpace;
 
 class DiskReserve {
  public:
   static constexpr int64_t kBytes = 64 << 20;
-  static constexpr double kFreeForJobs = 0.05;  // Of the file system; with less, new jobs are refused.
-  static constexpr double kRetrySeconds = 10;   // Between two looks whether there is room again.
-  static constexpr char kFile[] = "reserve";    // In the folder.
+  static constexpr double kFreeForJobs = common::kNearlyFullShare;  // With less, new jobs are refused.
+  static constexpr double kRetrySeconds = 10;                       // Between two looks whether there is room again.
+  static constexpr char kFile[] = "reserve";                        // In the folder.
 
   struct Options {
     std::string folder;
     int64_t bytes = kBytes;
-    std::function<absl::StatusOr<DiskSpace>(const std::string& folder)> space = SpaceOf;
+    std::function<absl::StatusOr<DiskSpace>(const std::string& folder)> space = common::SpaceOf;
     std::function<double()> now;  // Seconds of a steady clock.
   };
 

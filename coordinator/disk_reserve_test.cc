@@ -171,11 +171,11 @@ TEST_F(DiskReserveTest, NewJobsNeedRoom) {
 }
 
 TEST_F(DiskReserveTest, RealSpaceIsThatOfTheFileSystem) {
-  const auto space = SpaceOf(folder_);
+  const auto space = common::SpaceOf(folder_);
   ASSERT_TRUE(space.ok()) << space.status();
   EXPECT_GT(space->total, space->free);
   EXPECT_GT(space->free, 0);
-  EXPECT_FALSE(SpaceOf(folder_ + "/none").ok());
+  EXPECT_FALSE(common::SpaceOf(folder_ + "/none").ok());
 }
 
 // A store that has room only while the reserve is gone.

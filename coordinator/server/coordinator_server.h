@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/disk_space.h"
 #include "common/metrics.h"
 #include "common/rpc.h"
 #include "coordinator/data_folder.h"
@@ -43,7 +44,7 @@ class CoordinatorServer {
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
     StateStore* store = nullptr;  // For tests: instead of the one in the folder. Not owned.
     double backup_stalled_seconds = 60;
-    std::function<absl::StatusOr<DiskSpace>(const std::string&)> disk_space = SpaceOf;  // Of the folder.
+    std::function<absl::StatusOr<DiskSpace>(const std::string&)> disk_space = common::SpaceOf;  // Of the folder.
   };
 
   // Listens when it returns. Errors are those of the parts; each says what to do.

@@ -1,6 +1,7 @@
 """Where a checkpoint cannot be made durable the job goes on, an event and a metric say so, and the next checkpoint after
 the fault succeeds: with real trainers, services and stores."""
 import errno
+import os
 import pathlib
 import subprocess
 import unittest
@@ -12,6 +13,18 @@ import servers
 
 STEPS = 4000        # More than any test waits for; a test cancels what is left.
 PATIENCE = 120
+KEPT_SHARE = 5      # Percent of a small disk that checkpoint services leave free.
+KEPT = "kept for what is small"    # Of what they say then.
+
+
+def free(disk):
+    space = os.statvfs(disk)
+    return space.f_bavail * space.f_frsize
+
+
+def total(disk):
+    space = os.statvfs(disk)
+    return space.f_blocks * space.f_frsize
 
 
 class DurabilityTest(ClusterTest):
@@ -36,6 +49,10 @@ class DurabilityTest(ClusterTest):
     def failures(self):
         return [e["text"] for e in self.running.events("job")["events"] if e["kind"] == "checkpoint_failed"]
 
+    def await_failures(self, more):
+        known = len(self.failures())
+        wait_until(lambda: len(self.failures()) >= known + more, PATIENCE, f"{more} saves that fail", poll=0.05)
+
     def fails_and_heals(self, spoil, heal, *words):
         """From spoil() to heal() checkpoints fail, for a reason with one of `words`, and steps go on."""
         known, counted = len(self.failures()), metric(self.metrics, "rekindle_checkpoint_failures_total")
@@ -50,12 +67,16 @@ class DurabilityTest(ClusterTest):
         self.await_checkpoint()
         self.assertEqual(self.running.status("job")["state"], "RUNNING")
 
-    def test_a_disk_that_is_read_only_then_full_then_sound(self):
+    def small_disk(self, size):
         disk = pathlib.Path(self.folder) / "disk"
         disk.mkdir()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(disk)]).returncode != 0:
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(disk)]).returncode != 0:
             self.skipTest("cannot mount a tmpfs: not root")
         self.addCleanup(subprocess.run, ["umount", "-l", str(disk)], check=True)
+        return disk
+
+    def test_a_disk_that_is_read_only_then_full_then_sound(self):
+        disk = self.small_disk("16m")
         self.started(f"file://{disk}", nodes=("n1",))
 
         def remount(mode):
@@ -69,7 +90,49 @@ class DurabilityTest(ClusterTest):
                         filler.write(b"x" * 4096)
                 except OSError as error:
                     self.assertEqual(error.errno, errno.ENOSPC)
-        self.fails_and_heals(fill, (disk / "filler").unlink, "No space left")
+        self.fails_and_heals(fill, (disk / "filler").unlink, "No space left", KEPT)
+
+    def test_a_disk_that_is_nearly_full_keeps_its_rest(self):
+        disk = self.small_disk("32m")
+        self.started(f"file://{disk}", nodes=("n1",))
+        self.await_checkpoint()
+
+        def shards():
+            return {path.name for path in disk.glob("*/shards/*")}
+        whole = max(c["bytes"] for c in self.running.cli("checkpoint", "ls", "job")["checkpoints"])
+
+        def fill():
+            """Half of a checkpoint would still fit; again, as what is collected meanwhile gives room."""
+            with open(disk / "filler", "ab") as filler:
+                filler.write(b"x" * max(0, free(disk) - KEPT_SHARE * total(disk) // 100 - int(whole) // 2))
+        known = len(self.failures())
+        wait_until(lambda: fill() or any(KEPT in text for text in self.failures()[known:]), PATIENCE,
+                   "a save that is refused", poll=0.2)
+        self.await_failures(2)    # Those before the first of them have come to their end by then.
+        left, there = free(disk), shards()
+        self.await_failures(3)
+        self.assertEqual(shards(), there, "nothing of what was refused is there")
+        self.assertGreaterEqual(free(disk), left - (64 << 10))
+        oldest = min(self.running.cli("checkpoint", "ls", "job")["checkpoints"], key=lambda c: c["step"])
+        before = self.step()
+        self.running.cli("checkpoint", "rm", "job", oldest["name"])
+        wait_until(lambda: self.step() > before, PATIENCE, "the next checkpoint", poll=0.05)
+        self.assertEqual(self.running.status("job")["state"], "RUNNING")
+
+    def test_a_final_save_that_is_refused_is_tried_until_there_is_room(self):
+        disk = self.small_disk("16m")
+        self.running = self.cluster(nodes=("n1",))
+        spec = small_job("job", self.text, steps=100)
+        spec["spec"]["checkpoint"].update(store=f"file://{disk}")
+        self.running.submit(spec)
+        wait_until(lambda: self.step() > 0, PATIENCE, "a checkpoint", poll=0.05)
+        with open(disk / "filler", "wb") as filler:
+            filler.write(b"x" * (free(disk) - (256 << 10)))
+        wait_until(lambda: self.running.status("job")["state"] == "FINISHING", PATIENCE, "all steps", poll=0.05)
+        self.assertIn(KEPT, wait_until(lambda: self.running.status("job")["reason"], PATIENCE, "why", poll=0.05))
+        (disk / "filler").unlink()
+        self.running.cli("resume", "job")   # Rather than at the end of the pause.
+        self.assertEqual(self.await_end(self.running, "job")["checkpoint_step"], 100)
 
     def test_errors_on_close_and_on_sync(self):
         plan = pathlib.Path(self.folder) / "plan"

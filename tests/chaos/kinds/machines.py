@@ -61,6 +61,17 @@ class Noticed(Fault):
         self.world.release("worker", self.node)
 
 
+class Taken(Noticed):
+    """As the market of a local pool ends a machine: a notice, and when the time is over all that runs there is killed,
+    with its disk. Another machine takes its name."""
+
+    name, silences = "machine taken after a notice", True
+
+    def end(self):
+        self.world.lose(self.node)
+        super().end()
+
+
 class Drained(Fault):
     """Asked for by its user, who then puts another machine in its place."""
 

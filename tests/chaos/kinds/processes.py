@@ -29,6 +29,19 @@ class AgentKilled(Fault):
         return bool(pids)
 
 
+class InitKilled(Fault):
+    """The process that holds an agent and its trainers together; the machine's supervisor starts another one."""
+
+    name, longest, silences = "init killed", 0.0, True
+
+    draw = TrainerKilled.draw
+
+    def begin(self):
+        pids = self.world.cluster.nodes[self.node].pids("init")
+        kill(pids)
+        return bool(pids)
+
+
 class CheckpointKilled(Fault):
     name, weight = "checkpoint service killed", 2.0
 
@@ -95,6 +108,15 @@ class AgentFrozen(Frozen):
 
     def pids(self):
         return self.world.cluster.nodes[self.node].pids("agent")
+
+
+class InitFrozen(Frozen):
+    """Its agent lives on, and what ends meanwhile is not reaped."""
+
+    name = "init frozen"
+
+    def pids(self):
+        return self.world.cluster.nodes[self.node].pids("init")
 
 
 class CheckpointFrozen(Frozen):

@@ -1,0 +1,66 @@
+#include "checkpoint/store_room.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+#include "common/file.h"
+#include "common/object_uri.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+constexpr int64_t kMostKept = int64_t{1} << 30;
+constexpr double kMiB = 1 << 20;
+// A node has a few trainers; one that is forgotten is asked for all it has staged once more.
+constexpr size_t kMaxTrainers = 4096;
+
+}  // namespace
+
+int64_t KeptFree(int64_t total_bytes) {
+  return std::min(kMostKept, static_cast<int64_t>(common::kNearlyFullShare * static_cast<double>(total_bytes)));
+}
+
+absl::Status StoreRoom::Check(const std::string& uri, int64_t bytes) const {
+  const auto parsed = common::ParseObjectUri(uri);
+  if (!parsed.ok()) return parsed.status();
+  if (parsed->kind != common::ObjectUri::Kind::kFile) return absl::OkStatus();
+  std::string folder = parsed->folder.empty() ? "/" : parsed->folder;
+  auto space = space_(folder);
+  // The first save makes the folder.
+  while (absl::IsNotFound(space.status()) && folder != "/") {
+    folder = common::DirName(folder);
+    space = space_(folder);
+  }
+  if (!space.ok() || space->total <= 0) return absl::OkStatus();
+  const int64_t kept = KeptFree(space->total);
+  if (space->free - kept >= bytes) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrFormat(
+      "the store %s has %.1f MiB free, of which %.1f MiB are kept for what is small, and this needs up to %.1f MiB: it "
+      "was not written; free some disk space there, remove checkpoints with `rekindle checkpoint rm`, or lower "
+      "keep_last",
+      common::PublicUri(uri), static_cast<double>(space->free) / kMiB, static_cast<double>(kept) / kMiB,
+      static_cast<double>(bytes) / kMiB));
+}
+
+absl::Status StoreRoom::Admit(const std::string& uri, const Save& save, int64_t bytes, int64_t staged) {
+  const std::pair trainer(save.job_uid, save.trainer);
+  const std::pair number(save.generation, save.step);
+  bool has_begun = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = admitted_.find(trainer);
+    has_begun = known != admitted_.end() && known->second == number;
+  }
+  const absl::Status status = Check(uri, has_begun ? bytes : std::max(bytes, staged));
+  const std::lock_guard lock(mutex_);
+  if (!status.ok()) {
+    // Where it is tried again, all that is left of it counts.
+    if (has_begun) admitted_.erase(trainer);
+    return status;
+  }
+  if (admitted_.size() >= kMaxTrainers) admitted_.clear();
+  admitted_[trainer] = number;
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::checkpoint
