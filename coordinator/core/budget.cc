@@ -159,10 +159,14 @@ absl::Status CheckResume(const Turn& turn, const Job& job) {
 void KeepBudget(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
   if (!job.shares.empty()) TellBurnRate(turn, job);
-  if (cost->budget() <= 0 || job.record.released()) return;
+  // One that gave its nodes to another job goes on when there is room, also in its budget.
+  const bool rests = job.record.released() && (job.record.halt().empty() || job.record.want_paused());
+  if (cost->budget() <= 0 || rests) return;
   if (IsFinishing(job)) return TellLevels(turn, job);  // What is to be saved was paid for already.
   if (!job.record.budget_stop().empty()) return TryRelease(turn, job);
   TellLevels(turn, job);
+  // What it had is free later, and prices change, without a word to one that waits.
+  if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {  // Nothing that it has could be stopped.
     const bool waits = !job.active && job.shares.empty() && job.record.lost_nodes().empty();

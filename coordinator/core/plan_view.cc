@@ -51,7 +51,6 @@ class Viewing {
 
  private:
   void AddOrderedPools() {
-    const double now = UnixNow(turn_);
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
       state_.pools[name].record.set_name(name);
@@ -60,7 +59,6 @@ class Viewing {
       supply.ordered = true;
       supply.device = pool.device;
       supply.nodes_per_slot = 1.0 / pool.devices;
-      supply.price = PriceAt(pool.price, now) / pool.devices;
       view_.fleet.orders.push_back({.name = name, .capacity = supply.capacity, .price = supply.price});
       view_.pool_names.push_back(name);
       view_.ordered.emplace_back();
@@ -75,6 +73,7 @@ class Viewing {
     scheduler::Supply supply;
     supply.capacity = CapacityOf(pool) == "spot" ? scheduler::Capacity::kSpot : scheduler::Capacity::kOnDemand;
     supply.device = device;
+    if (pool != nullptr) supply.price = PriceAt(pool->price, UnixNow(turn_)) / std::max(1, pool->devices);
     view_.fleet.pools.push_back(supply);
     return g;
   }
@@ -203,17 +202,17 @@ class Viewing {
     return counts;
   }
 
-  // What another slot would cost the job where it is dearest, of those that it could get now.
-  double HighestPrice(const scheduler::Demand& demand) const {
+  // What another slot would cost the job where it is dearest, of those that it could get now and that cost less than
+  // `below`. 0: there is none, or its price is not known.
+  double HighestPrice(const scheduler::Demand& demand, double below) const {
     double highest = 0;
     for (size_t g = 0; g < view_.groups.size(); ++g) {
       const scheduler::Supply& supply = view_.fleet.pools[g];
-      const PoolPrices* pool = FindPool(state_.prices, view_.groups[g].pool);
-      if (pool == nullptr || !scheduler::HasDevice(supply, demand)) continue;
+      if (supply.price >= below || !scheduler::HasDevice(supply, demand)) continue;
       if (!supply.ordered && view_.groups[g].free.empty()) continue;
       const bool is_spot = supply.capacity == scheduler::Capacity::kSpot;
       const bool may = is_spot ? demand.spot : demand.on_demand && (!supply.ordered || demand.buys_on_demand);
-      if (may) highest = std::max(highest, PriceAt(pool->price, UnixNow(turn_)) / std::max(1, pool->devices));
+      if (may) highest = std::max(highest, supply.price);
     }
     return highest;
   }
@@ -222,7 +221,16 @@ class Viewing {
   void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
     size_t held = slots.aside.size();
     for (const std::vector<SlotAt>& group : slots.held) held += group.size();
-    const int room = RoomForSlots(turn_, *slots.job, HighestPrice(*demand));
+    const double highest = HighestPrice(*demand, scheduler::kNever);
+    double price = highest;
+    int room = RoomForSlots(turn_, *slots.job, price);
+    // Where its minimum has room only in pools that cost less, it is for these alone.
+    while (static_cast<int>(held) + room < demand->min) {
+      price = HighestPrice(*demand, price);
+      if (price <= 0) break;
+      room = RoomForSlots(turn_, *slots.job, price);
+    }
+    if (price > 0 && price < highest) demand->most_price = price;
     if (demand->max - static_cast<int>(held) <= room) return;
     const int most = static_cast<int>(held) + room;
     demand->max = std::min(demand->max, most < demand->min ? static_cast<int>(held) : most);

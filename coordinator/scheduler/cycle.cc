@@ -52,7 +52,7 @@ class Ordering {
     std::vector<int> available(Pools());
     const int most = view.unit_nodes * static_cast<int>(plan.units.size());  // More would only be more to look at.
     for (int p = 0; p < Pools(); ++p) {
-      const int left = HasDevice(fleet_.pools[p], job.demand) ? std::max(0, left_[p]) : 0;
+      const int left = IsFor(fleet_.pools[p], job.demand) ? std::max(0, left_[p]) : 0;
       available[p] = std::min(allotted[p] + left, most);
     }
     Decide(job, available, plan);

@@ -84,7 +84,7 @@ class Sharing {
   bool Takes(int j, int p) const {
     const Demand& job = jobs_[j];
     const Supply& pool = pools_[p];
-    if (!HasDevice(pool, job)) return false;
+    if (!IsFor(pool, job)) return false;
     if (pool.capacity == Capacity::kSpot) return job.spot;
     return job.on_demand && (!pool.ordered || job.buys_on_demand);
   }
@@ -227,7 +227,8 @@ class Sharing {
       const SlotList found = Find(j, set, need);
       if (CountSlots(found) == need) return Settle(j, set, found);
     }
-    const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device, Gang(j));
+    const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device,
+                                 jobs_[j].most_price, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
     const bool alike = !LostAPart(j);  // Who lost a part may take more from others than those that come after it.
     if (!alike || missing < failed->second) {
@@ -355,7 +356,8 @@ class Sharing {
   std::vector<int> ordered_;  // The same, of ordered pools.
   std::vector<int> victims_;  // Jobs that hold something, those that lose it first in front.
   std::vector<int> hopeless_;
-  std::map<std::tuple<bool, bool, bool, std::string, bool>, int> failed_;  // The least for which nobody made room.
+  // The least for which nobody made room.
+  std::map<std::tuple<bool, bool, bool, std::string, double, bool>, int> failed_;
   double most_nodes_ = 0;
 };
 

@@ -53,6 +53,7 @@ struct Demand {
   bool on_demand = true;
   bool buys_on_demand = true;    // Such nodes may be ordered for it; else it takes those that are there.
   int max_ordered = kUnlimited;  // Slots of ordered pools.
+  double most_price = kNever;    // Of a slot: where it costs more, the job keeps what it has and gets no more.
   std::string device;            // Wants this kind only; empty: any.
   std::vector<double> speeds;    // Of a slot, by pool; empty: they are alike.
   SlotList held;
@@ -61,6 +62,10 @@ struct Demand {
 inline double SpeedIn(const Demand& job, int pool) { return job.speeds.empty() ? 1 : job.speeds[pool]; }
 // Is that pool of the kind of device that the job wants?
 inline bool HasDevice(const Supply& pool, const Demand& job) { return job.device.empty() || job.device == pool.device; }
+// The same, and does it cost no more than it may?
+inline bool IsFor(const Supply& pool, const Demand& job) {
+  return HasDevice(pool, job) && pool.price <= job.most_price;
+}
 
 enum class Wait {
   kNot,

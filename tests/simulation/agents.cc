@@ -27,6 +27,7 @@ void World::AgentLoop(const std::string& name, int incarnation) {
   SimNode& node = nodes_[name];
   if (!node.up || !node.agent || node.agent_incarnation != incarnation) return;
   AgentReport(node);
+  ConsiderEnd(node);
   queue_.At(queue_.now() + chance_.Uniform(0.15, 0.35), [this, name, incarnation] { AgentLoop(name, incarnation); });
 }
 
@@ -37,7 +38,7 @@ void World::AgentReport(SimNode& node) {
   report.set_agent_incarnation(absl::StrCat("a", node.agent_incarnation));
   report.set_home(absl::StrCat("h", node.incarnation));
   report.set_protocol_version(common::kProtocolVersion);
-  report.set_slots(1);
+  report.set_slots(static_cast<int>(node.slots.size()));
   report.set_pool(node.pool);
   report.set_wait_ms(500);
   report.set_draining(node.draining);
@@ -46,46 +47,58 @@ void World::AgentReport(SimNode& node) {
   for (const v1::SoughtTrainer& sought : node.directive.look_for()) {
     if (!processes_[sought.trainer()].alive) report.add_absent_trainers(sought.trainer());
   }
-  if (!node.process.empty()) {
+  for (const Process* running : Running(node)) {
     v1::TrainerProcess* process = report.add_trainers();
-    process->set_trainer(node.process);
-    process->set_job_uid(processes_[node.process].job->uid);
+    process->set_trainer(running->id);
+    process->set_job_uid(running->job->uid);
+    process->set_slot(running->slot);
     process->set_running(true);
   }
   for (const Exit& exit : node.exits) {
     v1::TrainerProcess* process = report.add_trainers();
     process->set_trainer(exit.trainer);
     process->set_job_uid(exit.job_uid);
+    process->set_slot(exit.slot);
     process->set_exit_code(exit.code);
     process->set_exit_seen(true);
   }
+  TellOfLeftAlone(node, &report);
   const int request = ++node.request, incarnation = node.agent_incarnation;
   const std::string name = node.name;
-  Send(name, [this, report, request, incarnation, name] {
+  const double sent = queue_.now() * node.clock_rate;
+  Send(name, [this, report, request, incarnation, name, sent] {
     if (!coordinator_up_) return;
-    Feed(NodeReported{report}, [this, report, request, incarnation, name] {
+    Feed(NodeReported{report}, [this, report, request, incarnation, name, sent] {
       if (cluster_->IsListening()) return;
       const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
       if (directive.revision() == 0) return;  // It is not decided yet whether the node's name is its own.
-      Send(name, [this, directive, request, incarnation, name] {
+      const Cluster::Horizons horizons = cluster_->HorizonsOf(name);
+      const double spend_seconds = horizons.spend_until - (queue_.now() + wall_offset_);
+      Send(name, [this, directive, horizons, spend_seconds, request, incarnation, name, sent] {
         SimNode& node = nodes_[name];
         if (!node.up || !node.agent || node.agent_incarnation != incarnation || request < node.last_reply) return;
         node.last_reply = request;
         ObeyNode(node, directive);
+        TellAlone(node, sent, horizons.alone_seconds, spend_seconds);
       });
     });
   });
 }
 
 void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
-  agent::Slot& slot = node.decides.slots[0];
   for (const std::string& acknowledged : directive.acknowledged_exits()) {
-    if (acknowledged == node.last_ended) slot.deaths.awaits_acknowledgement = false;
+    for (size_t slot = 0; slot < node.slots.size(); ++slot) {
+      if (acknowledged != node.slots[slot].last_ended) continue;
+      node.decides.slots[static_cast<int>(slot)].deaths.awaits_acknowledgement = false;
+    }
     std::erase_if(node.exits, [&](const Exit& exit) { return exit.trainer == acknowledged; });
   }
   const bool probed = directive.probe() != node.directive.probe();
   node.directive = directive;
-  if (directive.drained() && node.process.empty()) {
+  if (options_.copies > 0) {
+    for (const v1::DesiredTrainer& wanted : directive.trainers()) node.wanted[wanted.job_uid()] = wanted;
+  }
+  if (directive.drained() && Running(node).empty()) {
     Note(absl::StrCat("agent of ", node.name, " leaves: drained"));
     node.agent = false;
     queue_.At(queue_.now() + chance_.Uniform(1, 4), [this, name = node.name] {
@@ -94,8 +107,10 @@ void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
     });
     return;
   }
-  const std::string wanted = WantedOn(node);
-  slot.wanted = wanted.empty() ? std::nullopt : std::optional(wanted);
+  for (int slot = 0; slot < static_cast<int>(node.slots.size()); ++slot) {
+    const std::string wanted = WantedOn(node, slot);
+    node.decides.slots[slot].wanted = wanted.empty() ? std::nullopt : std::optional(wanted);
+  }
   node.decides.left_alone = {directive.leave_alone().begin(), directive.leave_alone().end()};
   node.decides.desired_known = true;
   Act(node);
@@ -120,9 +135,10 @@ void World::Carry(SimNode& node, const agent::Action& action) {
   agent::Slot& slot = node.decides.slots[action.slot];
   if (action.kind == agent::Action::kStart) {
     slot.running = agent::RunningTrainer{.job_uid = *slot.wanted, .started_at = queue_.now()};
-    return StartTrainer(node, jobs_.at(*slot.wanted));
+    return StartTrainer(node, action.slot, jobs_.at(*slot.wanted));
   }
-  Process& process = processes_[node.process];
+  Process& process = processes_[node.slots[action.slot].process];
+  CheckLeftAlone(process, "its agent");
   if (action.kind == agent::Action::kKill) {
     slot.running->killed = true;
     tally_.Count(Fault::kTrainerOutOfGrace);
@@ -135,22 +151,28 @@ void World::Carry(SimNode& node, const agent::Action& action) {
 void World::AdoptOn(SimNode& node) {
   node.decides = {};
   node.wake_at = 0;
-  if (node.process.empty()) return;
-  const Process& process = processes_[node.process];
-  node.decides.slots[0].running = agent::RunningTrainer{.job_uid = process.job->uid, .started_at = process.started_at};
+  for (const Process* process : Running(node)) {
+    node.decides.slots[process->slot].running =
+        agent::RunningTrainer{.job_uid = process->job->uid, .started_at = process->started_at};
+  }
 }
 
-// The job that its slot is to serve.
-std::string World::WantedOn(const SimNode& node) {
-  return node.directive.trainers_size() > 0 ? node.directive.trainers(0).job_uid() : "";
+// The job that the slot is to serve.
+std::string World::WantedOn(const SimNode& node, int slot) {
+  for (const v1::DesiredTrainer& desired : node.directive.trainers()) {
+    if (desired.slot() == slot) return desired.job_uid();
+  }
+  return "";
 }
 
-void World::StartTrainer(SimNode& node, SimJob& job) {
+void World::StartTrainer(SimNode& node, int slot, SimJob& job) {
+  const int started = ++node.slots[slot].started;
   Process process;
   process.job = &job;
   process.node = node.name;
+  process.slot = slot;
   process.started_at = queue_.now();
-  process.id = absl::StrCat(node.name, "/0/", node.incarnation, ".", ++node.started);
+  process.id = absl::StrCat(node.name, "/", slot, "/", node.incarnation, ".", started);
   v1::TrainerReport identity;
   identity.set_trainer(process.id);
   identity.set_node(node.name);
@@ -158,7 +180,7 @@ void World::StartTrainer(SimNode& node, SimJob& job) {
   identity.set_job_secret("secret");
   identity.set_protocol_version(common::kProtocolVersion);
   identity.set_wait_ms(1000);
-  identity.mutable_process()->set_pid(node.started);
+  identity.mutable_process()->set_pid(1000 * slot + started);
   *identity.mutable_process()->mutable_machine() = MachineOf(node);
   process.reporting = std::make_unique<Reporting>(identity);
   Say(process, [&](train::Reporter& r) {
@@ -169,7 +191,9 @@ void World::StartTrainer(SimNode& node, SimJob& job) {
         },
         false);
   });
-  node.process = process.id;
+  process.lease = std::make_unique<train::Lease>([this, rate = node.clock_rate] { return queue_.now() * rate; });
+  BeginBill(process);
+  node.slots[slot].process = process.id;
   const std::string id = process.id;
   processes_[id] = std::move(process);
   Note(absl::StrCat("starts ", id));
@@ -181,15 +205,17 @@ void World::StartTrainer(SimNode& node, SimJob& job) {
 void World::StopTrainer(Process& process, int code, bool silent) {
   if (!process.alive) return;
   Note(absl::StrCat("trainer ", process.id, " dies, code ", code, silent ? ", silently" : ""));
+  CountRan(process);
   process.alive = false;
   SimNode& node = nodes_[process.node];
-  if (node.process == process.id) node.process.clear();
+  SimSlot& place = node.slots[process.slot];
+  if (place.process == process.id) place.process.clear();
   if (!silent) TellPeers(process.id, process.report.generation(), 0.01);
   if (!node.up) return;
-  node.exits.push_back({process.id, process.job->uid, code});
-  node.last_ended = process.id;
+  node.exits.push_back({process.id, process.job->uid, process.slot, code});
+  place.last_ended = process.id;
   if (!node.agent) return;
-  agent::Slot& slot = node.decides.slots[0];
+  agent::Slot& slot = node.decides.slots[process.slot];
   slot.deaths = AfterExit(slot.deaths, *slot.running, code, kPolicy, queue_.now());
   slot.running.reset();
   AgentReport(node);

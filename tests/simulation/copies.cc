@@ -38,7 +38,13 @@ void World::BringBackCopy() {
     tally_.Count(Fault::kCopyBroughtBack);
   }
   ++epoch_;
+  brought_back_at_ = queue_.now();
   listens_first_ = true;
+  for (auto& [uid, job] : jobs_) {
+    if (!job.submitted || HasRecord(job)) continue;
+    LookForLost(job);
+    if (chance_.Happens(0.35)) KillNodesOf(job);
+  }
   Crash(chance_.Uniform(0.05, 3));
 }
 
@@ -46,6 +52,7 @@ void World::BringBackCopy() {
 bool World::ReviveFromStores() {
   std::map<std::string, v1::JobRecord> revived;
   for (const auto& [uid, record] : copied_records_) {
+    if (record.job().uid().empty()) continue;  // Its submit had not been taken in.
     int generation = 0;
     for (const SavedCheckpoint& saved : jobs_.at(uid).store) generation = std::max(generation, saved.generation);
     if (generation == 0) return false;

@@ -29,9 +29,20 @@ SimJob& World::AnyJob() {
   return it->second;
 }
 
-Process* World::Running(SimNode& node) { return node.process.empty() ? nullptr : &processes_[node.process]; }
+std::vector<Process*> World::Running(const SimNode& node) {
+  std::vector<Process*> running;
+  for (const SimSlot& slot : node.slots) {
+    if (!slot.process.empty()) running.push_back(&processes_[slot.process]);
+  }
+  return running;
+}
 
-Process* World::AnyProcess() { return Running(*AnyNode()); }
+// Null: nothing runs there.
+Process* World::AnyOf(const SimNode& node) {
+  const std::vector<Process*> running = Running(node);
+  if (running.size() > 1) return running[chance_.Pick(static_cast<int>(running.size()))];
+  return running.empty() ? nullptr : running[0];
+}
 
 void World::PlanFaults() {
   for (int i = 0; i < options_.faults; ++i) {
@@ -51,6 +62,9 @@ void World::PlanFaults() {
       if (SimNode* node = AnyNode(); node != nullptr) ChangeNode(*node);
     });
   }
+  for (int i = 0; i < options_.prices; ++i) {
+    queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { ChangePrice(); });
+  }
   PlanCopies();
   for (int i = 0; i < options_.store; ++i) {
     queue_.At(chance_.Uniform(2, options_.chaos_seconds), [this] { StoreFault(); });
@@ -62,7 +76,7 @@ void World::KillNode(SimNode& node, bool silent) {
   tally_.Count(silent ? Fault::kNodeSilent : Fault::kNodeKilled);
   node.up = false;
   node.agent = false;
-  if (Process* process = Running(node)) StopTrainer(*process, -9, silent);
+  for (Process* process : Running(node)) StopTrainer(*process, -9, silent);
   node.exits.clear();
   const std::string name = node.name;
   if (!node.pool.empty()) return EndMachine(name);
@@ -106,7 +120,7 @@ void World::OneFault() {
   if (!pools_.empty() && chance_.Happens(0.35)) return MarketFault();
   SimNode* node = AnyNode();
   if (node == nullptr) return;
-  Process* process = Running(*node);
+  Process* process = AnyOf(*node);
   const std::string name = node->name;
   switch (chance_.Pick(12)) {
     case 0:
@@ -202,7 +216,10 @@ void World::Heal() {
   GiveUpGone();
   if (!coordinator_up_) StartCoordinator();
   for (auto& [name, node] : nodes_) ReturnNode(name);
-  for (auto& [name, pool] : pools_) pool.offered = pool.options.max;
+  for (auto& [name, pool] : pools_) {
+    pool.offered = pool.options.max;
+    pool.says_what_ended = true;
+  }
   ResumeAll();
 }
 
@@ -214,6 +231,7 @@ void World::ResumeAll() {
   }
   std::vector<std::string> wanted;
   for (const auto& [uid, record] : records_) {
+    if (jobs_.at(uid).bill.stopped) continue;  // It goes on when it may spend more.
     if (jobs_.at(uid).paused || record.want_paused()) wanted.push_back(uid);
   }
   if (wanted.empty()) return;

@@ -39,23 +39,26 @@ bool World::IsUsable(const SimNode& node) const {
 // Whose trainers keep its minimum from it: a job and a node. Empty: nobody's, or it does not wait.
 std::string World::RunsInstead(const SimJob& job) {
   const v1::JobRecord& record = records_[job.uid];
+  if (job.options.budget > 0) return "";  // It may be its budget that it waits for.
   if (!job.submitted || record.job().uid().empty() || IsOver(record) || Trains(record) || IsFinishing(record) ||
       record.want_paused())
     return "";
   const int min = std::max(1, job.options.min);
   const bool gang = job.options.min == job.options.max && min > 1;
-  std::map<std::string, int> held, room;  // By where a gang may come together: machines that nobody ordered, or a pool.
+  std::map<std::string, int> held, room;  // Slots, by where a gang may come together: a pool, or what nobody ordered.
   std::string below;
   for (const auto& [name, node] : nodes_) {
     if (!IsUsable(node)) continue;
     const std::string place = gang ? node.pool : "";
-    const std::string wanted = WantedOn(node);
-    if (wanted == job.uid) ++held[place];
-    const bool lower =
-        !wanted.empty() && !IsFinishing(records_[wanted]) && jobs_.at(wanted).options.priority < job.options.priority;
-    if (wanted.empty() || wanted == job.uid || lower) ++room[place];
-    if (!lower || node.process.empty()) continue;  // One that only waits keeps the machine from others just the same.
-    if (below.empty()) below = absl::StrCat(wanted, " of priority ", jobs_.at(wanted).options.priority, " on ", name);
+    for (size_t slot = 0; slot < node.slots.size(); ++slot) {
+      const std::string wanted = WantedOn(node, static_cast<int>(slot));
+      if (wanted == job.uid) ++held[place];
+      const bool lower =
+          !wanted.empty() && !IsFinishing(records_[wanted]) && jobs_.at(wanted).options.priority < job.options.priority;
+      if (wanted.empty() || wanted == job.uid || lower) ++room[place];
+      if (!lower || node.slots[slot].process.empty()) continue;  // One that only waits keeps the slot just the same.
+      if (below.empty()) below = absl::StrCat(wanted, " of priority ", jobs_.at(wanted).options.priority, " on ", name);
+    }
   }
   for (const auto& [place, count] : held) {
     if (count >= min) return "";
@@ -71,7 +74,9 @@ void World::CheckInversion(SimJob& job) {
   for (const auto& [name, node] : nodes_) {
     if (!IsUsable(node)) continue;
     absl::StrAppend(&usable, " ", name);
-    absl::StrAppend(&serving, " ", name, "=", WantedOn(node));
+    for (size_t slot = 0; slot < node.slots.size(); ++slot) {
+      absl::StrAppend(&serving, " ", name, "/", slot, "=", WantedOn(node, static_cast<int>(slot)));
+    }
   }
   absl::StrAppend(&usable, " ", coordinator_life_);
   // What is ordered for it in a machine's place comes once that is known to be dead.

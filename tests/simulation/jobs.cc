@@ -1,4 +1,5 @@
 // What is submitted.
+#include "absl/strings/str_format.h"
 #include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
@@ -16,6 +17,8 @@ v1::JobRecord NewRecord(const SimJob& job) {
   spec->mutable_training()->set_reduce("exact");
   if (job.options.sharded) spec->mutable_training()->set_optimizer_state("sharded");
   spec->mutable_checkpoint()->set_store("file:///store");
+  if (!job.options.lease) spec->mutable_recovery()->set_lease(kNoLease);
+  spec->mutable_goals()->set_budget(job.options.budget);
   spec->set_priority(job.options.priority);
   spec->mutable_workers()->set_min(job.options.min);
   spec->mutable_workers()->set_max(job.options.max);
@@ -26,6 +29,11 @@ v1::JobRecord NewRecord(const SimJob& job) {
 
 // Again until it is known to be taken in, as users do.
 void World::Submit(SimJob& job) {
+  if (!job.submitted) {
+    const JobOptions& is = job.options;
+    Note(absl::StrFormat("the user of %s submits it: priority %d, %d to %d workers, budget %.5f", job.uid, is.priority,
+                         is.min, is.max, is.budget));
+  }
   job.submitted = true;
   records_[job.uid];
   if (coordinator_up_ && cluster_->FindJob(job.uid) == nullptr) Feed(SubmitJob{NewRecord(job)});

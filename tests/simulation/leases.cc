@@ -1,6 +1,7 @@
 // The model of leases: how long ranks step without word from the coordinator, and how they stand still, as
 // worker/train/{lease,engine_lease}.cc and coordinator/server/lease_book.cc.
 #include <algorithm>
+#include <cmath>
 
 #include "tests/simulation/world.h"
 
@@ -18,31 +19,35 @@ bool Runs(const v1::TrainerDirective& directive) {
 // Clocks of machines run at speeds of their own. They go on while a process is frozen.
 double World::ClockOf(const Process& process) const { return queue_.now() * nodes_.at(process.node).clock_rate; }
 
-bool World::Holds(const Process& process, int generation) const {
-  if (process.lease_generation != generation) return false;
-  const double seconds = process.job->fabrics.at(generation).membership.lease_seconds();
-  return seconds <= 0 || ClockOf(process) < process.lease_sent + seconds;
-}
+bool World::Holds(const Process& process, int generation) const { return process.lease->Holds(generation); }
 
-void World::BeginLease(Process& process, const v1::TrainerDirective& directive, double sent) {
-  if (!Runs(directive) || directive.membership().generation() <= process.lease_generation) return;
-  process.lease_generation = directive.membership().generation();
-  process.lease_sent = sent;
+// An answer that tells something new.
+void World::TakeLease(Process& process, const Answer& answer, double sent) {
+  const v1::TrainerDirective& directive = answer.directive;
+  if (directive.tell_membership()) return;
+  process.lease->Spend(answer.spend_seconds, sent);
+  if (!Runs(directive)) return;
+  const v1::Membership& membership = directive.membership();
+  process.lease->Begin(membership.generation(), membership.lease_seconds(), sent);
 }
 
 // Each asks beside its reports.
 void World::HoldLoop(const std::string& id) {
   Process& process = processes_[id];
-  const int generation = process.lease_generation;
+  const int generation = process.directive.membership().generation();
   const double sent = ClockOf(process);
-  if (generation > 0 && Runs(process.directive)) {
+  if (Runs(process.directive)) {
     Send(process.node, [this, id, generation, sent] {
-      const auto lease = leases_.find(processes_[id].job->uid);
-      if (!coordinator_up_ || lease == leases_.end() || lease->second.generation != generation) return;
-      lease->second.answered = queue_.now();
-      Send(processes_[id].node, [this, id, generation, sent] {
-        AtProcess(id, 0, [generation, sent](Process& p) {
-          if (p.lease_generation == generation) p.lease_sent = std::max(p.lease_sent, sent);
+      if (!coordinator_up_) return;
+      const std::string& uid = processes_[id].job->uid;
+      const auto lease = leases_.find(uid);
+      const bool stands = lease != leases_.end() && lease->second.generation == generation;
+      if (stands) lease->second.answered = queue_.now();
+      const double spend_seconds = SpendSeconds(uid);
+      Send(processes_[id].node, [this, id, generation, sent, stands, spend_seconds] {
+        AtProcess(id, 0, [generation, sent, stands, spend_seconds](Process& p) {
+          if (stands) p.lease->Renew(generation, sent);
+          if (stands || !std::isinf(spend_seconds)) p.lease->Spend(spend_seconds, sent);
         });
       });
     });
@@ -52,6 +57,7 @@ void World::HoldLoop(const std::string& id) {
 
 // What the coordinator has saved.
 void World::SetLease(const v1::JobRecord& record) {
+  SetSpending(record);
   const v1::JobState state = record.job().status().state();
   const int generation = record.membership().generation();
   const bool stands = (state == v1::RUNNING || state == v1::FINISHING) && record.ended_generation() < generation;
@@ -84,6 +90,7 @@ void World::AnswerLease(const LeaseQuestion& question) {
 void World::StandStill(SimJob& job, int generation, int step, Ending ending) {
   Fabric& fabric = job.fabrics[generation];
   tally_.Count(Fault::kStoodStill);
+  if (!processes_[fabric.membership.members(0).trainer()].lease->MaySpend()) tally_.Count(Fault::kMaySpendNoMore);
   Note(std::to_string(generation) + " stands still at step " + std::to_string(step));
   for (const v1::Member& member : fabric.membership.members()) {
     AtProcess(member.trainer(), 0, [this, generation](Process& p) {

@@ -11,11 +11,15 @@
 #include <vector>
 
 #include "coordinator/core/pool_orders.h"
+#include "coordinator/core/prices.h"
+#include "rekindle/v1/job_file.pb.h"
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/trainer.pb.h"
 #include "tests/simulation/reporting.h"
+#include "worker/agent/alone.h"
 #include "worker/agent/reconcile.h"
+#include "worker/train/lease.h"
 
 namespace rekindle::core::simulation {
 
@@ -27,7 +31,9 @@ inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
 inline constexpr double kLeaseStepSeconds = 1;
 inline constexpr double kClocksDiffer = 0.009;  // At most, by that share.
-inline constexpr char kData[] = "data";         // What trainers say of their data and of their arithmetic.
+inline constexpr double kUnixStart = 1e6;       // However a clock is set, it is after 1970.
+inline constexpr char kCluster[] = "cluster";
+inline constexpr char kData[] = "data";  // What trainers say of their data and of their arithmetic.
 inline constexpr char kProbe[] = "probe";
 
 struct JobOptions {
@@ -38,17 +44,22 @@ struct JobOptions {
   int priority = 0;
   int min = 0, max = 0;  // Workers; 0: as the coordinator resolves it.
   double submit_at = 0;
+  double budget = 0;  // In the currency of the pools' prices; 0: none.
+  bool lease = true;  // Without word of the coordinator it stands still, and not only for its budget.
 };
 
 // Of spot machines that come by orders.
 struct PoolOptions {
   std::string name;
   int max = 2;
-  double price = 1;
+  double price = 1;    // An hour, at first.
+  int slots = 1;       // Of each machine.
+  bool asked = false;  // Its provider is asked for the price; else the fleet file states it.
 };
 
 struct Options {
   int nodes = 3;
+  int most_slots = 1;  // Of each of these.
   std::vector<JobOptions> jobs = {{}};
   std::vector<PoolOptions> pools;
   double chaos_seconds = 12;
@@ -61,6 +72,8 @@ struct Options {
   bool compare = false;      // Looks at everything after each turn, not after the last alone.
   int unheard = 0;           // So often the coordinator hears none of some nodes for a while.
   int store = 0;             // So often something is wrong with the store of a job.
+  int prices = 0;            // So often the price of a pool changes.
+  double alone_seconds = 0;  // An ordered machine ends itself after so long without a coordinator; 0: never.
   int copies = 0;            // So often the coordinator's records are brought back from a copy,
   bool from_stores = false;  // of which only what the jobs' stores keep is left.
 };
@@ -93,6 +106,26 @@ struct Fabric {
   std::map<int, std::set<std::string>> applied;   // Steps -> who has applied so many.
 };
 
+// What a job costs by our own count, and what of its budget is not to be held against that.
+struct Bill {
+  double ran = 0;        // What processes on priced machines have cost at least.
+  int processes = 0;     // Of these, so far.
+  double budget = 0;     // The highest that its user has allowed.
+  double forgiven = 0;   // Spent beyond it to save a result.
+  double unsure = 0;     // Seconds that the coordinator could not tell from a clock that was set while it was away.
+  bool over = false;     // Nothing is charged any more.
+  bool stopped = false;  // Its user is about to allow more.
+};
+
+// What there is of a job beside the coordinator's record, for the day on which that is gone.
+struct Lost {
+  v1::JobFile told;         // As the coordinator had it last.
+  v1::JobFile stored;       // As its store has it; without a uid: not at all.
+  bool found = false;       // The coordinator of this epoch has said that it lives.
+  double since = 0;         // Of that; then for so long
+  double provable_for = 0;  // nothing stands in the way of whoever would know whose it is.
+};
+
 // A job, with what is true of it whether the coordinator knows or not.
 struct SimJob {
   JobOptions options;
@@ -109,6 +142,8 @@ struct SimJob {
   std::set<std::string> recorded;  // Checkpoints that the coordinator has recorded as durable.
   double inverted_for = 0;         // So long somebody below runs although its minimum could be filled,
   std::string usable;              // with these machines, and this coordinator.
+  Bill bill;
+  Lost lost;
 };
 
 // With nobody accused.
@@ -122,6 +157,7 @@ struct Process {
   SimJob* job = nullptr;
   std::string id;
   std::string node;
+  int slot = 0;
   bool alive = true;
   double started_at = 0;
   double frozen_until = 0;
@@ -131,9 +167,9 @@ struct Process {
   bool applies = false;                  // It writes the state: what ends its generation waits for that.
   int known_revision = 0;
   int last_reply = 0;  // Sequence of the newest request that was answered.
-  int lease_generation = 0;
-  double lease_sent = 0;  // By its machine's clock, as is the next.
-  double said = 0;        // When it told the others whether its lease holds.
+  std::unique_ptr<train::Lease> lease;
+  double said = 0;            // When it told the others whether its lease holds, by its machine's clock.
+  double counted_until = -1;  // On its bill; negative: its machine has no price.
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
   bool has_started = false;  // It reports.
@@ -147,7 +183,14 @@ struct Process {
 struct Exit {
   std::string trainer;
   std::string job_uid;
+  int slot = 0;
   int code = 0;
+};
+
+struct SimSlot {
+  int started = 0;         // Trainer processes so far.
+  std::string process;     // Empty: none.
+  std::string last_ended;  // Trainer.
 };
 
 struct SimNode {
@@ -158,10 +201,8 @@ struct SimNode {
   bool gone = false;  // For good.
   int incarnation = 1;
   int agent_incarnation = 1;
-  int started = 0;          // Trainer processes so far.
-  std::string process;      // The one on its only slot; empty: none.
+  std::vector<SimSlot> slots = std::vector<SimSlot>(1);
   std::vector<Exit> exits;  // Not acknowledged.
-  std::string last_ended;   // Trainer.
   double wake_at = 0;       // Its agent acts then.
   bool draining = false;
   double store_away_until = 0;  // No store answers.
@@ -171,7 +212,10 @@ struct SimNode {
   std::string probe = kProbe;   // and how they compute.
   double unheard_until = 0;     // Neither its agent nor its trainers reach the coordinator, or it them.
   v1::NodeDirective directive;
+  std::map<std::string, v1::DesiredTrainer> wanted;  // By uid: as it was told last.
   agent::Node decides;  // What the agent knows: of its directive, its trainer and the deaths of those before.
+  agent::Alone alone{0, 0};
+  double ends_at = 0;  // It has seen that its time is over; 0: it is not.
   int request = 0;
   int last_reply = 0;
 };
@@ -196,6 +240,9 @@ struct SimPool {
   int reported = -1;               // So many machines; -1: nothing since the coordinator started.
   std::vector<std::string> ended;  // As was reported then, as are the next.
   std::vector<PoolMachine> told;
+  PriceHistory prices;
+  double least_price = 0;    // That the coordinator may count with now.
+  double highest_price = 0;  // So far.
 };
 
 inline const v1::Member* FindMember(const v1::Membership& membership, const std::string& id) {

@@ -13,6 +13,8 @@ void World::AddNode() {
   SimNode node;
   node.name = absl::StrCat("n", ++named_);
   node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
+  if (options_.most_slots > 1) node.slots.resize(1 + chance_.Pick(options_.most_slots));
+  if (node.slots.size() > 1) tally_.Count(Fault::kSeveralSlots);
   const std::string name = node.name;
   nodes_[name] = std::move(node);
   AgentLoop(name, 1);
@@ -53,8 +55,7 @@ void World::MendNodes() {
     if (node.data == kData && node.probe == kProbe) continue;
     node.data = kData;
     node.probe = kProbe;
-    Process* process = Running(node);
-    if (process != nullptr) StopTrainer(*process, -9, false);
+    for (Process* process : Running(node)) StopTrainer(*process, -9, false);
   }
 }
 

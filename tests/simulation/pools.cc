@@ -12,19 +12,6 @@ constexpr double kLate = 5;
 
 }  // namespace
 
-PriceBook World::PricesOfPools() const {
-  PriceBook book;
-  for (const auto& [name, pool] : pools_) {
-    PoolPrices& prices = book.pools[name];
-    prices.capacity = "spot";
-    prices.price = {{0, pool.options.price}};
-    prices.ordered = true;
-    prices.max = pool.options.max;
-    prices.start_seconds = 0;
-  }
-  return book;
-}
-
 // What the coordinator ordered when it died may be lost: the next one says all again.
 void World::TakeOrder(const PoolOrder& order) {
   queue_.At(queue_.now() + kOrderSeconds, [this, order, life = coordinator_life_] {
@@ -77,6 +64,10 @@ void World::MakeMachine(SimPool& pool) {
     SimNode node;
     node.name = name;
     node.pool = pool.options.name;
+    node.slots.resize(pool.options.slots);
+    if (node.slots.size() > 1) tally_.Count(Fault::kSeveralSlots);
+    node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
+    node.alone = agent::Alone(queue_.now() * node.clock_rate, options_.alone_seconds);
     nodes_[name] = node;
     AgentLoop(name, 1);
   });
@@ -94,7 +85,7 @@ void World::EndMachine(const std::string& name) {
   node.up = false;
   node.agent = false;
   node.gone = true;
-  if (Process* process = Running(node)) StopTrainer(*process, -9, false);
+  for (Process* process : Running(node)) StopTrainer(*process, -9, false);
 }
 
 void World::TellOfPool(SimPool& pool) {

@@ -22,6 +22,7 @@ void World::Commit(Process& process, int generation, int step) {
     tally_.Count(Fault::kSaveFailed);
   } else {
     process.job->store.push_back({generation, step});
+    StoreFile(*process.job);
     name = {ManifestOf(generation, step), generation, step};
   }
   Say(process, [&](train::Reporter& r) {

@@ -21,6 +21,7 @@ Options OneJob(uint64_t seed) {
   JobOptions& job = options.jobs[0];
   job.micro_batches = 5 + static_cast<int>(seed / 32 % 6);
   job.sharded = seed % 3 == 0;
+  if (seed / 64 % 5 == 1) options.most_slots = 3;
   return options;
 }
 
@@ -38,22 +39,59 @@ void AddStore(uint64_t seed, Options* options) {
   options->chaos_seconds = 25;
 }
 
+// Another job is submitted, before the copy is made or after.
+void AddLaterJob(Chance& chance, Options* options) {
+  options->nodes = std::max(options->nodes, 3);
+  options->jobs[0].max = options->nodes - 1;
+  JobOptions later = options->jobs[0];
+  later.name = "later";
+  later.min = chance.Happens(0.4) ? 2 : 1;  // With two it may have to wait.
+  later.max = 2;
+  later.steps = 300;
+  later.submit_at = chance.Uniform(2, 30);
+  options->jobs.push_back(later);
+}
+
 // The records are brought back from a copy when others have joined and left.
 void AddCopies(uint64_t seed, Options* options) {
   options->copies = 1 + static_cast<int>(seed / 10 % 2);
   options->from_stores = seed / 20 % 2 == 1;
   options->jobs[0].steps = 400;
   options->chaos_seconds = 60;
+  Chance chance(~seed);
+  if (chance.Happens(0.8)) AddLaterJob(chance, options);
+}
+
+// What machines cost may change, jobs may have budgets, and machines may be cut off and end themselves.
+void AddMoney(Chance& chance, Options* options) {
+  if (options->pools.empty()) return;
+  if (chance.Happens(0.5)) options->alone_seconds = chance.Uniform(10, 40);
+  if (chance.Happens(0.4)) options->prices = 1 + chance.Pick(3);
+  if (chance.Happens(0.5)) options->unheard = 1 + chance.Pick(2);
+  if (chance.Happens(0.6)) options->longest_away = 100;
+  double cheapest = 1e9;
+  for (PoolOptions& pool : options->pools) {
+    pool.asked = chance.Happens(0.5);
+    pool.slots = chance.Happens(0.3) ? 2 : 1;
+    cheapest = std::min(cheapest, pool.price / pool.slots);
+  }
+  // Enough for more than a minute of its minimum, also when that costs 2.5 times as much: with less none is submitted.
+  const double least = options->prices > 0 ? 2.6 : 1.1;
+  for (JobOptions& job : options->jobs) {
+    if (chance.Happens(0.3)) continue;
+    job.budget = job.min * cheapest / 60 * chance.Uniform(least, 5);
+    job.lease = chance.Happens(0.3);
+  }
 }
 
 // They share machines that are there, or machines of pools that take orders, or both; each fits by itself.
-Options ManyJobs(uint64_t seed) {
+Options ManyJobs(uint64_t seed, int fewest_pools) {
   Chance chance(~seed);
   Options options;
   options.jobs.clear();
   options.chaos_seconds = 45;
   options.faults = 2 + chance.Pick(7);
-  const int pools = chance.Pick(3);
+  const int pools = fewest_pools + chance.Pick(3 - fewest_pools);
   options.nodes = pools == 0 ? 2 + chance.Pick(3) : chance.Pick(2);
   for (int i = 0; i < pools; ++i) {
     options.pools.push_back({.name = i == 0 ? "near" : "far", .max = 2 + chance.Pick(2), .price = 1.0 + i});
@@ -72,12 +110,14 @@ Options ManyJobs(uint64_t seed) {
     if (i > 0) job.submit_at = chance.Uniform(0.5, 20);
     options.jobs.push_back(job);
   }
+  AddMoney(chance, &options);
   return options;
 }
 
 // Small schedules, one kind of trouble each beside the usual faults.
 Options Few(uint64_t seed) {
-  if (seed % 10 == 8) return ManyJobs(seed);
+  if (seed % 10 == 8) return ManyJobs(seed, 0);
+  if (seed % 20 == 6) return ManyJobs(seed, 1);
   Options options = OneJob(seed);
   if (seed % 5 == 2) AddUnheard(seed, &options);
   if (seed % 10 == 3) AddCopies(seed, &options);
@@ -90,6 +130,10 @@ Options Many(uint64_t seed, int nodes) {
   Chance chance(~seed);
   Options options;
   options.jobs.clear();
+  if (chance.Happens(0.25)) {
+    options.most_slots = 2 + chance.Pick(2);
+    nodes = std::max(nodes > 40 ? 41 : 9, nodes * 2 / (1 + options.most_slots));
+  }
   options.nodes = nodes;
   options.chaos_seconds = 30;
   options.faults = nodes / 4 + chance.Pick(nodes / 2);
@@ -118,6 +162,7 @@ void AddTroubles(uint64_t seed, Options* options) {
   if (chance.Happens(0.25)) options->database = 1 + chance.Pick(3);
   if (chance.Happens(0.25)) options->clocks = 1 + chance.Pick(3);
   if (chance.Happens(0.2)) options->strangers = 1 + chance.Pick(2);
+  if (options->prices > 0) options->clocks = 0;  // A price holds since a time of the clock.
   options->renames = chance.Happens(0.3);
   if (chance.Happens(0.1)) {
     options->longest_away = 150;

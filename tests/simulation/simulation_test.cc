@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/core/simulation/from_environment.h"
 #include "tests/simulation/schedules.h"
 #include "tests/simulation/tally.h"
 #include "tests/simulation/world.h"
@@ -34,11 +35,6 @@ constexpr int kEnoughForEachFault = 500;
 constexpr int kMostSeedsNamed = 200;
 // So many small ones take as long as one of that size, as was measured.
 constexpr std::array<int, std::size(kSizes)> kWorth = {1, 10, 60};
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 // Plays schedules and keeps what they showed.
 class Search {

@@ -176,10 +176,10 @@ void World::KillHolders(bool others_too) {
   tally_.Count(others_too ? Fault::kAllTrainersKilled : Fault::kHoldersKilled);
   Note(others_too ? "all trainers are killed" : "all trainers that have the newest state are killed");
   for (auto& [name, node] : nodes_) {
-    Process* process = Running(node);
-    if (process == nullptr) continue;
-    const bool holds = process->report.has_state() && process->report.step() >= process->job->completed;
-    if (others_too || holds) StopTrainer(*process, -9, false);
+    for (Process* process : Running(node)) {
+      const bool holds = process->report.has_state() && process->report.step() >= process->job->completed;
+      if (others_too || holds) StopTrainer(*process, -9, false);
+    }
   }
 }
 

@@ -98,6 +98,28 @@ const char* NameOf(Fault fault) {
       return "a user says that nothing of a job of such records runs any more";
     case Fault::kMembershipTakenOver:
       return "a membership is taken over from those that live in it";
+    case Fault::kJobFound:
+      return "a job of which there is no record is found";
+    case Fault::kFoundProven:
+      return "a found job is taken over as its store says whose it is";
+    case Fault::kFoundAdopted:
+      return "a found job is taken over as its user asks";
+    case Fault::kSubmittedAnew:
+      return "a job of which nothing is left is submitted anew";
+    case Fault::kSeveralSlots:
+      return "a machine has several slots";
+    case Fault::kBudgetStops:
+      return "a budget stops a job";
+    case Fault::kBudgetRaised:
+      return "a user allows a job more";
+    case Fault::kMaySpendNoMore:
+      return "ranks that may spend no more without the coordinator stand still";
+    case Fault::kMachineEndsItself:
+      return "a machine that hears of no coordinator ends itself";
+    case Fault::kPriceStated:
+      return "a fleet file states another price";
+    case Fault::kPriceHeard:
+      return "a provider says another price";
     case Fault::kCount:
       break;
   }

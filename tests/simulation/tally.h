@@ -54,6 +54,17 @@ enum class Fault {
   kBroughtBackFromStores,
   kOldGivenUp,
   kMembershipTakenOver,
+  kJobFound,
+  kFoundProven,
+  kFoundAdopted,
+  kSubmittedAnew,
+  kSeveralSlots,
+  kBudgetStops,
+  kBudgetRaised,
+  kMaySpendNoMore,
+  kMachineEndsItself,
+  kPriceStated,
+  kPriceHeard,
   kCount,
 };
 

@@ -57,12 +57,13 @@ void World::Report(Process& process) {
           cluster_->DirectiveForTrainer(report.job_uid(), report.trainer(), report.known_revision());
       if (directive.revision() == report.known_revision()) return;
       NoteAnswer(report.job_uid(), directive);
-      Send(report.node(), [this, directive, report, sent] {
-        AtProcess(report.trainer(), 0, [this, directive, sent, sequence = report.sequence()](Process& p) {
+      const Answer answer = {directive, SpendSeconds(report.job_uid())};
+      Send(report.node(), [this, answer, report, sent] {
+        AtProcess(report.trainer(), 0, [this, answer, sent, sequence = report.sequence()](Process& p) {
           if (sequence < p.last_reply) return;
           p.last_reply = sequence;
-          BeginLease(p, directive, sent);
-          Obey(p, directive);
+          TakeLease(p, answer, sent);
+          Obey(p, answer.directive);
         });
       });
     });
@@ -90,7 +91,10 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   if (directive.tell_membership()) return;  // What it was told before stands.
   process.directive = directive;
   if (!directive.error().empty()) return BeRefused(process, directive.error());
-  if (directive.action() == v1::TrainerDirective::EXIT) return StopTrainer(process, 0, false);
+  if (directive.action() == v1::TrainerDirective::EXIT) {
+    CheckLeftAlone(process, "the coordinator");
+    return StopTrainer(process, 0, false);
+  }
   const v1::TrainerReport& report = process.report;
   const bool newer = directive.membership().generation() > report.generation();
   if (In(process, report.generation())) {

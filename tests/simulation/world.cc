@@ -31,10 +31,14 @@ World::World(uint64_t seed, const Options& options) : options_(options), chance_
     SimJob& job = jobs_[each.name];
     job.uid = each.name;
     job.options = each;
+    job.bill.budget = each.budget;
   }
   for (const PoolOptions& each : options.pools) {
-    pools_[each.name].options = each;
-    pools_[each.name].offered = each.max;
+    SimPool& pool = pools_[each.name];
+    pool.options = each;
+    pool.offered = each.max;
+    pool.prices = {{0, each.price}};
+    pool.least_price = pool.highest_price = each.price;
   }
 }
 
@@ -73,24 +77,30 @@ void World::StartCoordinator() {
   tunables.pool_avoid_seconds = kPoolAvoidSeconds;
   tunables.register_seconds = kRegisterSeconds;
   tunables.return_seconds = kReturnSeconds;
+  tunables.alone_seconds = options_.alone_seconds;
   cluster_ = std::make_unique<Cluster>(tunables);
   coordinator_up_ = true;
   wake_at_ = std::numeric_limits<double>::infinity();
   ++coordinator_life_;
   coordinator_since_ = queue_.now();
   commits_ = false;
+  NoteClockSetWhileAway();
+  KnowPrices();
   stalled_ = told_stalled_ = 0;
   told_offset_ = wall_offset_;
   leases_.clear();
+  spend_until_.clear();
   Restored restored;
   for (const auto& [uid, record] : records_) {
     if (record.job().uid().empty()) continue;
     restored.jobs.push_back(record);
+    NoteBill(record);
     if (!listens_first_) SetLease(record);
   }
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
   for (const auto& [name, record] : pool_records_) restored.pools.push_back(record);
   restored.prices = PricesOfPools();
+  restored.cluster = kCluster;
   restored.epoch = {epoch_, 0};
   restored.wall_offset = wall_offset_;
   restored.listen_first = listens_first_;
@@ -156,11 +166,18 @@ void World::Save(const Effects& effects) {
   for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;
   for (const v1::JobRecord& job : effects.save_jobs) {
     v1::JobRecord& before = records_[job.job().uid()];
-    CheckMembership(jobs_.at(job.job().uid()), before, job);
+    SimJob& real = jobs_.at(job.job().uid());
+    CheckMembership(real, before, job);
+    FollowBudget(real, before, job);
+    CheckBill(real, job);
+    KeepFile(real, job);
     before = job;
     SetLease(job);
   }
-  for (const v1::Event& e : effects.events) Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
+  for (const v1::Event& e : effects.events) {
+    Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
+    NoteAdoption(e);
+  }
 }
 
 void World::Publish(const Turned& turned) {
@@ -198,7 +215,11 @@ void World::Start() {
   for (auto& [uid, job] : jobs_) {
     if (job.options.submit_at > 0) queue_.At(job.options.submit_at, [this, &job = job] { Submit(job); });
   }
-  for (const auto& [name, pool] : pools_) PoolLoop(name);
+  for (const auto& [name, pool] : pools_) {
+    Note(absl::StrFormat("pool %s may have %d machines of %.3f an hour each", name, pool.options.max,
+                         pool.options.price));
+    PoolLoop(name);
+  }
   if (jobs_.size() > 1) InversionLoop();
   PlanFaults();
 }

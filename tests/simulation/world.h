@@ -32,6 +32,12 @@ class World {
   const Tally& tally() const { return tally_; }
 
  private:
+  // What a trainer is told.
+  struct Answer {
+    v1::TrainerDirective directive;
+    double spend_seconds = 0;  // Infinite: without end.
+  };
+
   // world.cc: the coordinator and the messages to it.
   void Start();
   void StartCoordinator();
@@ -88,8 +94,8 @@ class World {
   void Carry(SimNode& node, const agent::Action& action);
   // The agent was started again: it knows what runs, and nothing that was wanted.
   void AdoptOn(SimNode& node);
-  static std::string WantedOn(const SimNode& node);
-  void StartTrainer(SimNode& node, SimJob& job);
+  static std::string WantedOn(const SimNode& node, int slot);
+  void StartTrainer(SimNode& node, int slot, SimJob& job);
   void StopTrainer(Process& process, int code, bool silent);
 
   // trainers.cc: control
@@ -107,7 +113,6 @@ class World {
   void Submit(SimJob& job);
 
   // pools.cc: they take orders
-  PriceBook PricesOfPools() const;
   void TakeOrder(const PoolOrder& order);
   void PoolLoop(const std::string& name);
   void Fulfil(SimPool& pool);
@@ -180,8 +185,8 @@ class World {
   void ResumeAll();
   SimJob& AnyJob();
   SimNode* AnyNode();
-  Process* AnyProcess();
-  Process* Running(SimNode& node);
+  std::vector<Process*> Running(const SimNode& node);
+  Process* AnyOf(const SimNode& node);
 
   // checks.cc
   static bool IsTakenOver(const SimJob& job, const v1::Membership& membership);
@@ -201,11 +206,49 @@ class World {
   void LookForOld(SimJob& job);
   void Listen();
 
+  // found.cc: jobs that were submitted after the copy
+  void KeepFile(SimJob& job, const v1::JobRecord& record);
+  void StoreFile(SimJob& job);
+  void LookForLost(SimJob& job);
+  void KillNodesOf(const SimJob& job);
+  void FollowFound(SimJob& job);
+  void Forsake(SimJob& job);
+  bool IsProvable(const SimJob& job) const;
+  bool HasRecord(const SimJob& job) const;
+  void NoteAdoption(const v1::Event& event);
+  void TellOfLeftAlone(const SimNode& node, v1::NodeReport* report);
+  void CheckLeftAlone(const Process& process, const std::string& how);
+
+  // spending.cc: for how long may be spent without the coordinator
+  void SetSpending(const v1::JobRecord& record);
+  double SpendSeconds(const std::string& uid) const;
+  void TellAlone(SimNode& node, double sent, double alone_seconds, double spend_seconds);
+  void ConsiderEnd(SimNode& node);
+  static bool KeepsFinalState(const Process& process);
+
+  // bills.cc: what jobs cost, and what they may
+  const SimPool* PoolOf(const Process& process) const;
+  void NoteBill(const v1::JobRecord& record);
+  void BeginBill(Process& process);
+  void CountRan(Process& process);
+  void CountAllRan();
+  void NoteClockSetWhileAway();
+  void CheckBill(SimJob& job, const v1::JobRecord& record);
+
+  // budgets.cc: what users do about them
+  void FollowBudget(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
+  void RaiseBudget(SimJob& job, int times);
+
+  // prices.cc
+  PriceBook PricesOfPools() const;
+  void ChangePrice();
+  void KnowPrices();
+
   // leases.cc
   double ClockOf(const Process& process) const;
   bool Holds(const Process& process, int generation) const;
   bool IsFresh(const Process& process, int generation) const;
-  void BeginLease(Process& process, const v1::TrainerDirective& directive, double sent);
+  void TakeLease(Process& process, const Answer& answer, double sent);
   void HoldLoop(const std::string& id);
   void SetLease(const v1::JobRecord& record);
   void NoteAnswer(const std::string& uid, const v1::TrainerDirective& directive);
@@ -228,8 +271,8 @@ class World {
   double stalled_ = 0;  // So much less has passed for the core than for the coordinator's process.
   double database_fails_until_ = 0;
   double database_slow_until_ = 0;
-  double wall_offset_ = 0;  // Of the coordinator's Unix time.
-  double told_offset_ = 0;  // As the core knows, as is the next.
+  double wall_offset_ = kUnixStart;  // Of the coordinator's Unix time.
+  double told_offset_ = kUnixStart;  // As the core knows, as is the next.
   double told_stalled_ = 0;
   int named_ = 0;                                 // Nodes that nobody ordered, so far.
   std::map<std::string, SimJob> jobs_;            // By uid.
@@ -238,9 +281,11 @@ class World {
   std::map<std::string, v1::JobRecord> copied_records_;
   std::map<std::string, v1::NodeRecord> copied_node_records_;
   int epoch_ = 1;
+  double brought_back_at_ = 0;
   bool listens_first_ = false;
   std::map<std::string, v1::PoolRecord> pool_records_;
-  std::map<std::string, SimLease> leases_;  // By uid.
+  std::map<std::string, SimLease> leases_;     // By uid, as is the next.
+  std::map<std::string, double> spend_until_;  // Of jobs that may not spend without end.
   std::map<std::string, SimNode> nodes_;
   std::map<std::string, SimPool> pools_;
   std::map<std::string, Process> processes_;

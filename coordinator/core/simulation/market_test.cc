@@ -11,21 +11,21 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "coordinator/core/simulation/from_environment.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kWorlds = 10;
+constexpr uint64_t kWorlds = 10;
 #else
-constexpr int kWorlds = 100;
+constexpr uint64_t kWorlds = 100;
 #endif
 
 TEST(Market, NobodyBelowRunsWhileAMinimumAboveWaits) {
-  const char* one = std::getenv("REKINDLE_SIM_SEED");
-  const char* count = std::getenv("REKINDLE_SIM_COUNT");
-  const uint64_t first = one != nullptr ? std::strtoull(one, nullptr, 10) : 1;
-  const uint64_t many = count != nullptr ? std::strtoull(count, nullptr, 10) : one != nullptr ? 1 : kWorlds;
+  const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
+  const uint64_t first = FromEnvironment("REKINDLE_SIM_SEED", 1);
+  const uint64_t many = FromEnvironment("REKINDLE_SIM_COUNT", one ? 1 : kWorlds);
   int preemptions = 0;
   for (uint64_t seed = first; seed < first + many; ++seed) {
     Market market(seed);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "absl/strings/str_join.h"
+#include "coordinator/core/simulation/from_environment.h"
 #include "coordinator/core/simulation/spending_world.h"
 
 namespace rekindle::core::simulation {
@@ -21,11 +22,6 @@ constexpr uint64_t kWorlds = 10;
 constexpr uint64_t kWorlds = 100;
 #endif
 constexpr uint64_t kEnoughForEach = 100;  // In so many worlds machines end by themselves, and budgets stop jobs.
-
-uint64_t FromEnvironment(const char* name, uint64_t otherwise) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? otherwise : std::strtoull(value, nullptr, 10);
-}
 
 TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
   const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;

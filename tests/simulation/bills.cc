@@ -1,0 +1,98 @@
+// What jobs cost by our own count, held against the coordinator's, and that against their budgets.
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_format.h"
+#include "tests/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kPlanningSeconds = 60;  // By so much of what its nodes cost a budget may be crossed.
+constexpr double kSlow = 1.5;            // Seconds for which a process may run that is told to stop as it starts.
+constexpr double kGrantedPart = 0.25;    // Of a budget, at the price of the time of the grant.
+
+bool IsOver(const v1::JobRecord& record) {
+  const v1::JobState state = record.job().status().state();
+  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
+}
+
+}  // namespace
+
+void World::NoteBill(const v1::JobRecord& record) {
+  const v1::Cost& cost = record.job().status().cost();
+  if (cost.node_hours() <= 0) return;
+  Note(absl::StrFormat("%.5f are spent for %s until %.3f, %d nodes held and %d lost", cost.spent(), record.job().uid(),
+                       cost.until() - wall_offset_, record.held_nodes_size(), record.lost_nodes_size()));
+}
+
+// Null: its machine has no price.
+const SimPool* World::PoolOf(const Process& process) const {
+  const auto pool = pools_.find(nodes_.at(process.node).pool);
+  return pool == pools_.end() ? nullptr : &pool->second;
+}
+
+void World::BeginBill(Process& process) {
+  if (PoolOf(process) == nullptr) return;
+  process.counted_until = queue_.now();
+  ++process.job->bill.processes;
+}
+
+// Up to now, for each that runs on a machine with a price.
+void World::CountRan(Process& process) {
+  if (!process.alive || process.counted_until < 0) return;
+  const double seconds = queue_.now() - process.counted_until;
+  process.counted_until = queue_.now();
+  Bill& bill = process.job->bill;
+  const SimPool& pool = *PoolOf(process);
+  if (!bill.over) bill.ran += seconds * pool.least_price / pool.options.slots / kHour;
+}
+
+void World::CountAllRan() {
+  for (auto& [id, process] : processes_) CountRan(process);
+}
+
+// Who was away cannot tell the time that has passed from what a clock was set by.
+void World::NoteClockSetWhileAway() {
+  const double unsure = std::abs(wall_offset_ - (told_offset_ - told_stalled_));
+  for (auto& [uid, job] : jobs_) job.bill.unsure += unsure;
+}
+
+void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
+  Bill& bill = job.bill;
+  const bool ends = !bill.over && IsOver(record);
+  if (ends) {
+    CountAllRan();
+    NoteBill(record);
+  }
+  bill.over = IsOver(record);
+  if (pools_.empty()) return;
+  const v1::Cost& cost = record.job().status().cost();
+  double highest = 0, lowest = 1e9;
+  int most = 1;  // One more than there can be: a machine is given back while its successor comes.
+  for (const auto& [name, pool] : pools_) {
+    highest = std::max(highest, pool.highest_price);
+    for (const PriceSince& since : pool.prices) lowest = std::min(lowest, since.price);
+    most += pool.options.max;
+  }
+  if (job.options.max > 0) most = std::min(most, job.options.max + 1);
+  if (ends) {
+    const double sure = bill.ran - highest * (kSlow * bill.processes + most * bill.unsure) / kHour;
+    if (cost.spent() < sure) {
+      Violate(absl::StrFormat("%.5f are spent for %s, and what ran has cost %.5f at least", cost.spent(), job.uid, sure));
+    }
+  }
+  if (bill.budget <= 0) return;
+  // What is to be saved is saved whatever that costs.
+  if (record.job().status().state() == v1::FINISHING) {
+    bill.forgiven = std::max(bill.forgiven, cost.spent() - bill.budget);
+    return;
+  }
+  const double risen = kGrantedPart * bill.budget * (highest / lowest - 1);
+  const double cap = bill.budget + bill.forgiven + risen + highest * most * (kPlanningSeconds + bill.unsure) / kHour;
+  if (cost.spent() > cap) {
+    Violate(absl::StrFormat("%.5f are spent for %s, of a budget of %.5f", cost.spent(), job.uid, bill.budget));
+  }
+}
+
+}  // namespace rekindle::core::simulation

@@ -1,0 +1,158 @@
+// Jobs that were submitted after the copy was made from which the coordinator's records were brought back: there is no
+// record of them. What of them lives is found, goes on, and is taken over; what does not is submitted anew.
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/job_file.h"
+#include "tests/simulation/world.h"
+
+namespace rekindle::core::simulation {
+namespace {
+
+constexpr double kLookSeconds = 1;
+constexpr double kPatience = 40;     // Of a user whose job is found and not taken over.
+constexpr double kProofSeconds = 15;  // In which it is, where its store says whose it is.
+constexpr double kUnderWay = 0.1;    // What was told before the copy was brought back has arrived.
+
+}  // namespace
+
+bool World::HasRecord(const SimJob& job) const {
+  const auto record = records_.find(job.uid);
+  return record != records_.end() && !record->second.job().uid().empty();
+}
+
+// What a trainer is told of its job's record, to be kept in the job's store.
+void World::KeepFile(SimJob& job, const v1::JobRecord& record) {
+  if (options_.copies == 0) return;
+  v1::JobFile& told = job.lost.told;
+  told.set_job_uid(job.uid);
+  told.mutable_identity()->set_cluster(kCluster);
+  told.mutable_identity()->set_epoch(epoch_);
+  *told.mutable_record() = record;
+  told.set_written_at(queue_.now() + wall_offset_);
+  if (job.bill.over) StoreFile(job);
+}
+
+void World::StoreFile(SimJob& job) {
+  if (options_.copies > 0) job.lost.stored = job.lost.told;
+}
+
+// Is everything of the job heard, in a generation, and can its store be read wherever it runs?
+bool World::IsProvable(const SimJob& job) const {
+  if (!CanCommit() || database_slow_until_ > queue_.now() || job.lost.stored.job_uid().empty()) return false;
+  bool any = false;
+  for (const auto& [id, process] : processes_) {
+    if (!process.alive || process.job != &job) continue;
+    const SimNode& node = nodes_.at(process.node);
+    const bool is_heard = node.agent && node.unheard_until <= queue_.now() && process.frozen_until <= queue_.now();
+    if (!is_heard || !CanRead(process) || node.draining) return false;
+    any = any || In(process, process.report.generation());
+  }
+  return any;
+}
+
+// What ran of it is gone as well.
+void World::KillNodesOf(const SimJob& job) {
+  for (auto& [name, node] : nodes_) {
+    const std::vector<Process*> running = Running(node);
+    const bool is_of = std::any_of(running.begin(), running.end(), [&](const Process* p) { return p->job == &job; });
+    if (is_of) KillNode(node, false);
+  }
+}
+
+// As users do who miss a job.
+void World::LookForLost(SimJob& job) {
+  job.lost.found = false;
+  job.lost.provable_for = 0;
+  queue_.At(queue_.now() + kLookSeconds, [this, &job, epoch = epoch_] {
+    if (epoch == epoch_) FollowFound(job);
+  });
+}
+
+void World::FollowFound(SimJob& job) {
+  if (HasRecord(job) || !job.submitted) return;
+  queue_.At(queue_.now() + kLookSeconds, [this, &job, epoch = epoch_] {
+    if (epoch == epoch_) FollowFound(job);
+  });
+  if (!coordinator_up_ || cluster_->IsListening()) {
+    job.lost.provable_for = 0;
+    return;
+  }
+  const bool lives = std::any_of(processes_.begin(), processes_.end(), [&](const auto& entry) {
+    return entry.second.alive && entry.second.job == &job;
+  });
+  const v1::JobRecord* known = cluster_->FindJob(job.uid);
+  if (known == nullptr) {
+    job.lost.provable_for = 0;
+    if (!lives) Forsake(job);
+    return;
+  }
+  if (known->job().status().state() != v1::FOUND) return;  // Its record is being saved.
+  if (!job.lost.found) {
+    job.lost.found = true;
+    job.lost.since = queue_.now();
+  }
+  job.lost.provable_for = IsProvable(job) ? job.lost.provable_for + kLookSeconds : 0;
+  if (job.lost.provable_for > kProofSeconds) {
+    return Violate(absl::StrCat(job.uid, " is found, its store says whose it is, and it is not taken over: ",
+                                known->job().status().reason()));
+  }
+  if (lives && queue_.now() < job.lost.since + kPatience) return;
+  Note(absl::StrCat("the user of ", job.uid, " asks to take it over"));
+  Feed(AdoptJob{job.uid});
+}
+
+// Nothing of it is known and nothing of it runs: its user begins again, with another store.
+void World::Forsake(SimJob& job) {
+  Note(absl::StrCat(job.uid, " is submitted anew"));
+  tally_.Count(Fault::kSubmittedAnew);
+  job.store.clear();
+  job.late.clear();
+  job.recorded.clear();
+  job.lost = {};
+  job.highest_reducing = job.completed = 0;
+  job.paused = false;
+  Submit(job);
+}
+
+void World::NoteAdoption(const v1::Event& event) {
+  if (event.kind() == "job_found") tally_.Count(Fault::kJobFound);
+  if (event.kind() != "job_adopted") return;
+  const bool is_proven = event.text().find("in its store") != std::string::npos;
+  tally_.Count(is_proven ? Fault::kFoundProven : Fault::kFoundAdopted);
+}
+
+// What was wanted of those that are to be left alone, and what their stores have of them.
+void World::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
+  for (const std::string& uid : node.directive.leave_alone()) {
+    const auto wanted = node.wanted.find(uid);
+    if (wanted != node.wanted.end()) *report->add_left_alone() = wanted->second;
+  }
+  if (node.store_away_until > queue_.now()) return;
+  for (const std::string& uid : node.directive.read_stored()) {
+    const SimJob& job = jobs_.at(uid);
+    v1::StoredJob* stored = report->add_stored_jobs();
+    stored->set_job_uid(uid);
+    if (node.unmounted_until > queue_.now() || job.lost.stored.job_uid().empty()) {
+      stored->set_problem("there is no job.json");
+      continue;
+    }
+    const v1::JobFile& kept = job.lost.stored;
+    const v1::JobFile file = MakeJobFile(kept.record(), kept.identity(), kept.written_at());
+    stored->set_job_file(EncodeJobFile(file).value_or(""));
+    for (const SavedCheckpoint& saved : job.store) {
+      stored->set_generation(std::max(stored->generation(), saved.generation));
+    }
+  }
+}
+
+// Who is told to stop by a coordinator that does not know its job?
+void World::CheckLeftAlone(const Process& process, const std::string& how) {
+  const SimJob& job = *process.job;
+  if (!job.submitted || HasRecord(job) || !In(process, process.report.generation())) return;
+  if (std::max(brought_back_at_, process.frozen_until) + kUnderWay > queue_.now()) return;
+  Violate(absl::StrCat(process.id, " is stopped by ", how, " although there is no record of its job"));
+}
+
+}  // namespace rekindle::core::simulation
