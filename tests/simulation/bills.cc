@@ -79,7 +79,8 @@ void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
   if (ends) {
     const double sure = bill.ran - highest * (kSlow * bill.processes + most * bill.unsure) / kHour;
     if (cost.spent() < sure) {
-      Violate(absl::StrFormat("%.5f are spent for %s, and what ran has cost %.5f at least", cost.spent(), job.uid, sure));
+      Violate(
+          absl::StrFormat("%.5f are spent for %s, and what ran has cost %.5f at least", cost.spent(), job.uid, sure));
     }
   }
   if (bill.budget <= 0) return;

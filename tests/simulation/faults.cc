@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kLongestFreeze = 40;
 constexpr double kBelowListening = 7;
+constexpr double kShortAbsence = 15, kLongAbsence = 60;
 
 }  // namespace
 
@@ -50,6 +51,13 @@ void World::PlanFaults() {
   }
   for (int i = 0; i < options_.unheard; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds / 2), [this] { StopHearing(); });
+  }
+  for (int i = 0; i < options_.absences; ++i) {
+    queue_.At(chance_.Uniform(8, options_.chaos_seconds), [this] {
+      if (!coordinator_up_) return;
+      tally_.Count(Fault::kCoordinatorKilled);
+      Crash(chance_.Uniform(kShortAbsence, kLongAbsence));
+    });
   }
   for (int i = 0; i < options_.database; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { DatabaseFault(); });

@@ -11,9 +11,9 @@ namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kLookSeconds = 1;
-constexpr double kPatience = 40;     // Of a user whose job is found and not taken over.
-constexpr double kProofSeconds = 15;  // In which it is, where its store says whose it is.
-constexpr double kUnderWay = 0.1;    // What was told before the copy was brought back has arrived.
+constexpr double kPatience = 20;      // Of most users whose job is found and not taken over.
+constexpr double kProofSeconds = 10;  // In which it is, where its store says whose it is.
+constexpr double kUnderWay = 0.1;     // What was told before the copy was brought back has arrived.
 
 }  // namespace
 
@@ -79,9 +79,8 @@ void World::FollowFound(SimJob& job) {
     job.lost.provable_for = 0;
     return;
   }
-  const bool lives = std::any_of(processes_.begin(), processes_.end(), [&](const auto& entry) {
-    return entry.second.alive && entry.second.job == &job;
-  });
+  const bool lives = std::any_of(processes_.begin(), processes_.end(),
+                                 [&](const auto& entry) { return entry.second.alive && entry.second.job == &job; });
   const v1::JobRecord* known = cluster_->FindJob(job.uid);
   if (known == nullptr) {
     job.lost.provable_for = 0;
@@ -91,14 +90,14 @@ void World::FollowFound(SimJob& job) {
   if (known->job().status().state() != v1::FOUND) return;  // Its record is being saved.
   if (!job.lost.found) {
     job.lost.found = true;
-    job.lost.since = queue_.now();
+    job.lost.adopt_at = queue_.now() + (chance_.Happens(0.4) ? 0 : kPatience);
   }
   job.lost.provable_for = IsProvable(job) ? job.lost.provable_for + kLookSeconds : 0;
   if (job.lost.provable_for > kProofSeconds) {
-    return Violate(absl::StrCat(job.uid, " is found, its store says whose it is, and it is not taken over: ",
-                                known->job().status().reason()));
+    return Violate(absl::StrCat(
+        job.uid, " is found, its store says whose it is, and it is not taken over: ", known->job().status().reason()));
   }
-  if (lives && queue_.now() < job.lost.since + kPatience) return;
+  if (lives && queue_.now() < job.lost.adopt_at) return;
   Note(absl::StrCat("the user of ", job.uid, " asks to take it over"));
   Feed(AdoptJob{job.uid});
 }
@@ -117,7 +116,6 @@ void World::Forsake(SimJob& job) {
 }
 
 void World::NoteAdoption(const v1::Event& event) {
-  if (event.kind() == "job_found") tally_.Count(Fault::kJobFound);
   if (event.kind() != "job_adopted") return;
   const bool is_proven = event.text().find("in its store") != std::string::npos;
   tally_.Count(is_proven ? Fault::kFoundProven : Fault::kFoundAdopted);

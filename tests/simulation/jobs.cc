@@ -37,7 +37,6 @@ void World::Submit(SimJob& job) {
   job.submitted = true;
   records_[job.uid];
   if (coordinator_up_ && cluster_->FindJob(job.uid) == nullptr) Feed(SubmitJob{NewRecord(job)});
-  if (!lossy_) return;
   queue_.At(queue_.now() + 1, [this, &job] {
     if (records_[job.uid].job().uid().empty()) Submit(job);
   });

@@ -69,6 +69,7 @@ struct Options {
   int strangers = 0;         // So often a node gets other data or another processor.
   bool renames = false;      // Machines that die may come back under other names.
   double longest_away = 3;   // Of the coordinator, when it is killed.
+  int absences = 0;          // So often it is away for longer than what was granted lasts.
   bool compare = false;      // Looks at everything after each turn, not after the last alone.
   int unheard = 0;           // So often the coordinator hears none of some nodes for a while.
   int store = 0;             // So often something is wrong with the store of a job.
@@ -122,8 +123,8 @@ struct Lost {
   v1::JobFile told;         // As the coordinator had it last.
   v1::JobFile stored;       // As its store has it; without a uid: not at all.
   bool found = false;       // The coordinator of this epoch has said that it lives.
-  double since = 0;         // Of that; then for so long
-  double provable_for = 0;  // nothing stands in the way of whoever would know whose it is.
+  double adopt_at = 0;      // Its user waits no longer.
+  double provable_for = 0;  // So long nothing has stood in the way of whoever would know whose it is.
 };
 
 // A job, with what is true of it whether the coordinator knows or not.

@@ -48,7 +48,7 @@ void AddLaterJob(Chance& chance, Options* options) {
   later.min = chance.Happens(0.4) ? 2 : 1;  // With two it may have to wait.
   later.max = 2;
   later.steps = 300;
-  later.submit_at = chance.Uniform(2, 30);
+  later.submit_at = chance.Uniform(10, 40);
   options->jobs.push_back(later);
 }
 
@@ -59,7 +59,7 @@ void AddCopies(uint64_t seed, Options* options) {
   options->jobs[0].steps = 400;
   options->chaos_seconds = 60;
   Chance chance(~seed);
-  if (chance.Happens(0.8)) AddLaterJob(chance, options);
+  if (chance.Happens(0.9)) AddLaterJob(chance, options);
 }
 
 // What machines cost may change, jobs may have budgets, and machines may be cut off and end themselves.
@@ -68,7 +68,7 @@ void AddMoney(Chance& chance, Options* options) {
   if (chance.Happens(0.5)) options->alone_seconds = chance.Uniform(10, 40);
   if (chance.Happens(0.4)) options->prices = 1 + chance.Pick(3);
   if (chance.Happens(0.5)) options->unheard = 1 + chance.Pick(2);
-  if (chance.Happens(0.6)) options->longest_away = 100;
+  options->absences = chance.Pick(3);
   double cheapest = 1e9;
   for (PoolOptions& pool : options->pools) {
     pool.asked = chance.Happens(0.5);

@@ -122,7 +122,7 @@ TEST(Simulation, HoldsUnderEverySchedule) {
 
 // The same seed plays the same schedule: a failure can be looked into.
 TEST(Simulation, IsAFunctionOfTheSeed) {
-  for (const uint64_t seed : {21, 24, 27, 36, 42, 22}) {
+  for (const uint64_t seed : {18, 21, 24, 36, 39, 42, 28}) {
     World a(seed, OptionsOf(seed)), b(seed, OptionsOf(seed));
     EXPECT_EQ(a.Play(), b.Play());
     EXPECT_EQ(a.journal(), b.journal());

@@ -63,7 +63,8 @@ void World::ConsiderEnd(SimNode& node) {
   if (node.ends_at == 0) {
     node.ends_at = queue_.now() + chance_.Uniform(0, chance_.Happens(0.7) ? 5 : common::kMachineEndSeconds);
   }
-  const bool is_kept = std::any_of(running.begin(), running.end(), [](const Process* p) { return KeepsFinalState(*p); });
+  const bool is_kept =
+      std::any_of(running.begin(), running.end(), [](const Process* p) { return KeepsFinalState(*p); });
   if (is_kept || (!running.empty() && queue_.now() < node.ends_at)) return;
   Note(absl::StrCat("machine ", node.name, " ends itself"));
   tally_.Count(Fault::kMachineEndsItself);

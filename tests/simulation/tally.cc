@@ -98,8 +98,6 @@ const char* NameOf(Fault fault) {
       return "a user says that nothing of a job of such records runs any more";
     case Fault::kMembershipTakenOver:
       return "a membership is taken over from those that live in it";
-    case Fault::kJobFound:
-      return "a job of which there is no record is found";
     case Fault::kFoundProven:
       return "a found job is taken over as its store says whose it is";
     case Fault::kFoundAdopted:

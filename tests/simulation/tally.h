@@ -54,7 +54,6 @@ enum class Fault {
   kBroughtBackFromStores,
   kOldGivenUp,
   kMembershipTakenOver,
-  kJobFound,
   kFoundProven,
   kFoundAdopted,
   kSubmittedAnew,

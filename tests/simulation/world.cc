@@ -245,7 +245,8 @@ std::string World::Play() {
     unfinished.push_back(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ",
                                       status.reason(), ", step ", status.step(), " generation ", status.generation()));
   }
-  if (violation_.empty() && !commits_ && CoreNow() < wake_at_) CompareWithFull();
+  const bool settled = !commits_ && arrived_.empty() && CoreNow() < wake_at_;
+  if (violation_.empty() && settled) CompareWithFull();
   if (violation_.empty() && !unfinished.empty()) Violate(absl::StrJoin(unfinished, "\n"));
   return violation_;
 }
