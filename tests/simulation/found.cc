@@ -98,8 +98,15 @@ void World::FollowFound(SimJob& job) {
         job.uid, " is found, its store says whose it is, and it is not taken over: ", known->job().status().reason()));
   }
   if (lives && queue_.now() < job.lost.adopt_at) return;
+  if (!lives && known->secret().empty()) return GiveUp(job);
   Note(absl::StrCat("the user of ", job.uid, " asks to take it over"));
   Feed(AdoptJob{job.uid});
+}
+
+// All of it ended before an agent could say what it was: nobody can take it over, and its user does without it.
+void World::GiveUp(SimJob& job) {
+  Note(absl::StrCat(job.uid, " is given up"));
+  job.submitted = false;
 }
 
 // Nothing of it is known and nothing of it runs: its user begins again, with another store.

@@ -231,9 +231,9 @@ std::string World::Play() {
   }
   if (!violation_.empty()) return violation_;
   Heal();
-  const auto over = [](const auto& entry) {
+  const auto over = [this](const auto& entry) {
     const v1::JobState state = entry.second.job().status().state();
-    return state == v1::SUCCEEDED || state == v1::FAILED;
+    return !jobs_.at(entry.first).submitted || state == v1::SUCCEEDED || state == v1::FAILED;
   };
   while (violation_.empty() && !std::all_of(records_.begin(), records_.end(), over) &&
          queue_.RunOne(end + kFinishSeconds)) {
@@ -241,7 +241,7 @@ std::string World::Play() {
   std::vector<std::string> unfinished;
   for (const auto& [uid, record] : records_) {
     const v1::JobStatus& status = record.job().status();
-    if (status.state() == v1::SUCCEEDED) continue;
+    if (status.state() == v1::SUCCEEDED || !jobs_.at(uid).submitted) continue;
     unfinished.push_back(absl::StrCat(uid, " does not finish: ", v1::JobState_Name(status.state()), " ",
                                       status.reason(), ", step ", status.step(), " generation ", status.generation()));
   }

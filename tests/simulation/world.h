@@ -213,6 +213,7 @@ class World {
   void KillNodesOf(const SimJob& job);
   void FollowFound(SimJob& job);
   void Forsake(SimJob& job);
+  void GiveUp(SimJob& job);
   bool IsProvable(const SimJob& job) const;
   bool HasRecord(const SimJob& job) const;
   void NoteAdoption(const v1::Event& event);
