@@ -24,7 +24,7 @@ constexpr uint64_t kWorlds = 100;
 
 TEST(Market, NobodyBelowRunsWhileAMinimumAboveWaits) {
   const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
-  const uint64_t first = FromEnvironment("REKINDLE_SIM_SEED", 1);
+  const uint64_t first = FromEnvironment("REKINDLE_SIM_SEED", FromEnvironment("REKINDLE_SIM_FIRST_SEED", 1));
   const uint64_t many = FromEnvironment("REKINDLE_SIM_COUNT", one ? 1 : kWorlds);
   int preemptions = 0;
   for (uint64_t seed = first; seed < first + many; ++seed) {
