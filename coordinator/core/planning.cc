@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <set>
 #include <string_view>
 
@@ -74,6 +75,7 @@ class Cycle {
 
   std::vector<Job*> Run() {
     why_.resize(view_.groups.size());
+    StopCrowded();
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
     std::vector<int> missing = PlaceSlots(view_, plans_);
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
@@ -97,6 +99,35 @@ class Cycle {
   }
 
  private:
+  // A gang that a job above drives out of its pool works on until it has moved, but only where its new slots are free
+  // or can be ordered. Where others still have them it stops: two gangs could wait for each other's slots for ever.
+  void StopCrowded() {
+    std::vector<int> room;  // Slots of each group that nobody has, there or not.
+    for (size_t g = 0; g < view_.groups.size(); ++g) {
+      room.push_back(view_.fleet.pools[g].slots);
+      for (const JobSlots& slots : view_.jobs) room[g] -= static_cast<int>(slots.held[g].size());
+    }
+    std::vector<size_t> order(view_.jobs.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return view_.demands[a].demand.priority > view_.demands[b].demand.priority;
+    });
+    for (const size_t j : order) {
+      const JobSlots& slots = view_.jobs[j];
+      bool crowded = false;
+      for (const scheduler::Slots& s : plans_[j].allotment.slots) {
+        const int more = s.count - static_cast<int>(slots.held[s.pool].size());
+        if (more > 0) room[s.pool] -= more;
+        crowded = crowded || (more > 0 && room[s.pool] < 0);
+      }
+      const bool driven = slots.runs && plans_[j].allotment.taken_by != scheduler::kNone;
+      if (!crowded || !driven || MinWorkers(*slots.job) != MaxWorkers(*slots.job)) continue;
+      plans_[j].allotment.slots.clear();
+      plans_[j].units.clear();
+      plans_[j].actions.clear();
+    }
+  }
+
   void Follow(size_t j) {
     Job& job = *view_.jobs[j].job;
     view_.jobs[j].before = job.giving;

@@ -133,8 +133,13 @@ void Market::Disturb() {
   if (chance_.Happens(0.002)) {
     Note("the coordinator is killed");
     Start();
-    for (auto& [uid, wish] : wishes_) wish.starved = false;  // It has to find out anew who is there.
+    CountAnew();
   }
+}
+
+// The coordinator has to find out who is there. Whoever was to give something up may have lost it.
+void Market::CountAnew() {
+  for (auto& [uid, wish] : wishes_) wish.starved = false;
 }
 
 // Each pool has as many machines as are ordered, as far as its market has them; says so when it has not.
@@ -147,6 +152,7 @@ void Market::Provide() {
     for (; static_cast<int>(there.size()) > pool.market; there.pop_back()) {
       Note(absl::StrCat(there.back(), " is taken"));
       machines_.erase(there.back());
+      CountAnew();
     }
     const auto before = there.size();
     while (static_cast<int>(there.size()) < std::min(pool.ordered, pool.market)) {
@@ -154,7 +160,10 @@ void Market::Provide() {
       machines_[there.back()] = {.pool = name, .ready_at = now_ + chance_.Uniform(1, 10), .jobs = {}, .report = {}};
     }
     const bool refuses = pool.ordered > pool.market;
-    if (refuses != pool.refuses || before != there.size() || chance_.Happens(0.05)) {
+    // A provider is asked more often for machines that are doubted.
+    const bool has_ended = std::any_of(pool.doubted.begin(), pool.doubted.end(),
+                                       [&](const std::string& machine) { return machines_.count(machine) == 0; });
+    if (refuses != pool.refuses || before != there.size() || chance_.Happens(has_ended ? 0.5 : 0.05)) {
       PoolReported report{.pool = name, .running = static_cast<int>(there.size())};
       for (const std::string& machine : there) {
         report.machines.push_back({.id = machine, .node = machine, .running = machines_[machine].ready_at <= now_});

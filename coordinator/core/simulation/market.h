@@ -79,6 +79,7 @@ class Market {
   void Check();
   bool CouldRun(const std::string& uid) const;
   bool Wants(const std::string& uid) const;
+  void CountAnew();
   void Violate(const std::string& what);
 
   Chance chance_;
