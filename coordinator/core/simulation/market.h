@@ -79,6 +79,8 @@ class Market {
   void Check();
   bool CouldRun(const std::string& uid) const;
   bool Wants(const std::string& uid) const;
+  int SlotsOf(const std::string& uid) const;
+  bool WaitsBehind(const std::string& uid) const;
   void CountAnew();
   void Violate(const std::string& what);
 

@@ -56,6 +56,24 @@ void Market::CheckEvent(const v1::Event& event) {
   if (stops.size() > kOften) Violate(absl::StrCat(event.job(), " is stopped again and again"));
 }
 
+int Market::SlotsOf(const std::string& uid) const {
+  return static_cast<int>(std::count_if(machines_.begin(), machines_.end(), [&](const auto& machine) {
+    const auto job = machine.second.jobs.find(0);
+    return job != machine.second.jobs.end() && job->second == uid;
+  }));
+}
+
+// What is free is kept for the first that waits, also while it is too little for it.
+bool Market::WaitsBehind(const std::string& uid) const {
+  const auto submitted = [&](const std::string& job) { return cluster_->FindJob(job)->job().status().submitted_at(); };
+  return std::any_of(wishes_.begin(), wishes_.end(), [&](const auto& other) {
+    const auto& [name, wish] = other;
+    if (name == uid || !Wants(name) || SlotsOf(name) >= wish.min) return false;
+    const int priority = wishes_.at(uid).priority;
+    return wish.priority > priority || (wish.priority == priority && submitted(name) < submitted(uid));
+  });
+}
+
 // On what it has, on what nobody has and on what those below work on. A gang is in one pool that takes orders, or on
 // nodes that come by themselves.
 bool Market::CouldRun(const std::string& uid) const {
@@ -82,12 +100,8 @@ void Market::Check() {
     if (status.state() == v1::RUNNING && StoppedFor(status.reason())) {
       Violate(absl::StrCat(uid, " runs, and says: ", status.reason()));
     }
-    int has = 0;
-    for (const auto& [name, machine] : machines_) {
-      const auto job = machine.jobs.find(0);
-      has += job != machine.jobs.end() && job->second == uid;
-    }
-    const bool starves = Wants(uid) && has < wish.min && CouldRun(uid);
+    const int has = SlotsOf(uid);
+    const bool starves = Wants(uid) && has < wish.min && CouldRun(uid) && !WaitsBehind(uid);
     if (starves && !wish.starved) wish.starved_since = now_;
     wish.starved = starves;
     if (starves && now_ >= wish.starved_since + kPatience) {
