@@ -85,13 +85,18 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
 
 absl::Status CheckpointService::CheckRoom(const v1::CommitShardRequest& request, int64_t bytes) {
   const v1::Owner& owner = request.owner();
-  const StoreRoom::Save save{
-      .job_uid = owner.job_uid(), .trainer = owner.trainer(), .generation = owner.generation(), .step = request.step()};
+  const StoreRoom::Save save{.job_uid = owner.job_uid(),
+                             .trainer = owner.trainer(),
+                             .generation = owner.generation(),
+                             .step = request.step(),
+                             .xxh3 = request.xxh3()};
   const auto admit = [&] { return room_.Admit(request.store(), save, bytes, parts_.staging.LentTo(owner.job_uid())); };
   const absl::Status status = admit();
   if (!absl::IsResourceExhausted(status)) return status;
   housekeeper_.MakeRoom(request.store(), owner.job_uid(), owner.generation());
-  return admit();
+  const absl::Status again = admit();
+  if (absl::IsResourceExhausted(again)) room_.GiveUp(save);
+  return again;
 }
 
 absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, v1::CommitShardReply* reply) {

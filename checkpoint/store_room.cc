@@ -42,25 +42,37 @@ absl::Status StoreRoom::Check(const std::string& uri, int64_t bytes) const {
       static_cast<double>(bytes) / kMiB));
 }
 
-absl::Status StoreRoom::Admit(const std::string& uri, const Save& save, int64_t bytes, int64_t staged) {
-  const std::pair trainer(save.job_uid, save.trainer);
+bool StoreRoom::CountsAlone(const Trainer& trainer, const Save& save) {
   const std::pair number(save.generation, save.step);
-  bool has_begun = false;
+  if (trainer.admitted == number) return true;
+  return !trainer.shards.empty() && (trainer.refused != number || trainer.shards.count(save.xxh3) > 0);
+}
+
+absl::Status StoreRoom::Admit(const std::string& uri, const Save& save, int64_t bytes, int64_t staged) {
+  const std::pair key(save.job_uid, save.trainer);
+  bool alone = false;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = admitted_.find(trainer);
-    has_begun = known != admitted_.end() && known->second == number;
+    const auto known = trainers_.find(key);
+    alone = known != trainers_.end() && CountsAlone(known->second, save);
   }
-  const absl::Status status = Check(uri, has_begun ? bytes : std::max(bytes, staged));
+  const absl::Status status = Check(uri, alone ? bytes : std::max(bytes, staged));
+  if (!status.ok()) return status;
   const std::lock_guard lock(mutex_);
-  if (!status.ok()) {
-    // Where it is tried again, all that is left of it counts.
-    if (has_begun) admitted_.erase(trainer);
-    return status;
-  }
-  if (admitted_.size() >= kMaxTrainers) admitted_.clear();
-  admitted_[trainer] = number;
-  return absl::OkStatus();
+  if (trainers_.size() >= kMaxTrainers) trainers_.clear();
+  trainers_[key].admitted = {save.generation, save.step};
+  return status;
+}
+
+void StoreRoom::GiveUp(const Save& save) {
+  const std::pair number(save.generation, save.step);
+  const std::lock_guard lock(mutex_);
+  Trainer& trainer = trainers_[{save.job_uid, save.trainer}];
+  const bool alone = CountsAlone(trainer, save);
+  if (alone || trainer.refused != number) trainer = {};
+  if (alone) return;
+  trainer.refused = number;
+  trainer.shards.insert(save.xxh3);
 }
 
 }  // namespace rekindle::checkpoint

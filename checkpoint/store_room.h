@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -28,12 +29,13 @@ int64_t KeptFree(int64_t total_bytes);
 class StoreRoom {
  public:
   using Space = std::function<absl::StatusOr<common::DiskSpace>(const std::string& folder)>;
-  // What one trainer saves at one step.
+  // A shard of what one trainer saves at one step.
   struct Save {
     std::string job_uid;
     std::string trainer;
     int generation = 0;
     int step = 0;
+    std::string xxh3 = {};
   };
 
   explicit StoreRoom(Space space = common::SpaceOf) : space_(std::move(space)) {}
@@ -42,15 +44,24 @@ class StoreRoom {
   absl::Status Check(const std::string& uri, int64_t bytes) const;
 
   // As Check, for a shard of `bytes` that is about to be written. Of a save that has written nothing yet, `staged`
-  // counts, which is all that is to be written with it: a save that does not fit leaves no part of itself. Later ones
-  // count alone, as part of what was asked for is on the disk by then.
+  // counts, which is all that may be written with it: a save that does not fit leaves no part of itself. Later ones
+  // count alone, as part of what was asked for is on the disk by then. What is staged may be more than what is written:
+  // after a save that was refused for that, the next one, or the same tried again, is tried shard by shard.
   absl::Status Admit(const std::string& uri, const Save& save, int64_t bytes, int64_t staged);
+  // What was not admitted is given up.
+  void GiveUp(const Save& save);
 
  private:
+  struct Trainer {
+    std::pair<int, int> admitted = {-1, -1};  // Generation and step of the save that is being written.
+    std::pair<int, int> refused = {-1, -1};   // Of the newest that was refused for what was staged,
+    std::set<std::string> shards;             // and which of its shards were: when one comes again, it is tried again.
+  };
+  static bool CountsAlone(const Trainer& trainer, const Save& save);
+
   const Space space_;
   std::mutex mutex_;
-  // By job and trainer, the generation and step of the save that has been admitted.
-  std::map<std::pair<std::string, std::string>, std::pair<int, int>> admitted_;
+  std::map<std::pair<std::string, std::string>, Trainer> trainers_;  // By job and trainer.
 };
 
 }  // namespace rekindle::checkpoint

@@ -28,7 +28,7 @@ TEST(KeptFreeTest, IsAShareAndAtMostAGiB) {
 class StoreRoomTest : public ::testing::Test {
  protected:
   const std::string uri_ = "file:///data/store";
-  const StoreRoom::Save save_{.job_uid = "job", .trainer = "n1/0", .generation = 3, .step = 10};
+  const StoreRoom::Save save_{.job_uid = "job", .trainer = "n1/0", .generation = 3, .step = 10, .xxh3 = "a"};
   absl::StatusOr<common::DiskSpace> space_ = common::DiskSpace{.free = 100 * kMiB, .total = 1000 * kMiB};
   std::string exists_ = "/data/store";
   std::vector<std::string> asked_;
@@ -90,10 +90,30 @@ TEST_F(StoreRoomTest, ASaveIsAdmittedAsAWholeAndAskedForOnlyOnceAShard) {
   // Somebody else has taken the rest; tried again, all that is left of it has to fit.
   space_->free = 59 * kMiB;
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
+  room_.GiveUp(save_);
   space_->free = 80 * kMiB;
   EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
   space_->free = 90 * kMiB;
   EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 40 * kMiB).ok());
+}
+
+// What is staged may be more than what is written: nobody is refused for that alone for ever.
+TEST_F(StoreRoomTest, AfterARefusalForWhatWasStagedTheNextSaveIsTriedShardByShard) {
+  EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok());
+  EXPECT_FALSE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok()) << "a collection made no room";
+  room_.GiveUp(save_);
+  StoreRoom::Save next = save_;
+  next.xxh3 = "b";
+  EXPECT_FALSE(room_.Admit(uri_, next, 10 * kMiB, 60 * kMiB).ok()) << "another shard of the same try";
+  room_.GiveUp(next);
+  EXPECT_TRUE(room_.Admit(uri_, save_, 10 * kMiB, 60 * kMiB).ok()) << "the same shard again: another try";
+  next.step += 10;
+  EXPECT_TRUE(room_.Admit(uri_, next, 10 * kMiB, 60 * kMiB).ok()) << "so are those after one that was written";
+  space_->free = 59 * kMiB;
+  EXPECT_FALSE(room_.Admit(uri_, next, 10 * kMiB, 60 * kMiB).ok()) << "that one was more than there is room for";
+  room_.GiveUp(next);
+  space_->free = 100 * kMiB;
+  EXPECT_FALSE(room_.Admit(uri_, next, 10 * kMiB, 60 * kMiB).ok());
 }
 
 TEST_F(StoreRoomTest, EachSaveOfEachTrainerIsAdmittedByItself) {

@@ -217,6 +217,16 @@ class Viewing {
     return highest;
   }
 
+  // What the job has already of its minimum, where that is in groups of this price. A gang comes together in one group.
+  int HeldFor(const JobSlots& slots, const scheduler::Demand& demand, double price) const {
+    size_t all = slots.aside.size(), most = 0;
+    for (size_t g = 0; g < slots.held.size(); ++g) {
+      all += slots.held[g].size();
+      if (view_.fleet.pools[g].price == price) most = std::max(most, slots.held[g].size());
+    }
+    return static_cast<int>(demand.min == demand.max && demand.min > 1 ? most : all);
+  }
+
   // A job that cannot have its minimum keeps what it has, as more nodes would only stand there and cost.
   void LimitToBudget(const JobSlots& slots, scheduler::Demand* demand) {
     size_t held = slots.aside.size();
@@ -225,18 +235,21 @@ class Viewing {
     double price = highest;
     int room = RoomForSlots(turn_, *slots.job, price);
     // Where its minimum has room only in pools that cost less, it is for these alone.
-    while (static_cast<int>(held) + room < demand->min) {
+    while (HeldFor(slots, *demand, price) + room < demand->min) {
       price = HighestPrice(*demand, price);
       if (price <= 0) break;
       room = RoomForSlots(turn_, *slots.job, price);
     }
-    if (price > 0 && price < highest) demand->most_price = price;
+    const bool only_cheaper = price > 0 && price < highest;
+    if (only_cheaper) demand->most_price = price;
+    const double look_at = turn_.now + state_.tunables.planning_seconds;  // What was granted, and took room, ends.
+    if (only_cheaper) view_.look_at = std::min(view_.look_at, look_at);
     if (demand->max - static_cast<int>(held) <= room) return;
     const int most = static_cast<int>(held) + room;
     demand->max = std::min(demand->max, most < demand->min ? static_cast<int>(held) : most);
     demand->min = std::min(demand->min, demand->max);
     demand->max_ordered = std::min(demand->max_ordered, demand->max);
-    view_.look_at = std::min(view_.look_at, turn_.now + state_.tunables.planning_seconds);
+    view_.look_at = std::min(view_.look_at, look_at);
   }
 
   // Points into the view: a map's values stay where they are when it moves.

@@ -31,6 +31,7 @@ struct JobSlots {
   bool runs = false;                          // Its members work, or will again, on nodes that it has not given up.
   bool moved = false;                         // Wants none of these but on its new kind of device (first_epoch.h).
   bool leaves = false;                        // All of it is taken by jobs above.
+  bool circles = false;                       // It stops, as gangs would wait for each other's slots.
   bool placed = false;                        // It has other slots than before the cycle.
   std::map<std::string, std::string> before;  // What it gave up when the cycle began.
   scheduler::SlotList missing;                // Of its plan: there is no node for these yet.

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <set>
 #include <string_view>
+#include <tuple>
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/claims.h"
@@ -75,7 +75,7 @@ class Cycle {
 
   std::vector<Job*> Run() {
     why_.resize(view_.groups.size());
-    StopCrowded();
+    StopInCircles();
     for (size_t j = 0; j < view_.jobs.size(); ++j) Follow(j);
     std::vector<int> missing = PlaceSlots(view_, plans_);
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
@@ -99,33 +99,64 @@ class Cycle {
   }
 
  private:
-  // A gang that a job above drives out of its pool works on until it has moved, but only where its new slots are free
-  // or can be ordered. Where others still have them it stops: two gangs could wait for each other's slots for ever.
-  void StopCrowded() {
-    std::vector<int> room;  // Slots of each group that nobody has, there or not.
-    for (size_t g = 0; g < view_.groups.size(); ++g) {
-      room.push_back(view_.fleet.pools[g].slots);
-      for (const JobSlots& slots : view_.jobs) room[g] -= static_cast<int>(slots.held[g].size());
+  // A gang works on until it has moved to another pool: all of what it has is kept meanwhile. Where gangs would move to
+  // slots that others of them keep, nobody would ever move: the lowest that jobs above drive out stops, until the
+  // others can.
+  void StopInCircles() {
+    std::vector<size_t> movers;
+    std::vector<int>
+        room;  // Slots of each pool that takes orders, there or not, beside those that are kept or allotted.
+    for (size_t g = 0; g < view_.ordered.size(); ++g) room.push_back(view_.fleet.pools[g].slots);
+    for (size_t j = 0; j < view_.jobs.size(); ++j) {
+      const bool moves = Moves(j);
+      if (moves) movers.push_back(j);
+      for (size_t g = 0; g < room.size(); ++g) room[g] -= moves ? Has(j, g) : AllottedIn(j, g);
     }
-    std::vector<size_t> order(view_.jobs.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-      return view_.demands[a].demand.priority > view_.demands[b].demand.priority;
-    });
-    for (const size_t j : order) {
-      const JobSlots& slots = view_.jobs[j];
-      bool crowded = false;
-      for (const scheduler::Slots& s : plans_[j].allotment.slots) {
-        const int more = s.count - static_cast<int>(slots.held[s.pool].size());
-        if (more > 0) room[s.pool] -= more;
-        crowded = crowded || (more > 0 && room[s.pool] < 0);
+    const auto take_out = [&](size_t j, bool allotted) {
+      for (size_t g = 0; g < room.size(); ++g) room[g] += Has(j, g) - (allotted ? AllottedIn(j, g) : 0);
+      movers.erase(std::find(movers.begin(), movers.end(), j));
+    };
+    while (!movers.empty()) {
+      const auto fits = [&](size_t j) {
+        bool all = true;
+        for (size_t g = 0; g < room.size(); ++g) all = all && AllottedIn(j, g) - Has(j, g) <= std::max(0, room[g]);
+        return all;
+      };
+      if (const auto at = std::find_if(movers.begin(), movers.end(), fits); at != movers.end()) {
+        take_out(*at, true);
+        continue;
       }
-      const bool driven = slots.runs && plans_[j].allotment.taken_by != scheduler::kNone;
-      if (!crowded || !driven || MinWorkers(*slots.job) != MaxWorkers(*slots.job)) continue;
+      const auto lowest = std::min_element(movers.begin(), movers.end(), [&](size_t a, size_t b) {
+        const auto rank = [&](size_t j) {  // Who was submitted last goes first.
+          return std::tuple(plans_[j].allotment.taken_by == scheduler::kNone, view_.demands[j].demand.priority,
+                            -static_cast<int>(j));
+        };
+        return rank(a) < rank(b);
+      });
+      const size_t j = *lowest;
+      if (plans_[j].allotment.taken_by == scheduler::kNone) return;
+      take_out(j, false);
+      view_.jobs[j].circles = true;
       plans_[j].allotment.slots.clear();
       plans_[j].units.clear();
       plans_[j].actions.clear();
     }
+  }
+  // A gang that is to leave slots of ordered pools for others.
+  bool Moves(size_t j) const {
+    const JobSlots& slots = view_.jobs[j];
+    if (!slots.runs || plans_[j].allotment.slots.empty() || MinWorkers(*slots.job) != MaxWorkers(*slots.job))
+      return false;
+    bool leaves = false;
+    for (size_t g = 0; g < view_.ordered.size(); ++g) leaves = leaves || Has(j, g) > AllottedIn(j, g);
+    return leaves;
+  }
+  int Has(size_t j, size_t group) const { return static_cast<int>(view_.jobs[j].held[group].size()); }
+  int AllottedIn(size_t j, size_t group) const {
+    for (const scheduler::Slots& s : plans_[j].allotment.slots) {
+      if (static_cast<size_t>(s.pool) == group) return s.count;
+    }
+    return 0;
   }
 
   void Follow(size_t j) {
@@ -205,6 +236,7 @@ class Cycle {
   bool MustLeaveNow(size_t j, const std::vector<int>& leaving) const {
     const int above = plans_[j].allotment.taken_by;
     if (above == scheduler::kNone) return true;
+    if (view_.jobs[above].circles) return false;  // It stops itself, and is allotted slots anew then.
     if (!CanTake(view_.jobs[above], view_.jobs[j], leaving)) return false;
     return !view_.jobs[above].runs || MustLeaveNow(above, leaving);
   }
