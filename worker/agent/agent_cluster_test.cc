@@ -90,8 +90,9 @@ TEST_F(AgentClusterTest, AClusterIsForgottenWhereNothingRuns) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused));
   EXPECT_THAT(std::string(refused.message()), HasSubstr("stop rekindle-worker first"));
 
+  const int agent = AgentProcess().pid;
   worker_->Signal(SIGKILL);  // The agent may see that its parent is gone, the trainer stays.
-  kill(AgentProcess().pid, SIGKILL);
+  kill(agent, SIGKILL);
   worker_->Wait();
   const auto agent_gone = [&] {
     refused = ForgetCluster(dir_);
