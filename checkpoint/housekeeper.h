@@ -50,10 +50,10 @@ class Housekeeper {
     std::jthread thread = {};
   };
 
-  // Of a job that has committed here, or has found no room.
+  // What is known of a job that has committed here, or that has found no room.
   struct Known {
     Job newest;
-    double made_room = -kMakeRoomSeconds;  // By a steady clock.
+    double made_room = -kMakeRoomSeconds;  // When room was made for it last, by a steady clock.
   };
 
   // REQUIRES: mutex_ held.

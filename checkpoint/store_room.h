@@ -43,10 +43,10 @@ class StoreRoom {
   // RESOURCE_EXHAUSTED: `bytes` more in the store `uri` would take of what is kept free; says what to do.
   absl::Status Check(const std::string& uri, int64_t bytes) const;
 
-  // As Check, for a shard of `bytes` that is about to be written. Of a save that has written nothing yet, `staged`
-  // counts, which is all that may be written with it: a save that does not fit leaves no part of itself. Later ones
-  // count alone, as part of what was asked for is on the disk by then. What is staged may be more than what is written:
-  // after a save that was refused for that, the next one, or the same tried again, is tried shard by shard.
+  // Checks the room for a shard of `bytes` that is about to be written. Of a save that has written nothing yet,
+  // `staged` counts, which is all that may be written with it: a save that does not fit leaves no part of itself. Later
+  // ones count alone, as part of what was asked for is on the disk by then. What is staged may be more than what is
+  // written: after a save that was refused for that, the next one, or the same tried again, is tried shard by shard.
   absl::Status Admit(const std::string& uri, const Save& save, int64_t bytes, int64_t staged);
   // What was not admitted is given up.
   void GiveUp(const Save& save);
@@ -54,8 +54,8 @@ class StoreRoom {
  private:
   struct Trainer {
     std::pair<int, int> admitted = {-1, -1};  // Generation and step of the save that is being written.
-    std::pair<int, int> refused = {-1, -1};   // Of the newest that was refused for what was staged,
-    std::set<std::string> shards;             // and which of its shards were: when one comes again, it is tried again.
+    std::pair<int, int> refused = {-1, -1};   // The newest save that was refused for what was staged.
+    std::set<std::string> shards;             // Its shards that were refused: when one comes again, it is tried again.
   };
   static bool CountsAlone(const Trainer& trainer, const Save& save);
 

@@ -182,8 +182,9 @@ bool HoldsTheSame(const Job& job, const std::vector<Held>& now) {
   return job.record.lost_nodes().empty() && std::equal(before.begin(), before.end(), now.begin(), now.end(), is_same);
 }
 
-// Is that what the job was charged for last?
-bool IsRateOf(const Job& job, const google::protobuf::RepeatedPtrField<Charged>& held) {
+// Whether the job was charged last for the nodes that it holds, at their present rate.
+bool IsChargedForHeld(const Job& job) {
+  const auto& held = job.record.held_nodes();
   int found = 0;
   for (const auto& [pool, part] : job.shares) {
     double sum = 0;
@@ -245,7 +246,7 @@ void ShareNodes(Turn& turn) {
   }
   for (auto& [uid, job] : turn.state.jobs) {
     std::vector<Held>& held = now[uid];
-    if (HoldsTheSame(job, held) && IsRateOf(job, job.record.held_nodes())) continue;
+    if (HoldsTheSame(job, held) && IsChargedForHeld(job)) continue;
     NoteSilence(turn.state, job);
     TakeHeld(turn, job, std::move(held));
     ChargeTheRest(turn, job);

@@ -104,8 +104,8 @@ class Cycle {
   // others can.
   void StopInCircles() {
     std::vector<size_t> movers;
-    std::vector<int>
-        room;  // Slots of each pool that takes orders, there or not, beside those that are kept or allotted.
+    // Slots of each pool that takes orders are counted, there or not, beside those that are kept or allotted.
+    std::vector<int> room;
     for (size_t g = 0; g < view_.ordered.size(); ++g) room.push_back(view_.fleet.pools[g].slots);
     for (size_t j = 0; j < view_.jobs.size(); ++j) {
       const bool moves = Moves(j);
@@ -319,10 +319,7 @@ class Cycle {
     const std::vector<Unit>& units = view_.jobs[j].job->units;
     const auto kept = std::count_if(units.begin(), units.end(),
                                     [&](const Unit& u) { return !u.leaving.empty() && u.leaving == Pool(group); });
-    for (const scheduler::Slots& s : plans_[j].allotment.slots) {
-      if (s.pool == group) return s.count + static_cast<int>(kept);
-    }
-    return static_cast<int>(kept);
+    return AllottedIn(j, static_cast<size_t>(group)) + static_cast<int>(kept);
   }
 
   Turn& turn_;
