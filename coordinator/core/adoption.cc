@@ -206,11 +206,14 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_generation(membership.generation());
   status->set_step(membership.step());
+  job.completed_step = membership.step();
+  RaiseStep(job, DurableStep(job));
   ShowMembers(job);
   const std::string text = absl::StrCat("generation ", membership.generation(), " of ", membership.members_size(),
                                         membership.members_size() == 1 ? " worker" : " workers",
                                         " is taken over from its members, who live: the record ",
                                         before == 0 ? "knew of none" : absl::StrCat("ended with generation ", before));
+  job.runs_because = text;
   SetState(job, job.record.has_finishing() ? v1::FINISHING : v1::RUNNING, text);
   status->set_last_event(text);
   turn.Emit(&job, "membership_adopted", text);

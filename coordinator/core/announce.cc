@@ -27,6 +27,7 @@ struct Change {
   std::string drained_node;
   std::set<std::string> silent;
   bool all_gone = false;
+  bool all_released = false;  // The job had given all its nodes up.
 };
 
 bool SeenBefore(const State& state, const Job& job, const std::string& node) {
@@ -46,6 +47,7 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
   std::set<std::string> now, before;
   for (const v1::Member& member : next.members()) now.insert(member.trainer());
   bool any_stopped = false;
+  size_t released = 0;
   for (const MemberView& view : views) {
     const std::string& trainer = view.member->trainer();
     before.insert(trainer);
@@ -55,6 +57,7 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     if (IsFinishing(job) && view.kind == "drained" && !MustLeave(state, job, trainer)) continue;
     if (view.kind == "drained" || (view.kind.empty() && MustLeave(state, job, trainer))) {
       const bool told = !view.cause.empty() || !MustLeave(state, job, trainer);
+      released += view.kind == "drained" && !MustLeave(state, job, trainer);
       change.drained.push_back(told ? view.cause : WhyItLeaves(state, job, trainer));
       change.drained_node = view.member->node();
       continue;
@@ -73,6 +76,7 @@ Change Compare(const State& state, const Job& job, const v1::Membership& next, c
     if (view.by_silence) change.silent.insert(trainer);
   }
   change.all_gone = !views.empty() && !any_stopped && !change.left.empty();
+  change.all_released = !views.empty() && released == views.size();
   for (const v1::Member& member : next.members()) {
     if (before.count(member.trainer())) continue;
     change.joined.push_back(ShortName(member.trainer()));
@@ -102,6 +106,11 @@ std::string Explain(const Job& job, const v1::Membership& next, const Origin& or
   }
   std::vector<std::string> causes = change.left;
   causes.insert(causes.end(), change.drained.begin(), change.drained.end());
+  if (change.all_released) {
+    return absl::StrCat("goes on with ", next.members_size(), " from ", DescribeOrigin(next, origin),
+                        ", after its nodes had been given up",
+                        job.forming.reason == kRestarted ? "" : absl::StrCat(": ", job.forming.reason));
+  }
   if (change.all_gone) {
     return absl::StrCat("resumed with ", next.members_size(), " from ", DescribeOrigin(next, origin),
                         " after all had gone: ", Bounded(JoinWords(causes)));
@@ -194,6 +203,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   SetLease(turn.state, job, job.record.mutable_membership());
   job.record.clear_deaths();
   job.active = true;
+  job.runs_because.clear();
   job.yielding = false;
   job.formed_at = turn.now;
   job.formed_step = next.step();
@@ -202,7 +212,10 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   job.since_step = {};
   job.ready_since = kNever;
   status->set_generation(next.generation());
-  if (!next.interrupted()) status->set_step(next.step());
+  if (!next.interrupted()) {
+    status->set_step(next.step());
+    job.completed_step = next.step();
+  }
   CutCurve(status->mutable_loss_curve(), next.step());
   CutCurve(status->mutable_validation_curve(), next.step());
   RecordIdentity(job);

@@ -10,6 +10,9 @@
 
 namespace rekindle::core {
 
+// Forming.reason of a job that did not run when the coordinator was restarted: it says nothing of why the job goes on.
+inline constexpr char kRestarted[] = "the coordinator was restarted";
+
 // `views` is the survey of the membership before.
 void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, const std::vector<MemberView>& views);
 

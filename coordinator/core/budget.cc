@@ -79,13 +79,12 @@ double LeadSeconds(const Tunables& tunables, const Job& job) {
 
 void Stop(Turn& turn, Job& job) {
   v1::Cost* cost = CostOf(job);
-  const std::string& name = job.record.job().name();
   cost->set_alerted_percent(kAllSpent);
-  job.record.set_budget_stop(absl::StrCat("the budget must not be crossed: ", Spent(*cost),
-                                          " are spent; raise it with `rekindle resume ", name, " --budget AMOUNT`"));
+  job.record.set_budget_stop(DescribeOverBudget(job));
   job.record.set_want_paused(true);
   job.must_save = true;
-  turn.Emit(&job, "budget_stop", absl::StrCat("pause at the next step boundary: ", job.record.budget_stop()));
+  turn.Emit(&job, "budget_stop",
+            absl::StrCat(job.active ? "pause at the next step boundary: " : "", job.record.budget_stop()));
 }
 
 // A paused job still holds its nodes, and these cost. So when its state is safe, or the limit is reached anyhow, they

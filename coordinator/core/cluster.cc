@@ -12,6 +12,7 @@
 #include "coordinator/core/fence.h"
 #include "coordinator/core/forgetting.h"
 #include "coordinator/core/found.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/job_control.h"
 #include "coordinator/core/listening.h"
 #include "coordinator/core/looking.h"
@@ -73,6 +74,7 @@ struct Route {
     return concern;
   }
   Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
+  Concern operator()(const UndrainNode& e) const { return Undrain(turn, e.node), All(); }
   // That a node lives concerns only jobs on it that do not train: whoever forms a membership waits for that.
   Concern operator()(const NodeReported& e) const {
     if (AcceptNodeReport(turn, e)) return All();
@@ -234,6 +236,7 @@ void Spread(Turn& turn, const Event& event, const Concern& concern) {
 }
 
 void Collect(Turn& turn, Job& job) {
+  KeepStatusTrue(job);
   if (job.status_changed || job.must_save) turn.effects.changed_jobs.push_back(job.record.job().uid());
   const bool due = job.status_changed && turn.now >= job.saved_at + kSaveProgressSeconds;
   if (job.must_save || due) {
@@ -408,6 +411,12 @@ std::vector<std::string> Cluster::NodesOf(const std::set<std::string>& job_uids)
 
 bool Cluster::IsListening() const { return impl_->listening.on; }
 
+absl::Status Cluster::CheckSubmit(SubmitCheck what, const v1::JobRecord& record, double now) const {
+  if (!impl_->listening.on) return core::CheckSubmit(*impl_, what, record, now + impl_->wall_offset);
+  Listening nothing;
+  return KeepForLater(nothing, SubmitJob{record});  // The words in which the verb is refused then; nothing is kept.
+}
+
 const v1::JobRecord* Cluster::FindJob(const std::string& name_or_uid) const {
   const auto by_uid = impl_->jobs.find(name_or_uid);
   if (by_uid != impl_->jobs.end()) return &by_uid->second.record;
@@ -431,6 +440,14 @@ size_t Cluster::ActiveJobs() const {
 
 const PriceBook& Cluster::Prices() const { return impl_->prices; }
 
-std::vector<v1::Node> Cluster::Nodes(double now) const { return ListNodes(*impl_, now); }
+std::vector<v1::Node> Cluster::Nodes(double now, const std::string& after, size_t at_most) const {
+  return ListNodes(*impl_, now, after, at_most);
+}
+
+std::optional<v1::Node> Cluster::FindNode(double now, const std::string& name) const {
+  const auto node = impl_->nodes.find(name);
+  if (node == impl_->nodes.end()) return std::nullopt;
+  return ShowNode(*impl_, node->second, now);
+}
 
 }  // namespace rekindle::core

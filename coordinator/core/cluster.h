@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -52,6 +53,9 @@ struct DrainNode {
   std::string node;
   double within_seconds = 0;
   std::string reason;
+};
+struct UndrainNode {
+  std::string node;
 };
 // The operator knows that its machine does not run any more.
 struct NodeGone {
@@ -107,9 +111,9 @@ struct LeaseChecked {
   double seconds_left = 0;  // 0: it has ended, and no member of that generation gets an answer any more.
 };
 struct Tick {};  // Time has come to Effects::wake_at.
-using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, ForgetJob, DrainNode, NodeGone,
-                           TrainerReported, NodeReported, PoolReported, Restored, ListenedFirst, ClockSet, PricesSet,
-                           PriceHeard, CarbonSet, LeaseChecked, Tick>;
+using Event = std::variant<SubmitJob, CancelJob, PauseJob, ResumeJob, AdoptJob, ForgetJob, DrainNode, UndrainNode,
+                           NodeGone, TrainerReported, NodeReported, PoolReported, Restored, ListenedFirst, ClockSet,
+                           PricesSet, PriceHeard, CarbonSet, LeaseChecked, Tick>;
 
 // Nobody of that generation was heard of for so long. Has any of them got an answer since?
 struct LeaseQuestion {
@@ -134,6 +138,9 @@ struct Effects {
   std::set<std::string> touched_jobs;     // ... and of the trainers of these, and of the nodes they have slots on.
   double wake_at = std::numeric_limits<double>::infinity();  // Send Tick then (earlier ones are harmless).
 };
+
+// Why SubmitJob is refused whose job is sound in itself.
+enum class SubmitCheck { kName, kPrecision, kBudget, kGoals };
 
 inline constexpr char kNoLease[] = "none";    // spec.recovery.lease: silence never ends a generation.
 inline constexpr double kShortestLease = 60;  // Seconds, of a job's spec.
@@ -212,11 +219,17 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   // anything.
   bool IsListening() const;
 
+  // What SubmitJob of that record would be refused with for that reason; OK: nothing. Its uid and secret need not be
+  // set.
+  absl::Status CheckSubmit(SubmitCheck what, const v1::JobRecord& record, double now) const;
+
   // Views for the user's verbs. Null when there is none.
   const v1::JobRecord* FindJob(const std::string& name_or_uid) const;
   std::vector<const v1::JobRecord*> Jobs() const;  // In order of submission; those that are FOUND last.
   size_t ActiveJobs() const;                       // Those that are not over.
-  std::vector<v1::Node> Nodes(double now) const;   // By name.
+  // By name; at most so many of those behind `after`.
+  std::vector<v1::Node> Nodes(double now, const std::string& after = "", size_t at_most = SIZE_MAX) const;
+  std::optional<v1::Node> FindNode(double now, const std::string& name) const;
   const PriceBook& Prices() const;
 
  private:

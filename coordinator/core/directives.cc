@@ -61,11 +61,15 @@ v1::TrainerDirective ToldToWait(const Job& job, const std::string& reason) {
   return directive;
 }
 
+// Of one that stops the status names a sum and a step: whoever waits is not told of each change of these.
+std::string WhyItWaits(const Job& job, const std::string& otherwise) {
+  if (!MustStop(job)) return otherwise;
+  return job.record.want_paused() ? "the job is paused" : job.record.halt();
+}
+
 v1::TrainerDirective ForMember(const Job& job) {
   if (!job.active) {
-    v1::TrainerDirective directive = ToldToWait(job, !MustStop(job)             ? job.forming.reason
-                                                     : job.record.want_paused() ? "the job is paused"
-                                                                                : job.record.halt());
+    v1::TrainerDirective directive = ToldToWait(job, WhyItWaits(job, job.forming.reason));
     directive.set_without_store(IsFinishing(job));
     return directive;
   }
@@ -86,7 +90,7 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
   const int generation = job.record.membership().generation();
   if (trainer != nullptr && trainer->report.generation() > 0 && trainer->report.phase() != v1::TRAINER_READY) {
     const std::string reason =
-        generation == 0 ? job.record.job().status().reason()
+        generation == 0 ? WhyItWaits(job, job.record.job().status().reason())
                         : absl::StrCat("left out of generation ", generation, ": ", job.record.membership().reason());
     v1::TrainerDirective directive = ToldToWait(job, reason);
     *directive.mutable_membership() = job.record.membership();  // How it sees that it is not in it.
@@ -101,7 +105,7 @@ v1::TrainerDirective ForOther(const State& state, const Job& job, const std::str
     directive.set_without_store(true);
     return directive;
   }
-  return ToldToWait(job, job.active ? "joins at a step boundary" : job.record.job().status().reason());
+  return ToldToWait(job, job.active ? "joins at a step boundary" : WhyItWaits(job, job.record.job().status().reason()));
 }
 
 v1::TrainerDirective WithoutRevision(const State& state, const Job& job, const std::string& id) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/amounts.h"
 #include "coordinator/core/costs.h"
@@ -31,7 +32,14 @@ void StopDraining(Turn& turn, NodeState& node, const std::string& why) {
   node.record.clear_drain_reported();
   node.drain_deadline = kNever;
   node.must_save = true;
-  turn.Emit(nullptr, "node_ready", absl::StrCat("node ", node.record.name(), " ", why), node.record.name());
+  const std::string& name = node.record.name();
+  const std::string text = absl::StrCat("node ", name, " ", why);
+  turn.Emit(nullptr, "node_ready", text, name);
+  for (auto& [uid, job] : turn.state.jobs) {  // Members that were told to stop for it do so, and nobody leaves.
+    const auto& members = job.record.membership().members();
+    const bool any = std::any_of(members.begin(), members.end(), [&](const auto& m) { return m.node() == name; });
+    if (any && job.yielding && absl::StrContains(job.yield_reason, " drain")) job.yield_reason = text;
+  }
 }
 
 }  // namespace
@@ -87,6 +95,46 @@ void Drain(Turn& turn, const std::string& name, double within_seconds, const std
   if (!node.record.drain_reported()) return;
   node.record.set_drain_reported(false);  // Whatever the node takes back, the user does not.
   node.must_save = true;
+}
+
+void Undrain(Turn& turn, const std::string& name) {
+  const auto it = turn.state.nodes.find(name);
+  if (it == turn.state.nodes.end()) {
+    turn.effects.status = absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
+    return;
+  }
+  NodeState& node = it->second;
+  const std::string reason = node.record.drain_reason();
+  if (!node.record.draining()) {
+    turn.effects.status = absl::FailedPreconditionError(absl::StrCat("node ", name, " does not drain"));
+  } else if (!node.record.drained_agent().empty()) {
+    turn.effects.status = absl::FailedPreconditionError(absl::StrCat(
+        "node ", name, " has drained (", reason,
+        "), and its worker was told to leave: ", "it takes work again once rekindle-worker is started there"));
+  } else if (node.record.drain_reported() || node.report.draining()) {
+    turn.effects.status = absl::FailedPreconditionError(
+        absl::StrCat("node ", name, " leaves by itself (", reason,
+                     "): it takes work again where that is withdrawn, or once its worker is started again"));
+  } else {
+    StopDraining(turn, node, "takes work again, as the user asked");
+    node.idle_since = kNever;  // Its pool gives it the same time as any other to be of use.
+  }
+}
+
+void TellHeardOrLost(Turn& turn, const NodeState& node, double silent_seconds) {
+  const std::string& name = node.record.name();
+  const bool has_drained = node.record.draining() && !node.record.drained_agent().empty();
+  if (!node.lost) {
+    turn.Emit(nullptr, "node_ready", absl::StrCat("node ", name, " is heard of again"), name);
+  } else if (!has_drained) {
+    turn.Emit(nullptr, "node_lost",
+              absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(silent_seconds)), name);
+  } else if (node.record.silent_since() == 0) {
+    turn.Emit(nullptr, "node_ended",
+              absl::StrCat("node ", name, " has ended: it was drained (", node.record.drain_reason(),
+                           "), and is not heard of any more"),
+              name);
+  }
 }
 
 }  // namespace rekindle::core

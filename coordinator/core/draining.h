@@ -15,9 +15,16 @@ void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std
 // A user asks. within_seconds 0: no limit.
 void Drain(Turn& turn, const std::string& name, double within_seconds, const std::string& reason);
 
+// A user takes a drain back. Refused: FAILED_PRECONDITION where the node does not drain, leaves by itself or has
+// drained.
+void Undrain(Turn& turn, const std::string& name);
+
 // What a report says of leaving, now or perhaps. REQUIRES: it is not refused (nodes.cc).
 void TakeDraining(Turn& turn, NodeState& node, const v1::NodeReport& report);
 void TakeHint(Turn& turn, NodeState& node, const v1::NodeReport& report);
+
+// Whether it is lost has changed. One that was drained has ended as it was asked to, which is told once.
+void TellHeardOrLost(Turn& turn, const NodeState& node, double silent_seconds);
 
 }  // namespace rekindle::core
 

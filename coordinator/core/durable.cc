@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "coordinator/core/costs.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/looking.h"
 #include "coordinator/core/text.h"
@@ -39,13 +40,24 @@ std::optional<v1::Checkpointed> ParseManifestName(const std::string& name) {
 // The most that the job would keep of its steps without a new line.
 int StepAtHand(const Job& job) { return std::max(DurableStep(job), job.record.job().status().step()); }
 
-void ShowDurable(Job& job) {
-  job.record.mutable_job()->mutable_status()->set_checkpoint_step(DurableStep(job));
+// `at`: Unix seconds when it was heard of; 0: not known.
+void ShowDurable(Job& job, double at) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  status->set_checkpoint_step(DurableStep(job));
+  status->set_checkpoint_at(at);
+  RaiseStep(job, DurableStep(job));
   job.must_save = true;
   Touch(job);
 }
 
 }  // namespace
+
+void RaiseStep(Job& job, int step) {
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (status->step() >= step) return;
+  status->set_step(step);
+  Touch(job);
+}
 
 int DurableStep(const Job& job) {
   return job.record.checkpoint().manifest().empty() ? -1 : job.record.checkpoint().step();
@@ -75,7 +87,7 @@ void TakeDurable(Turn& turn, Job& job, const v1::TrainerReport& report) {
     *job.record.mutable_checkpoint() = *found;
     job.must_save = true;
     if (found->step() <= job.record.job().status().checkpoint_step()) continue;
-    ShowDurable(job);
+    ShowDurable(job, UnixNow(turn));
     turn.Emit(&job, "checkpoint_saved", absl::StrCat("checkpoint ", found->manifest(), " holds step ", found->step()),
               report.node());
   }
@@ -88,7 +100,7 @@ void GiveUpDamaged(Turn& turn, Job& job, const v1::Checkpointed& older, const st
   }
   job.record.add_damaged_checkpoints(damaged.manifest());
   *job.record.mutable_checkpoint() = older;
-  ShowDurable(job);
+  ShowDurable(job, 0);
   turn.Emit(&job, "checkpoint_damaged",
             absl::StrCat("checkpoint ", damaged.manifest(), " of step ", damaged.step(), " is damaged (", why,
                          "): the job goes back to ", older.manifest(), " of step ", older.step(), ", and the ",
@@ -133,9 +145,10 @@ void BeginLine(Turn& turn, Job& job, const std::string& from) {
   job.record.clear_damaged_checkpoints();
   NeedNotLook(job);
   if (checkpoint) *job.record.mutable_checkpoint() = *checkpoint;
-  ShowDurable(job);
+  ShowDurable(job, 0);
   const int step = std::max(0, DurableStep(job));
   job.record.mutable_job()->mutable_status()->set_step(step);
+  job.completed_step = step;
   turn.Emit(&job, "new_line",
             absl::StrCat("goes on from ",
                          checkpoint ? absl::StrCat("checkpoint ", from, " of step ", step) : "the initial state",

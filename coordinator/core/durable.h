@@ -12,6 +12,9 @@ namespace rekindle::core {
 
 inline constexpr char kScratch[] = "scratch";  // Resume from it: the job starts anew.
 
+// The status shows at least so many steps as completed: a checkpoint, or members that have stopped, prove them.
+void RaiseStep(Job& job, int step);
+
 // -1: no checkpoint of this line is durable.
 int DurableStep(const Job& job);
 

@@ -10,6 +10,7 @@
 #include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/deaths.h"
 #include "coordinator/core/forming.h"
+#include "coordinator/core/halting.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -108,11 +109,11 @@ bool IsMissing(const State& state, const v1::Member& member, const Trainer* trai
 // Some are heard of again.
 void ForgetSilence(Turn& turn, Job& job) {
   job.ask_lease_at = -kNever;
+  if (!job.active) ShowRegrouping(job);
   if (!job.told_silent) return;
   job.told_silent = false;
-  const v1::Membership& membership = job.record.membership();
-  turn.Emit(&job, "members_heard", absl::StrCat("generation ", membership.generation(), " is heard of again"));
-  SetState(job, job.record.job().status().state(), membership.reason());
+  turn.Emit(&job, "members_heard",
+            absl::StrCat("generation ", job.record.membership().generation(), " is heard of again"));
 }
 
 }  // namespace
@@ -171,7 +172,8 @@ void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   const std::string text = DescribeSilence(turn.state, membership);
   if (!job.told_silent) turn.Emit(&job, "members_silent", text, membership.members(0).node());
   job.told_silent = true;
-  SetState(job, job.record.job().status().state(), text);
+  SetState(job, job.record.job().status().state(),
+           MustStop(job) ? absl::StrCat(DescribeStopping(job), "; ", text) : text);
   if (!EndsBySilence(turn.state, membership)) return;
   double heard = turn.state.started;
   for (const MemberView& view : views) {

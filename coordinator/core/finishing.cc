@@ -40,8 +40,9 @@ std::string WhereTo(const Job& job) {
 
 std::string Problem(const Job& job) {
   const auto& finishing = job.record.finishing();
-  return absl::StrCat("the final checkpoint, of step ", finishing.step(), ", could not be saved to ", WhereTo(job),
-                      ": ", finishing.error());
+  const std::string what = absl::StrCat("the final checkpoint, of step ", finishing.step());
+  if (finishing.error().empty()) return absl::StrCat(what, ", is to be saved to ", WhereTo(job));
+  return absl::StrCat(what, ", could not be saved to ", WhereTo(job), ": ", finishing.error());
 }
 
 std::string WaysOut(const Job& job) {
@@ -59,6 +60,17 @@ std::string Keepers(const Job& job) {
   return absl::StrCat(JoinWords(names), names.size() == 1 ? " keeps" : " keep", " the state");
 }
 
+// Whoever is not needed to keep the state.
+void ForgetGoneMembers(Job& job) {
+  auto* members = job.record.mutable_job()->mutable_status()->mutable_members();
+  members->erase(std::remove_if(members->begin(), members->end(),
+                                [&](const v1::MemberStatus& member) {
+                                  const Trainer* trainer = FindTrainer(job, member.trainer());
+                                  return trainer != nullptr && !trainer->death.empty();
+                                }),
+                 members->end());
+}
+
 void Show(Turn& turn, Job& job) {
   const auto& finishing = job.record.finishing();
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
@@ -68,6 +80,7 @@ void Show(Turn& turn, Job& job) {
   shown->set_tries(finishing.tries());
   shown->set_next_try(job.active ? 0 : finishing.next_try());
   shown->set_spent(std::max(0.0, status->cost().spent() - finishing.spent_before()));
+  ForgetGoneMembers(job);
   SetState(job, v1::FINISHING, absl::StrCat(Problem(job), "; ", Keepers(job)));
   status->set_last_event(status->reason());
   turn.Wake(job, AtUnix(turn, finishing.told_at() + kTellSavesSeconds));
@@ -149,6 +162,7 @@ bool TakeFailedSave(Turn& turn, Job& job, const FinalState& final, const std::ve
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   if (news) {
     status->set_step(final.step);
+    job.completed_step = final.step;
     finishing->set_step(final.step);
     finishing->set_digest(final.digest);
     finishing->set_stop_reason(final.stop_reason);
@@ -270,6 +284,7 @@ void SaveFinalNow(Turn& turn, Job& job, const std::string& store) {
   if (!store.empty()) {
     job.record.set_final_store(store);
     job.record.mutable_job()->mutable_status()->set_final_store(store);
+    finishing->clear_error();  // It was that of the store before.
     turn.Emit(&job, "final_store", absl::StrCat("the final checkpoint goes to ", store, ", as the user asked"));
   }
   finishing->set_next_try(UnixNow(turn));

@@ -12,6 +12,7 @@
 #include "coordinator/core/fallback.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/finishing.h"
+#include "coordinator/core/flapping.h"
 #include "coordinator/core/formation.h"
 #include "coordinator/core/halting.h"
 #include "coordinator/core/last_holders.h"
@@ -36,7 +37,7 @@ std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
   std::string holder;
   for (const MemberView& view : views) {
     if (view.standing != Standing::kStopped || !HoldsNewest(job, *view.trainer)) continue;
-    if (view.trainer->report.step() < job.record.job().status().step()) continue;
+    if (view.trainer->report.step() < job.completed_step) continue;
     if (!holder.empty()) return "";
     holder = view.member->trainer();
   }
@@ -205,10 +206,10 @@ void EndJob(Turn& turn, Job& job, v1::JobState state, const std::string& kind, c
   const std::string reason = smoke ? absl::StrCat("the smoke test on one worker failed: ", why) : why;
   job.active = false;
   job.yielding = false;
+  TellAllNow(turn, job);
   SetState(job, state, reason);
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   status->set_last_event(reason);
-  status->clear_members();
   status->clear_finishing();
   job.record.clear_finishing();
   if (turn.state.wall_offset > 0) status->set_finished_at(turn.now + turn.state.wall_offset);
@@ -247,6 +248,7 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   }
   std::vector<std::string> words;
   for (const auto& [digest, names] : digests) words.push_back(absl::StrCat(digest, " on ", JoinWords(names)));
+  RaiseStep(job, step);
   EndJob(turn, job, v1::FAILED, "failed", absl::StrCat("the final states differ: ", JoinWords(words)));
   return true;
 }
@@ -254,12 +256,12 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
 void TryForm(Turn& turn, Job& job) {
   std::vector<MemberView> views = SurveyMembers(turn.state, job);
   if (!NoteEnd(turn, job, views)) {  // On records that were brought back from a copy.
-    return MustStop(job) ? ShowStopped(job) : AwaitEnd(turn, job, views);
+    return MustStop(job) ? ShowStopped(turn, job) : AwaitEnd(turn, job, views);
   }
-  if (!Settle(turn, job, views)) return;
+  if (!Settle(turn, job, views)) return ShowRegrouping(job);
   views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;
-  if (MustLook(job)) return MustStop(job) ? ShowStopped(job) : AwaitLook(job);
+  if (MustLook(job)) return MustStop(job) ? ShowStopped(turn, job) : AwaitLook(job);
   const bool other_size = SizeHasChanged(job);
   if (job.forming.failure && !job.forming.pairs_counted && !other_size) {
     job.forming.pairs_counted = true;
@@ -275,7 +277,7 @@ void TryForm(Turn& turn, Job& job) {
   for (const MemberView& view : views) {
     if (view.standing != Standing::kStopped || !StaleMicroBatch(job, view.trainer->report).empty()) continue;
     Candidate candidate = ToCandidate(*view.trainer, view.member->rank());
-    candidate.live = HoldsNewest(job, *view.trainer) && candidate.step >= job.record.job().status().step();
+    candidate.live = HoldsNewest(job, *view.trainer) && candidate.step >= job.completed_step;
     boundary = boundary && view.trainer->report.phase() != v1::TRAINER_INTERRUPTED;
     pool.push_back(std::move(candidate));
   }
@@ -293,6 +295,7 @@ void TryForm(Turn& turn, Job& job) {
     boundary = boundary && (best == nullptr || !candidate.live ||
                             std::tie(candidate.step, candidate.attempt) == std::tie(best->step, best->attempt));
   }
+  const int stopped_at = boundary && best != nullptr ? best->step : 0;  // All that hold the state have made that step.
   boundary = boundary || other_size;
   const std::vector<Candidate> joiners = Joiners(turn, job);
   int handing_on = 0;
@@ -304,7 +307,8 @@ void TryForm(Turn& turn, Job& job) {
   const bool saves_first = MustStop(job) && !boundary && SavesFirst(turn.state, job, pool);
   if (MustStop(job) && !saves_first) {
     if (!boundary && best != nullptr) ReleaseInterrupted(turn, job, pool);
-    return ShowStopped(job);
+    RaiseStep(job, stopped_at);
+    return ShowStopped(turn, job);
   }
   if (FindsMicroBatch(job)) return SetState(job, v1::PENDING, "waits until its first worker has found micro_batch");
   best = FindBest(pool);

@@ -1,4 +1,5 @@
-// Plays every testdata/*.txt and compares what was decided with what is written there.
+// Plays every testdata/*.txt and compares what was decided with what is written there. Whatever was decided, no status
+// may say what is not so.
 #include "common/golden_testing.h"
 #include "coordinator/core/scenario.h"
 
@@ -9,7 +10,11 @@ class Golden : public testing::TestWithParam<std::filesystem::path> {};
 
 TEST_P(Golden, DecidesAsWritten) {
   Scenario scenario;
-  common::CheckGolden(GetParam(), [&](const std::string& line) { return scenario.Run(line); });
+  common::CheckGolden(GetParam(), [&](const std::string& line) {
+    const std::vector<std::string> said = scenario.Run(line);
+    for (const std::string& untruth : scenario.Untruths()) ADD_FAILURE() << "after `" << line << "`: " << untruth;
+    return said;
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Testdata, Golden, testing::ValuesIn(common::GoldenFiles("coordinator/core/testdata")),

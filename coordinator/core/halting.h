@@ -1,5 +1,5 @@
 // Jobs that stop whole: for their user, their budget, or because the planner has no room for them now. They save their
-// state at a step boundary, then give up their nodes, but for the user alone.
+// state at a step boundary, then give up their nodes, but for the user alone. And what their status says of that.
 #ifndef REKINDLE_COORDINATOR_CORE_HALTING_H_
 #define REKINDLE_COORDINATOR_CORE_HALTING_H_
 
@@ -9,11 +9,30 @@
 
 namespace rekindle::core {
 
-// Why it stops. REQUIRES: MustStop(job).
+// Ends the reason of a halt, and is followed by what the job waits for until it goes on.
+inline constexpr char kWaitsFor[] = "; waits for ";
+
+// Why it stops, in words that stay the same until it has. REQUIRES: MustStop(job).
 std::string StopReason(const Job& job);
 
-// As PAUSED, or as one that waits. REQUIRES: MustStop(job).
-void ShowStopped(Job& job);
+// Its halt names the time until which it waits.
+bool IsForHours(const Job& job);
+
+// "the budget must not be crossed: ...", with what is spent now.
+std::string DescribeOverBudget(const Job& job);
+
+// What the status says of a job on its way there: "pausing: at the next step boundary, as the user asked". REQUIRES:
+// MustStop(job).
+std::string DescribeStopping(const Job& job);
+
+// As PAUSED, or as one that waits; an event tells that it is paused. REQUIRES: MustStop(job).
+void ShowStopped(Turn& turn, Job& job);
+
+// Its members are heard of one after the other, before it is known how the job goes on.
+void ShowRegrouping(Job& job);
+
+// What a status says of the present, whatever has changed since it was said.
+void KeepStatusTrue(Job& job);
 
 // It has stopped, and its newest step is durable.
 bool IsSaved(const Job& job);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/adoption.h"
 #include "coordinator/core/amounts.h"
+#include "coordinator/core/announce.h"
 #include "coordinator/core/budget.h"
 #include "coordinator/core/charged_nodes.h"
 #include "coordinator/core/costs.h"
@@ -12,6 +13,7 @@
 #include "coordinator/core/faults.h"
 #include "coordinator/core/fence.h"
 #include "coordinator/core/finishing.h"
+#include "coordinator/core/flapping.h"
 #include "coordinator/core/forming.h"
 #include "coordinator/core/found.h"
 #include "coordinator/core/goals.h"
@@ -139,6 +141,20 @@ void WakeWhenGone(Turn& turn, Job& job) {
   turn.Wake(job, gone_at);
 }
 
+// Whether a new job may have that name.
+absl::Status CheckName(const State& state, const v1::Job& job) {
+  const std::string& name = job.name();
+  if (state.jobs.count(job.uid()) > 0 || IsNameTaken(state, name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("job ", name, " exists already; choose another name, or `rekindle cancel ", name, "` first"));
+  }
+  if (FindFound(state, name) == nullptr) return absl::OkStatus();
+  return absl::AlreadyExistsError(absl::StrCat("a job of the name ", name,
+                                               " runs, and there is no record of it; choose another name, or "
+                                               "`rekindle adopt ",
+                                               name, "`"));
+}
+
 Job& AddJob(State& state, const v1::JobRecord& record) {
   const std::string& uid = record.job().uid();
   Job& job = state.jobs[uid];
@@ -155,37 +171,28 @@ bool IsNameTaken(const State& state, const std::string& name) {
   return newest != state.newest.end() && !IsOver(state.jobs.at(newest->second));
 }
 
-void Submit(Turn& turn, const v1::JobRecord& record) {
-  const std::string& uid = record.job().uid();
-  if (turn.state.jobs.count(uid) > 0 || IsNameTaken(turn.state, record.job().name())) {
-    turn.effects.status = absl::AlreadyExistsError(
-        absl::StrCat("job ", record.job().name(), " exists already; choose another name, or `rekindle cancel ",
-                     record.job().name(), "` first"));
-    return;
-  }
-  if (FindFound(turn.state, record.job().name()) != nullptr) {
-    turn.effects.status = absl::AlreadyExistsError(absl::StrCat("a job of the name ", record.job().name(),
-                                                                " runs, and there is no record of it; choose another "
-                                                                "name, or `rekindle adopt ",
-                                                                record.job().name(), "`"));
-    return;
-  }
-  if (turn.state.tunables.refuse_unfit_precision) {
-    const std::string unfit = UnfitPrecision(turn.state, record.job().status().resolved_spec());
-    if (!unfit.empty()) {
-      turn.effects.status = absl::InvalidArgumentError(unfit);
-      return;
+absl::Status CheckSubmit(const State& state, SubmitCheck what, const v1::JobRecord& record, double unix_now) {
+  const v1::JobSpec& spec = record.job().status().resolved_spec();
+  switch (what) {
+    case SubmitCheck::kName:
+      return CheckName(state, record.job());
+    case SubmitCheck::kPrecision: {
+      const std::string unfit = state.tunables.refuse_unfit_precision ? UnfitPrecision(state, spec) : "";
+      return unfit.empty() ? absl::OkStatus() : absl::InvalidArgumentError(unfit);
     }
+    case SubmitCheck::kBudget:
+      return CheckBudget(state, spec, unix_now);
+    case SubmitCheck::kGoals:
+      return CheckGoals(state, spec, unix_now);
   }
-  if (absl::Status status = CheckBudget(turn.state, record.job().status().resolved_spec(), UnixNow(turn));
-      !status.ok()) {
-    turn.effects.status = status;
-    return;
-  }
-  if (absl::Status status = CheckGoals(turn.state, record.job().status().resolved_spec(), UnixNow(turn));
-      !status.ok()) {
-    turn.effects.status = status;
-    return;
+  return absl::InternalError("no such check");
+}
+
+void Submit(Turn& turn, const v1::JobRecord& record) {
+  for (const SubmitCheck what :
+       {SubmitCheck::kName, SubmitCheck::kPrecision, SubmitCheck::kBudget, SubmitCheck::kGoals}) {
+    turn.effects.status = CheckSubmit(turn.state, what, record, UnixNow(turn));
+    if (!turn.effects.status.ok()) return;
   }
   Job& job = AddJob(turn.state, record);
   job.record.set_data_fingerprint(SpecOf(job).data().fingerprint());
@@ -235,7 +242,10 @@ void Pause(Turn& turn, const std::string& uid) {
   if (job->record.want_paused()) return;
   job->record.set_want_paused(true);
   job->must_save = true;
-  turn.Emit(job, "pausing", "pause at the next step boundary, as the user asked");
+  if (!job->active) return;  // It is paused at once, or when it is known where its members stand.
+  const std::string text = "pause at the next step boundary, as the user asked";
+  job->record.mutable_job()->mutable_status()->set_last_event(text);
+  turn.Emit(job, "pausing", text);
 }
 
 void Resume(Turn& turn, const ResumeJob& verb) {
@@ -276,7 +286,7 @@ void Resume(Turn& turn, const ResumeJob& verb) {
   if (job->record.halt().empty()) job->record.set_released(false);
   job->must_save = true;
   const std::string text = "resumed by the user";
-  turn.Emit(job, "resumed", text);
+  GoOn(turn, *job, text);
   if (job->active) return;
   job->forming.reason = text;
   SetState(*job, v1::PENDING, text);
@@ -306,9 +316,13 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
     trainer.certain = death.certain();
   }
   job.forming.since = turn.now;
-  job.forming.reason = "the coordinator was restarted";
+  job.forming.reason = kRestarted;
   job.formed_at = turn.now;
   job.formed_step = record.membership().step();
+  const int step = record.job().status().step(), saved = record.job().status().checkpoint_step();
+  job.completed_step =
+      step > 0 && step <= saved ? step - 1 : step;  // What it saved, all had applied but for the last step.
+  RaiseStep(job, saved);
   const v1::JobState state = record.job().status().state();
   if ((state != v1::RUNNING && state != v1::FINISHING) || record.membership().members_size() == 0) {
     job.record.set_ended_generation(record.membership().generation());  // It waits: that was so, and says it since 0.2.
@@ -336,6 +350,7 @@ void Advance(Turn& turn, Job& job) {
   GrantSpending(turn, job);
   job.budget_room = RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn)));
   KeepHalt(turn, job);
+  TellGathered(turn, job);
   if (job.active) Watch(turn, job);
   if (job.active || IsOver(job)) return;
   TryForm(turn, job);

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "coordinator/core/state.h"
 
 namespace rekindle::core {
@@ -11,6 +12,8 @@ namespace rekindle::core {
 // Has a job that name which is not over?
 bool IsNameTaken(const State& state, const std::string& name);
 
+// What Submit would refuse that record with, for that reason.
+absl::Status CheckSubmit(const State& state, SubmitCheck what, const v1::JobRecord& record, double unix_now);
 void Submit(Turn& turn, const v1::JobRecord& record);
 void Cancel(Turn& turn, const std::string& uid, bool discard);
 void Pause(Turn& turn, const std::string& uid);

@@ -5,11 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/amounts.h"
+#include "coordinator/core/flapping.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
 namespace {
 
+constexpr char kRanges[] = "ranges";
 constexpr int kMaxLevers = 32;
 constexpr int kSmokeSteps = 2;
 constexpr size_t kMaxName = 64;
@@ -45,7 +47,13 @@ void RememberLever(Turn& turn, Job& job, const v1::LeverStatus& lever, const std
     for (int i = levers->size() - 1; i > index; --i) levers->SwapElements(i, i - 1);
   }
   *levers->Mutable(index) = lever;
-  turn.Emit(&job, lever.lever(), lever.text(), node);
+  const bool is_last = lever.step() >= SpecOf(job).training().steps();
+  if (lever.lever() == kRanges && !is_last) {
+    if (!TellRanges(turn, job, lever.text(), node)) return Touch(job);
+  } else {
+    if (lever.lever() == kRanges) TellRangesNow(turn, job);  // What comes last is what they were worth in all.
+    turn.Emit(&job, lever.lever(), lever.text(), node);
+  }
   job.must_save = true;  // So that a restarted coordinator does not tell it again.
 }
 

@@ -6,7 +6,7 @@
 
 namespace rekindle::core {
 
-// Keeps the newest of each, by name, and tells it in an event.
+// Keeps the newest of each, by name, and tells it in an event; one of ranges at once or later (flapping.h).
 void RememberLever(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node);
 
 // Of a current member. All members have done the same; what is newer than the status becomes the status and an event.

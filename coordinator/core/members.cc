@@ -3,6 +3,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "coordinator/core/flapping.h"
 #include "coordinator/core/speeds.h"
 #include "coordinator/core/text.h"
 
@@ -29,13 +30,12 @@ void TakeStraggler(Turn& turn, Job& job, const v1::TrainerReport& report, v1::Me
   const std::string cause = CauseOf(report);
   if (cause == member->straggler()) return;
   member->set_straggler(cause);
-  if (cause.empty()) {
-    turn.Emit(&job, "straggler_ended", absl::StrCat(ShortName(report.trainer()), " is no straggler any more"),
-              report.node());
-  } else {
-    turn.Emit(&job, "straggler", Bounded(report.straggler()), report.node());
-  }
-  job.must_save = true;  // So that a restarted coordinator does not tell it again.
+  const bool is_told =
+      cause.empty()
+          ? TellStraggler(turn, job, "straggler_ended",
+                          absl::StrCat(ShortName(report.trainer()), " is no straggler any more"), report.node())
+          : TellStraggler(turn, job, "straggler", Bounded(report.straggler()), report.node());
+  if (is_told) job.must_save = true;  // So that a restarted coordinator does not tell it again.
 }
 
 }  // namespace

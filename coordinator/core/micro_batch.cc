@@ -63,7 +63,7 @@ void Resolve(Turn& turn, Job& job, const v1::MicroBatchSearch& found, v1::LeverS
   v1::JobSpec* spec = MutableSpec(job);
   spec->mutable_training()->set_micro_batch(found.micro_batch());
   if (spec->workers().max() == 0) spec->mutable_workers()->set_max(std::min(MicroBatches(job), common::kMaxWorldSize));
-  SetState(job, v1::PENDING, "waits for workers");
+  if (!MustStop(job)) SetState(job, v1::PENDING, "waits for workers");
   lever.set_lever(kMicroBatchLever);
   RememberLever(turn, job, lever, node);
   Touch(job);

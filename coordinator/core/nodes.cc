@@ -367,6 +367,7 @@ double WatchNodes(Turn& turn) {
     turn.state.any_lost = turn.state.any_lost || lost;
     if (lost != node.lost) {
       node.lost = lost;
+      TellHeardOrLost(turn, node, patience);
       if (lost) {
         NoteSilence(turn, node);
       } else {
@@ -377,10 +378,6 @@ double WatchNodes(Turn& turn) {
         const auto job = turn.state.jobs.find(uid);
         if (job != turn.state.jobs.end()) turn.Wake(job->second, turn.now);
       }
-      turn.Emit(nullptr, lost ? "node_lost" : "node_ready",
-                lost ? absl::StrCat("node ", name, " is lost: nothing was heard of it for ", Seconds(patience))
-                     : absl::StrCat("node ", name, " is heard of again"),
-                name);
     }
     // Remembers whom it sent home, so that the node is welcome again when somebody starts a new agent.
     if (node.record.draining() && node.reported && node.record.drained_agent() != node.report.agent_incarnation() &&

@@ -18,7 +18,9 @@ void AdoptNode(Turn& turn, const v1::NodeRecord& record);
 // Marks nodes lost, or found again. Returns when to look next.
 double WatchNodes(Turn& turn);
 
-std::vector<v1::Node> ListNodes(const State& state, double now);
+// As users see one, and by name at most so many behind `after`.
+v1::Node ShowNode(const State& state, const NodeState& node, double now);
+std::vector<v1::Node> ListNodes(const State& state, double now, const std::string& after, size_t at_most);
 
 }  // namespace rekindle::core
 

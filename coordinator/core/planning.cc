@@ -25,6 +25,7 @@ namespace {
 // A cycle looks at every job and node: it may take so much of the time at most.
 constexpr double kSecondsEach = 1e-5;
 constexpr size_t kFew = 500;
+constexpr char kHoursHaveCome[] = "its hours have come";
 constexpr char kMoved[] = "the first epoch is over, and nodes with GPUs are ready";
 
 JobFacts FactsOf(const State& state, const Job& job) {
@@ -184,9 +185,10 @@ class Cycle {
     }
     const bool may_run = slots >= MinWorkers(job);
     const bool lives = view_.jobs[j].runs;
+    if (!may_run && !(held > 0 && lives)) SayWhatHaltWaitsFor(j, waited, hours);
     if (may_run && !job.record.halt().empty()) {
       const bool for_hours = waited || !SpecOf(job).goals().off_peak().empty();
-      const char* why = for_hours ? "its hours have come" : "there is room again";
+      const char* why = for_hours ? kHoursHaveCome : "there is room again";
       Unhalt(turn_, job, absl::StrCat(held > 0 && lives ? "goes on where it is after all: " : "", why));
       again_.insert(j);
     }
@@ -199,6 +201,17 @@ class Cycle {
     }
     if (!job.record.halt().empty()) return;
     Give(j);
+  }
+
+  // One that stopped for hours, or for another job, may wait for something else by now.
+  void SayWhatHaltWaitsFor(size_t j, bool waited, const std::string& hours) {
+    Job& job = *view_.jobs[j].job;
+    const bool come = hours.empty() && (waited || IsForHours(job));
+    if (job.record.halt().empty() || (hours.empty() && !come)) return;
+    const std::string why = come ? absl::StrCat(kHoursHaveCome, kWaitsFor, Nodes(MinWorkers(job))) : hours;
+    if (job.record.halt() == why) return;
+    Halt(turn_, job, "waiting", why);
+    again_.insert(j);
   }
 
   // What its planner decided becomes its units.
@@ -266,9 +279,9 @@ class Cycle {
   void StopWhole(Job& job, const Job& above) {
     const std::string who =
         SpecOf(above).priority() == SpecOf(job).priority()
-            ? absl::StrCat("both lack nodes, and job ", above.record.job().name(), " was submitted first")
+            ? absl::StrCat("both lacked nodes, and job ", above.record.job().name(), " was submitted first")
             : absl::StrCat("preempted by ", Describe(above), " (has ", SpecOf(job).priority(), ")");
-    Halt(turn_, job, "preempted", absl::StrCat(who, "; waits for ", Nodes(MinWorkers(job))));
+    Halt(turn_, job, "preempted", absl::StrCat(who, kWaitsFor, Nodes(MinWorkers(job))));
     job.giving.clear();
   }
 

@@ -168,8 +168,9 @@ void TakeProgress(Turn& turn, Job& job, const v1::TrainerReport& report) {
   if (report.tokens_per_second() > 0) status->set_tokens_per_second(report.tokens_per_second());
   if (report.learning_rate() > 0) status->set_learning_rate(report.learning_rate());
   TakeMember(turn, job, report);
-  if (report.completed_step() > status->step()) {
-    status->set_step(report.completed_step());
+  if (report.completed_step() > job.completed_step) {
+    job.completed_step = report.completed_step();
+    RaiseStep(job, job.completed_step);
     if (std::isfinite(report.loss())) status->set_loss(report.loss());
     CountNodeHours(job, turn.now);
     CountStep(turn, job);
@@ -292,6 +293,8 @@ bool AcceptReport(Turn& turn, Job& job, const v1::TrainerReport& report) {
   TakeMicroBatch(turn, job, report);
   if (report.phase() == v1::TRAINER_FAILED) {
     if (report.error_is_jobs_fault()) {
+      if (IsCurrent(job, report)) TakeProgress(turn, job, report);
+      if (IsCurrent(job, report) && report.has_state()) RaiseStep(job, report.step());
       EndJob(turn, job, v1::FAILED, "failed",
              absl::StrCat("trainer ", ShortName(report.trainer()), ": ", Bounded(report.error(), 2000)));
     } else {

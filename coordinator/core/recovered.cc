@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/sha256.h"
 #include "coordinator/core/adoption.h"
@@ -13,6 +14,7 @@
 namespace rekindle::core {
 namespace {
 
+constexpr char kBroughtBack[] = "brought back from its store";
 constexpr int kUnseenGenerations = 1000;  // Fewer are formed between two checkpoints.
 
 // For the time since its file was written: nothing else says what its nodes did.
@@ -47,6 +49,8 @@ void PassUnseen(v1::JobRecord* record) {
 
 }  // namespace
 
+bool IsBroughtBack(const std::string& reason) { return absl::StartsWith(reason, kBroughtBack); }
+
 v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   v1::JobRecord record = FromJobFile(file);
   record.set_secret(how.secret);
@@ -68,10 +72,10 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   status->set_state(how.runs ? v1::PENDING : v1::PAUSED);
   const std::string& name = record.job().name();
   if (how.runs) {
-    status->set_reason("brought back from its store");
+    status->set_reason(kBroughtBack);
   } else {
     status->set_reason(absl::StrCat(
-        "brought back from its store; `rekindle resume ", name,
+        kBroughtBack, "; `rekindle resume ", name,
         how.old_is_gone ? "` lets it go on" : " --old-is-gone` where none of its trainers of before runs any more"));
   }
   return record;
@@ -91,8 +95,8 @@ void TakeOldSecret(Job& job, const std::string& secret) {
 void NoteStranger(Job& job, const std::string& trainer) {
   const std::string& name = job.record.job().name();
   SetState(job, v1::PAUSED,
-           absl::StrCat("brought back from its store; trainer ", ShortName(trainer), " is heard of, whose secret is ",
-                        "another than the store's: it goes on by itself, and nobody can take it over; end it, then "
+           absl::StrCat(kBroughtBack, "; trainer ", ShortName(trainer), " was heard of, whose secret is ",
+                        "another than the store's: nobody can take it over; where it still runs, end it, then "
                         "`rekindle resume ",
                         name, " --old-is-gone`"));
 }

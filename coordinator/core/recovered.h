@@ -18,6 +18,9 @@ struct Revival {
   double unix_now = 0;
 };
 
+// Does that reason of a job say no more than that it was brought back?
+bool IsBroughtBack(const std::string& reason);
+
 // The record of a job as its store keeps it. One that is not over knows no membership: living trainers are ahead of it,
 // and taken over. Since the file was written it is charged at the rate that it had then.
 v1::JobRecord Revive(const v1::JobFile& file, const Revival& how);

@@ -17,6 +17,7 @@ Named NamedIn(const Event& event) {
   if (const auto* verb = std::get_if<PauseJob>(&event)) return {.job = verb->uid, .node = ""};
   if (const auto* verb = std::get_if<ResumeJob>(&event)) return {.job = verb->uid, .node = ""};
   if (const auto* verb = std::get_if<DrainNode>(&event)) return {.job = "", .node = verb->node};
+  if (const auto* verb = std::get_if<UndrainNode>(&event)) return {.job = "", .node = verb->node};
   return {};
 }
 
@@ -26,7 +27,8 @@ bool IsVerb(const Event& event) {
   return std::holds_alternative<SubmitJob>(event) || std::holds_alternative<CancelJob>(event) ||
          std::holds_alternative<PauseJob>(event) || std::holds_alternative<ResumeJob>(event) ||
          std::holds_alternative<AdoptJob>(event) || std::holds_alternative<ForgetJob>(event) ||
-         std::holds_alternative<DrainNode>(event) || std::holds_alternative<NodeGone>(event);
+         std::holds_alternative<DrainNode>(event) || std::holds_alternative<UndrainNode>(event) ||
+         std::holds_alternative<NodeGone>(event);
 }
 
 Before::Before(const State& state, const Event& event) : plan_due_(state.plan_due) {

@@ -172,6 +172,11 @@ TEST_F(RefusalTest, ADrainOfNobodyOrOfNoTime) {
   }
 }
 
+TEST_F(RefusalTest, AnUndrainOfWhatDoesNotDrainOrLeavesByItself) {
+  ExpectNothingChanged("unknown", UndrainNode{"nobody"}, absl::StatusCode::kNotFound);
+  ExpectNothingChanged("works", UndrainNode{"n1"}, absl::StatusCode::kFailedPrecondition);
+}
+
 TEST_F(RefusalTest, ASubmit) {
   ExpectNothingChanged("same name", SubmitJob{JobNamed("running")}, absl::StatusCode::kAlreadyExists);
   v1::JobRecord same_uid = JobNamed("other");

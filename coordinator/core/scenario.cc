@@ -10,6 +10,7 @@
 #include "coordinator/core/recovered.h"
 #include "coordinator/core/scenario_text.h"
 #include "coordinator/core/scenario_trainer.h"
+#include "coordinator/core/simulation/status_check.h"
 #include "coordinator/core/text.h"
 
 namespace rekindle::core {
@@ -66,6 +67,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Feed(AdoptJob{uid_});
   else if (command == "drain")
     Feed(DrainNode{name, ToDouble(Get(options, "within", "0")), Get(options, "reason", "")});
+  else if (command == "undrain")
+    Feed(UndrainNode{name});
   else if (command == "gone")
     Feed(NodeGone{name});
   else if (command == "answered")  // Its members are told that their generation stands, beside their reports.
@@ -106,6 +109,15 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
   }
   ShowDirectives();
   return said_;
+}
+
+std::vector<std::string> Scenario::Untruths() const {
+  std::vector<std::string> untruths;
+  for (const v1::JobRecord* record : cluster_->Jobs()) {
+    const std::string untruth = simulation::FindUntruth(*record);
+    if (!untruth.empty()) untruths.push_back(untruth);
+  }
+  return untruths;
 }
 
 std::vector<std::string> Scenario::Names(const std::string& word) const {

@@ -20,6 +20,9 @@ class Scenario {
   // Runs one command line; returns what came of it, one line each. A line "error: ..." for a wrong command.
   std::vector<std::string> Run(const std::string& line);
 
+  // What the statuses of jobs say now and is not so; one line each.
+  std::vector<std::string> Untruths() const;
+
  private:
   using Words = std::vector<std::string>;
   using Options = ScenarioOptions;

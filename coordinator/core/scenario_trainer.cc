@@ -86,6 +86,8 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
       report.set_prepared(ToInt(value) != 0);
     else if (key == "attempt")
       report.set_attempt(ToInt(value));
+    else if (key == "completed")
+      report.set_completed_step(ToInt(value));
     else if (key == "computed")
       report.set_computed(ToInt(value));
     else if (key == "seconds")

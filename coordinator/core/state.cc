@@ -120,6 +120,10 @@ void Touch(Job& job) { job.status_changed = true; }
 
 void SetState(Job& job, v1::JobState state, const std::string& reason) {
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (state != v1::RUNNING && state != v1::FINISHING && status->members_size() > 0) {
+    status->clear_members();
+    Touch(job);
+  }
   if (status->state() != state) job.must_save = true;
   if (status->state() == state && status->reason() == reason) return;
   status->set_state(state);

@@ -140,6 +140,13 @@ struct SpeedMean {
   int count = 0;
 };
 
+// Changes of one kind since an event told of them; see flapping.h.
+struct Flapping {
+  double told_at = -kNever;
+  int changes = 0;
+  std::string kind, text, node;  // Of the event that the newest of them would have been.
+};
+
 // What a job has cost since its last step ended, or since its members were put together.
 struct SinceStep {
   double hours = 0;
@@ -159,7 +166,8 @@ struct Job {
 
   bool precision_settled = false;  // The resolved precision was held against the nodes' devices.
 
-  bool active = false;  // The newest membership is announced to run; else `forming` says what is awaited.
+  bool active = false;       // The newest membership is announced to run; else `forming` says what is awaited.
+  std::string runs_because;  // Where that is not the membership's own reason.
   Forming forming;
   bool yielding = false;  // Members are told to stop at the next boundary.
   std::string yield_reason;
@@ -176,7 +184,8 @@ struct Job {
 
   double formed_at = -kNever;
   int formed_step = 0;
-  double completed_at = -kNever;  // When status.step last rose.
+  int completed_step = 0;         // As members have told; status.step may be of a newer checkpoint.
+  double completed_at = -kNever;  // When that last rose.
   std::vector<OpenFault> open_faults;
   Recent<int> start_failures{kMaxTrainers};      // "<node>/<slot>" -> deaths in a row without a step.
   std::map<std::string, double> excluded_until;  // Node -> time. Mirrors record.suspicions.
@@ -189,6 +198,7 @@ struct Job {
   RecentNames unfit{kMaxTrainers};
   JobFacts planned_as;
   std::map<std::string, SpeedMean> speeds;  // By kind of machine: newer than record.speeds.
+  Flapping ranges_told, stragglers_told;
   std::vector<Unit> units;
   scheduler::JobView view;  // Of its planner: what it has learned, and what it was shown last.
   std::vector<std::string> view_pools;
@@ -354,6 +364,7 @@ bool MustLeave(const State& state, const Job& job, const std::string& trainer);
 std::string WhyItLeaves(const State& state, const Job& job, const std::string& trainer);
 // Those that trainers of such a job may be placed on, by name, with what they compute on.
 std::vector<std::pair<std::string, v1::Device>> UsableNodes(const State& state, const v1::JobSpec& spec);
+// Members are shown while they compute or keep a final state, and not in any other state.
 void SetState(Job& job, v1::JobState state, const std::string& reason);
 void Touch(Job& job);  // Status changed.
 

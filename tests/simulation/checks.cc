@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "coordinator/core/simulation/status_check.h"
 #include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
@@ -66,6 +67,15 @@ void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::
                     membership.source().ShortDebugString(), ": ", membership.reason()));
   CheckAlike(membership);
   CheckNothingLost(job, membership);
+}
+
+// Of each job of which something has changed.
+void World::CheckStatuses(const Effects& effects) {
+  for (const std::string& uid : effects.changed_jobs) {
+    const v1::JobRecord* record = cluster_->FindJob(uid);
+    if (record == nullptr) continue;
+    if (const std::string untruth = FindUntruth(*record); !untruth.empty()) Violate(untruth);
+  }
 }
 
 bool World::CanBeHeard(const Process& process) {

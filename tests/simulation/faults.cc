@@ -1,5 +1,6 @@
 // What goes wrong, and when: a function of the seed.
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -116,6 +117,14 @@ void World::Withdraw(const std::string& name) {
   node.draining = false;
 }
 
+void World::Undrain(const std::string& name) {
+  if (!coordinator_up_) return;
+  const std::optional<v1::Node> node = cluster_->FindNode(CoreNow(), name);
+  if (node && node->state() == "draining" && !nodes_[name].draining) tally_.Count(Fault::kNodeUndrained);
+  Note(absl::StrCat("the drain of ", name, " is taken back"));
+  Feed(UndrainNode{name});
+}
+
 void World::KillCoordinator() {
   if (!coordinator_up_) return;
   tally_.Count(Fault::kCoordinatorKilled);
@@ -165,6 +174,7 @@ void World::OneFault() {
         Note(absl::StrCat("drain ", name));
         tally_.Count(Fault::kNodeDrained);
         Feed(DrainNode{name, chance_.Happens(0.5) ? chance_.Uniform(0.2, 3) : 0, "asked"});
+        if (chance_.Happens(0.3)) queue_.At(queue_.now() + chance_.Uniform(0.01, 2), [this, name] { Undrain(name); });
         queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
       }
       return;

@@ -28,6 +28,8 @@ const char* NameOf(Fault fault) {
       return "the coordinator is killed while it decides";
     case Fault::kNodeDrained:
       return "a node is drained";
+    case Fault::kNodeUndrained:
+      return "a drain is taken back";
     case Fault::kNodeNoticed:
       return "a node is noticed";
     case Fault::kNoticeWithdrawn:

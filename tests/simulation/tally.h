@@ -19,6 +19,7 @@ enum class Fault {
   kCoordinatorKilled,
   kCoordinatorKilledInStep,
   kNodeDrained,
+  kNodeUndrained,
   kNodeNoticed,
   kNoticeWithdrawn,
   kDataCut,

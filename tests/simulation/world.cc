@@ -141,6 +141,7 @@ void World::RunTurn() {
   for (const auto& [event, then] : turned.arrived) cluster_->Take(event, CoreNow(), &effects);
   if (CoreNow() >= wake_at_) cluster_->Take(Tick{}, CoreNow(), &effects);
   cluster_->Settle(CoreNow(), &effects);
+  CheckStatuses(effects);
   if (options_.compare) {
     CheckWoken(before, effects, turned.arrived);
     if (CoreNow() < effects.wake_at) CompareWithFull();

@@ -181,6 +181,7 @@ class World {
   void KillNode(SimNode& node, bool silent);
   void ReturnNode(const std::string& name);
   void Withdraw(const std::string& name);
+  void Undrain(const std::string& name);
   void Heal();
   void ResumeAll();
   SimJob& AnyJob();
@@ -191,6 +192,7 @@ class World {
   // checks.cc
   static bool IsTakenOver(const SimJob& job, const v1::Membership& membership);
   void CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record);
+  void CheckStatuses(const Effects& effects);
   void CheckReduction(const SimJob& job, const Fabric& fabric, int step);
   void CheckApplied(const Process& process, int generation, int step);
   void CheckNothingLost(SimJob& job, const v1::Membership& membership);

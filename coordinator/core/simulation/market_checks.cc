@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/simulation/market.h"
+#include "coordinator/core/simulation/status_check.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -11,12 +12,6 @@ constexpr double kPatience = 45;
 constexpr double kSettled = 300;  // Until nothing follows from the last thing that happened any more.
 constexpr double kSoon = 60;
 constexpr size_t kOften = 5;
-
-// "kept 2: preempted by ...", and not that a node where it was before had been given up for that.
-bool StoppedFor(const std::string& reason) {
-  constexpr char kWhy[] = ": preempted by";
-  return reason.compare(std::min(reason.size(), reason.find(": ")), sizeof kWhy - 1, kWhy) == 0;
-}
 
 bool IsOver(const v1::JobRecord& record) { return record.job().status().state() > v1::PAUSED; }
 
@@ -97,9 +92,7 @@ void Market::Check() {
     const v1::JobRecord* record = cluster_->FindJob(uid);
     if (record == nullptr || IsOver(*record)) continue;
     const v1::JobStatus& status = record->job().status();
-    if (status.state() == v1::RUNNING && StoppedFor(status.reason())) {
-      Violate(absl::StrCat(uid, " runs, and says: ", status.reason()));
-    }
+    if (const std::string untruth = FindUntruth(*record); !untruth.empty()) Violate(untruth);
     const int has = SlotsOf(uid);
     const bool starves = Wants(uid) && has < wish.min && CouldRun(uid) && !WaitsBehind(uid);
     if (starves && !wish.starved) wish.starved_since = now_;
