@@ -26,6 +26,8 @@
 #include "worker/agent/drain.h"
 #include "worker/agent/init.h"
 #include "worker/agent/local_service.h"
+#include "worker/agent/log_shipper.h"
+#include "worker/agent/log_transport.h"
 #include "worker/agent/name_state.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/notices/watcher.h"
@@ -39,7 +41,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr double kLockWaitSeconds = 3;
-constexpr double kLogPeriodSeconds = 0.25;
+constexpr double kLastLinesSeconds = 2;   // A node that leaves waits so long for its last lines to be sent.
 constexpr double kDrainReportStep = 0.5;  // The time left is told in such steps, so that a drain is not a flood.
 constexpr double kLookAgainSeconds = 1;   // For trainers of others that are to be looked for, and are still there.
 constexpr int kAgentIncarnationBytes = 8;
@@ -71,21 +73,25 @@ class Agent {
       : options_(options),
         folder_(std::move(folder)),
         signals_(std::move(signals)),
+        logs_({.folder = folder_.LogFolder()}),
         supervisor_({.launch = {.trainer_binary = options.trainer_binary,
                                 .coordinator = options.coordinator,
                                 .node = options.node,
                                 .advertise = options.advertise,
                                 .memory_bytes = ShareOf(options),
-                                .gpus = options.gpus.count},
+                                .gpus = options.gpus.count,
+                                .data_roots = options.data_roots},
                      .slots = options.slots,
                      .policy = {.stop_grace_seconds = options.stop_grace_seconds}},
-                    &folder_, &metrics_, &waker_),
+                    &folder_, &metrics_, &logs_, &waker_),
         local_service_(&supervisor_),
         incarnation_(RandomHex(kAgentIncarnationBytes)),
         alone_(common::BootSeconds(), options.first_heard_seconds) {
     const absl::StatusOr<std::string> known = ReadSmallFile(folder_.AloneFile(), kMaxAloneBytes);
     if (known.ok()) alone_.Recall(*known, machine_.boot, common::BootSeconds());
   }
+
+  ~Agent() { logs_.Stop(); }  // It asks the link.
 
   absl::Status Start() {
     const absl::StatusOr<std::shared_ptr<grpc::Channel>> coordinator = common::Connect(options_.coordinator);
@@ -94,7 +100,7 @@ class Agent {
         common::Connect("unix:" + folder_.CheckpointSocket(), {.security = {}});
     if (!checkpoint.ok()) return checkpoint.status();
     if (!options_.metrics.empty()) {
-      const absl::StatusOr<std::string> at = metrics_.Serve(options_.metrics);
+      const absl::StatusOr<std::string> at = metrics_.Serve(options_.metrics, common::Security::FromEnvironment());
       if (!at.ok()) return at.status();
       log::Info("serving metrics", {{"address", *at}});
     }
@@ -114,6 +120,14 @@ class Agent {
     link_ = std::make_unique<CoordinatorLink>(
         *coordinator, &waker_, *std::move(obeys),
         [this](const common::ClusterIdentity& identity) { RememberCluster(identity); });
+    common::ChannelOptions own_line;
+    own_line.own_connection = true;
+    const absl::StatusOr<std::shared_ptr<grpc::Channel>> for_logs = common::Connect(options_.coordinator, own_line);
+    if (!for_logs.ok()) return for_logs.status();
+    log_transport_ = std::make_unique<LogTransport>(*for_logs);
+    logs_.Run({.send = [this](v1::LogReport report) { return SendLogs(std::move(report)); },
+               .cancel = [this] { log_transport_->Cancel(); },
+               .connection = [this] { return link_->connection(); }});
     notices_ = std::make_unique<NoticeWatcher>(
         *std::move(sources), &waker_,
         [this](const std::string& source, const NoticeCounts& counts) { metrics_.CountNotices(source, counts); });
@@ -129,9 +143,9 @@ class Agent {
       metrics_.SetForeign(link_->foreign());
       ConsiderEnd();
       const double wake_at = supervisor_.Act(common::SteadySeconds());
-      CollectLogs();
       Publish();
       if (Finished()) {
+        logs_.Finish(kLastLinesSeconds);
         log::Info(drained_ ? "drained: leaving" : "leaving");
         if (drained_) notices_->AcknowledgeAll();
         if (!ends_alone_) return kExitOk;
@@ -228,7 +242,6 @@ class Agent {
     }
     alone_.Heard(delivery->sent, delivery->alone_seconds, delivery->spend_seconds, supervisor_.LeavesAlone());
     RememberAlone();
-    if (logs_.logs_size() > 0 && delivery->answered >= logs_published_) logs_.clear_logs();
     return std::nullopt;
   }
 
@@ -251,13 +264,12 @@ class Agent {
     return options_.advertise + address.substr(colon);
   }
 
-  // The next lines, once the last ones have arrived.
-  void CollectLogs() {
-    const double now = common::SteadySeconds();
-    if (logs_.logs_size() > 0 || now < next_logs_) return;
-    next_logs_ = now + kLogPeriodSeconds;
-    supervisor_.CollectLogs(&logs_);
-    logs_published_ = 0;
+  absl::StatusOr<v1::LogReply> SendLogs(v1::LogReport report) {
+    report.set_node(options_.node);
+    report.set_incarnation(folder_.incarnation());
+    const common::ClusterIdentity obeys = link_->obeys();
+    if (!obeys.cluster.empty()) common::ToMessage(obeys, report.mutable_obeys());
+    return log_transport_->Send(report);
   }
 
   v1::NodeReport MakeReport() const {
@@ -278,7 +290,6 @@ class Agent {
     for (std::string& absent : AbsentAmong(look_for_, machine_)) report.add_absent_trainers(std::move(absent));
     supervisor_.Report(&report);
     stored_->Report(&report);
-    *report.mutable_logs() = logs_.logs();
     report.set_hint(drain_.hint());
     if (drain_.draining()) {
       report.set_draining(true);
@@ -299,8 +310,7 @@ class Agent {
     std::string text = report.SerializeAsString();
     if (text == published_) return;
     published_ = std::move(text);
-    const int64_t number = link_->Publish(std::move(report));
-    if (logs_.logs_size() > 0 && logs_published_ == 0) logs_published_ = number;
+    link_->Publish(std::move(report));
   }
 
   bool Finished() const {
@@ -312,9 +322,6 @@ class Agent {
   }
 
   void Wait(double wake_at) {
-    // Lines on their way are answered first, and the coordinator may be away for long: their answer wakes this loop.
-    const bool collects = logs_.logs_size() == 0 && (supervisor_.running() > 0 || common::SteadySeconds() < next_logs_);
-    if (collects) wake_at = std::min(wake_at, next_logs_);
     if (!std::isinf(drain_.until())) {
       wake_at = std::min({wake_at, stopping_ ? wake_at : drain_.until(), common::SteadySeconds() + kDrainReportStep});
     }
@@ -336,6 +343,7 @@ class Agent {
   const common::UniqueFd signals_;
   const Waker waker_;
   AgentMetrics metrics_;
+  LogShipper logs_;
   Supervisor supervisor_;
   LocalService local_service_;
   const std::string incarnation_;
@@ -345,6 +353,7 @@ class Agent {
   std::unique_ptr<CheckpointProbe> probe_;
   std::unique_ptr<StoredJobs> stored_;
   std::unique_ptr<CoordinatorLink> link_;
+  std::unique_ptr<LogTransport> log_transport_;
   std::unique_ptr<NoticeWatcher> notices_;
 
   Alone alone_;
@@ -359,9 +368,6 @@ class Agent {
   bool settled_ = false;
   bool stopping_ = false;
   bool drained_ = false;
-  v1::NodeReport logs_;         // Only `logs`: lines on their way, until a report with them was answered.
-  int64_t logs_published_ = 0;  // The first report with them.
-  double next_logs_ = 0;
   std::string published_;
 };
 

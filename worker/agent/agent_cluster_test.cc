@@ -221,8 +221,9 @@ TEST_F(AgentClusterTest, WhatIsNoIdentityIsNotTakenForOne) {
   DirectAs(kOurs, "steady");
   StartInit();
   WaitRunning();
+  const common::ProcessIdentity agent = AgentProcess();  // Without init it ends by itself.
   worker_->Signal(SIGKILL);
-  kill(AgentProcess().pid, SIGKILL);
+  kill(agent.pid, SIGKILL);
   worker_->Wait();
   std::ofstream(dir_ + "/cluster") << "somebody\n";
   const Worker again = Worker::Start("agent", Flags());

@@ -142,17 +142,7 @@ class AgentTest : public ::testing::Test {
     return *report;
   }
 
-  // Some report, from the first on, brings that line of output.
-  bool WaitLine(const std::string& trainer, const std::string& line) {
-    const auto report = coordinator_.WaitFor(0, [&](const v1::NodeReport& r) {
-      for (const v1::LogChunk& chunk : r.logs()) {
-        const auto& lines = chunk.lines();
-        if (chunk.trainer() == trainer && std::find(lines.begin(), lines.end(), line) != lines.end()) return true;
-      }
-      return false;
-    });
-    return report.has_value();
-  }
+  bool WaitLine(const std::string& trainer, const std::string& line) { return coordinator_.WaitLine(trainer, line); }
 
   // The child of init that is the agent.
   common::ProcessIdentity AgentProcess() const {

@@ -2,9 +2,14 @@
 #ifndef REKINDLE_WORKER_AGENT_AGENT_METRICS_H_
 #define REKINDLE_WORKER_AGENT_AGENT_METRICS_H_
 
+#include <functional>
+#include <map>
+#include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "common/metrics.h"
 #include "rekindle/v1/node_local.pb.h"
 #include "worker/agent/notices/judge.h"
@@ -13,9 +18,16 @@ namespace rekindle::agent {
 
 class AgentMetrics {
  public:
-  AgentMetrics();
-  // http://address/metrics; returns the address with the port chosen.
-  absl::StatusOr<std::string> Serve(const std::string& address) { return metrics_.Serve(address); }
+  static constexpr double kKeptSeconds = 600;  // Series of a trainer are gone so long after its last word.
+  static constexpr size_t kMaxTrainers = 256;  // With series of their own; of more the ones that spoke last.
+
+  // `now`: seconds of a steady clock. Thread-safe.
+  explicit AgentMetrics(std::function<double()> now = common::SteadySeconds);
+  // http://address/metrics, or beyond loopback https; returns the address with the port chosen.
+  absl::StatusOr<std::string> Serve(const std::string& address, const common::Security& security) {
+    return metrics_.Serve(address, security);
+  }
+  std::string Page() const { return metrics_.Page(); }
 
   void SetTrainers(int running) { trainers_.Set(running); }
   void SetForeign(bool foreign) { foreign_.Set(foreign ? 1 : 0); }
@@ -26,7 +38,16 @@ class AgentMetrics {
   void Advance(const std::string& job, const v1::TrainerMetrics& before, const v1::TrainerMetrics& now);
 
  private:
-  common::Metrics metrics_;
+  struct Said {
+    v1::TrainerMetrics sums;  // Counters are those of all trainers of that rank, gauges those of the newest words.
+    double at = 0;
+  };
+  void AddTrainers(common::MetricSamples& samples);
+
+  const std::function<double()> now_;
+  std::mutex mutex_;
+  std::map<std::pair<std::string, int>, Said> said_;  // By job and rank.
+  common::Metrics metrics_;                           // Its page asks for the others, so that it ends first.
   prometheus::Gauge& trainers_;
   prometheus::Gauge& foreign_;
   prometheus::Counter& restarts_;

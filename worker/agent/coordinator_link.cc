@@ -6,6 +6,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "common/rpc.h"
 
 namespace rekindle::agent {
 namespace {
@@ -40,13 +41,12 @@ CoordinatorLink::~CoordinatorLink() {
   thread_.join();
 }
 
-int64_t CoordinatorLink::Publish(v1::NodeReport report) {
+void CoordinatorLink::Publish(v1::NodeReport report) {
   std::lock_guard lock(mutex_);
   report_ = std::move(report);
   ++published_;
   if (waiting_ != nullptr) waiting_->TryCancel();
   changed_.notify_all();
-  return published_;
 }
 
 std::optional<CoordinatorLink::Delivery> CoordinatorLink::Take() {
@@ -62,6 +62,16 @@ bool CoordinatorLink::connected() const {
 bool CoordinatorLink::foreign() const {
   std::lock_guard lock(mutex_);
   return foreign_;
+}
+
+int64_t CoordinatorLink::connection() const {
+  std::lock_guard lock(mutex_);
+  return connected_ && !foreign_ ? connections_ : 0;
+}
+
+common::ClusterIdentity CoordinatorLink::obeys() const {
+  std::lock_guard lock(mutex_);
+  return obeys_.known();
 }
 
 bool CoordinatorLink::CallOnce() {
@@ -99,13 +109,15 @@ bool CoordinatorLink::CallOnce() {
   }
   if (status.ok()) {
     if (before != obeys_.known()) heard_(obeys_.known());
-    if (!connected_) log::Info("coordinator answers");
+    if (!connected_) {
+      log::Info("coordinator answers");
+      ++connections_;
+    }
     connected_ = true;
     complained_at_.reset();
     must_ask_ = false;
     answered_ = std::max(answered_, number);
     if (!delivery_) delivery_.emplace();
-    delivery_->answered = answered_;
     delivery_->sent = sent;
     delivery_->alone_seconds = directive.alone_seconds();
     delivery_->spend_seconds = directive.has_spend_seconds() ? std::optional(directive.spend_seconds()) : std::nullopt;
@@ -117,7 +129,7 @@ bool CoordinatorLink::CallOnce() {
     return true;
   }
   if (status.error_code() == grpc::StatusCode::CANCELLED && (cancelled_for_news || stopping_)) return true;
-  NoteFailure(status.error_message(), kNever);
+  NoteFailure(std::string(common::StatusFromGrpc(status).message()), kNever);
   return false;
 }
 

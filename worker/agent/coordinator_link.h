@@ -29,7 +29,6 @@ class CoordinatorLink {
  public:
   struct Delivery {
     std::optional<v1::NodeDirective> directive;  // None: the last one stands.
-    int64_t answered = 0;                        // The newest published report that the coordinator has seen.
     // Of the newest answer: when it was asked for, in boot seconds, and what it says of the machine (Alone::Heard).
     double sent = 0;
     double alone_seconds = 0;
@@ -42,12 +41,17 @@ class CoordinatorLink {
   CoordinatorLink(std::shared_ptr<grpc::Channel> channel, const Waker* waker, common::KnownCluster obeys, Heard heard);
   ~CoordinatorLink();  // Cancels the call.
 
-  // Replaces the report to deliver; returns its number. known_revision and wait_ms are set by the link.
-  int64_t Publish(v1::NodeReport report);
+  // Replaces the report to deliver. known_revision and wait_ms are set by the link.
+  void Publish(v1::NodeReport report);
   // The newest answer since the last call.
   std::optional<Delivery> Take();
   // The last call was answered (or one waits at a coordinator that answered before).
   bool connected() const;
+  // What the node has heard of.
+  common::ClusterIdentity obeys() const;
+  // The number of the connection to the coordinator that the node obeys: after each time that it was away another one.
+  // 0: it is away.
+  int64_t connection() const;
   // The last answer came from a coordinator that this node does not obey: for it, its own one is away.
   bool foreign() const;
 
@@ -68,6 +72,7 @@ class CoordinatorLink {
   int64_t answered_ = 0;
   bool must_ask_ = true;  // The coordinator may be another process: no waiting before it has answered once.
   bool connected_ = false;
+  int64_t connections_ = 0;  // So far.
   bool foreign_ = false;
   std::optional<double> complained_at_;  // Since it was last heard of.
   bool complained_of_foreign_ = false;

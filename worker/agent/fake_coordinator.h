@@ -3,9 +3,11 @@
 #ifndef REKINDLE_WORKER_AGENT_FAKE_COORDINATOR_H_
 #define REKINDLE_WORKER_AGENT_FAKE_COORDINATOR_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -81,6 +83,37 @@ class FakeCoordinator final : public v1::Nodes::Service {
     return all;
   }
 
+  // True once that line of the trainer is here; false when it is not within the time.
+  bool WaitLine(const std::string& trainer, const std::string& line) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(20), [&] {
+      const std::vector<std::string>& lines = logs_[trainer].lines;
+      return std::find(lines.begin(), lines.end(), line) != lines.end();
+    });
+  }
+
+  // Keeps lines as the coordinator does.
+  grpc::Status KeepLines(grpc::ServerContext*, const v1::LogReport* report, v1::LogReply* reply) override {
+    const std::lock_guard lock(mutex_);
+    if (stopping_) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "stopping");
+    reply->set_process("fake");
+    for (const v1::LogPiece& piece : report->pieces()) {
+      Log& log = logs_[piece.trainer()];
+      if (piece.begin() - piece.gone() <= log.end && log.end <= piece.begin()) {
+        log.lines.insert(log.lines.end(), piece.lines().begin(), piece.lines().end());
+        log.end = std::max(log.end, piece.end());
+        log.last = piece.last();
+      }
+      v1::LogPosition& position = *reply->add_positions();
+      position.set_job_uid(piece.job_uid());
+      position.set_trainer(piece.trainer());
+      position.set_end(log.end);
+      position.set_last(log.last);
+    }
+    changed_.notify_all();
+    return grpc::Status::OK;
+  }
+
   grpc::Status Sync(grpc::ServerContext* context, const v1::NodeReport* report, v1::NodeDirective* reply) override {
     std::unique_lock lock(mutex_);
     reports_.push_back({common::SteadySeconds(), *report});
@@ -99,6 +132,12 @@ class FakeCoordinator final : public v1::Nodes::Service {
   struct Received {
     double at = 0;
     v1::NodeReport report;
+  };
+
+  struct Log {
+    std::vector<std::string> lines;
+    int64_t end = 0;
+    bool last = false;
   };
 
   std::optional<v1::NodeReport> WaitFrom(std::unique_lock<std::mutex>& lock, size_t next, const Predicate& fits) {
@@ -120,6 +159,7 @@ class FakeCoordinator final : public v1::Nodes::Service {
   std::condition_variable changed_;
   v1::NodeDirective directive_;
   std::vector<Received> reports_;
+  std::map<std::string, Log> logs_;  // By trainer.
   double found_at_ = 0;
   bool stopping_ = false;
   int port_ = 0;

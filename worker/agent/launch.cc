@@ -24,7 +24,8 @@ constexpr size_t kLongestName = 128;
 
 bool PassesOn(const std::string& name) {
   static constexpr const char* kNames[] = {
-      "PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TERM", "TMPDIR", "LD_LIBRARY_PATH", "XDG_CACHE_HOME"};
+      "PATH",           "HOME",           "USER", "LANG", "LC_ALL", "TZ", "TERM", "TMPDIR", "LD_LIBRARY_PATH",
+      "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"};
   static constexpr const char* kPrefixes[] = {"REKINDLE_", "CUDA_", "NVIDIA_", "NCCL_", "GRPC_"};
   return std::any_of(std::begin(kNames), std::end(kNames), [&](const char* n) { return name == n; }) ||
          std::any_of(std::begin(kPrefixes), std::end(kPrefixes),
@@ -32,11 +33,9 @@ bool PassesOn(const std::string& name) {
          absl::EndsWith(name, "SAN_OPTIONS");
 }
 
-absl::StatusOr<common::UniqueFd> OpenLog(const std::string& path, int64_t* size) {
-  common::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
-  struct stat info = {};
-  if (!fd.valid() || fstat(fd.get(), &info) != 0) return common::ErrnoError(absl::StrCat("open ", path));
-  *size = info.st_size;
+absl::StatusOr<common::UniqueFd> MakeLog(const std::string& path) {
+  common::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd.valid()) return common::ErrnoError(absl::StrCat("make ", path));
   return fd;
 }
 
@@ -89,16 +88,16 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                                        const v1::DesiredTrainer& desired, double now) {
   TrainerRecord record;
   record.slot = desired.slot();
-  record.trainer = absl::StrCat(options.node, "/", record.slot, "/", RandomHex(kIncarnationBytes));
+  const std::string incarnation = RandomHex(kIncarnationBytes);
+  record.trainer = absl::StrCat(options.node, "/", record.slot, "/", incarnation);
   record.job_uid = desired.job_uid();
   record.job_name = desired.job_name();
   record.boot_id = common::BootId();
   record.started_at = now;
-  record.log = folder.LogFile(desired.job_name(), record.slot);
+  record.log = folder.LogFile(desired.job_name(), record.slot, incarnation);
   const absl::Status job_file = WriteJobFile(folder, desired);
   if (!job_file.ok()) return job_file;
-  folder.PruneLogs();
-  const absl::StatusOr<common::UniqueFd> log = OpenLog(record.log, &record.log_offset);
+  const absl::StatusOr<common::UniqueFd> log = MakeLog(record.log);
   if (!log.ok()) return log.status();
 
   common::SpawnOptions spawn;
@@ -117,6 +116,7 @@ absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeF
                 options.advertise,
                 "--memory",
                 absl::StrCat(static_cast<int64_t>(options.memory_bytes))};
+  for (const std::string& root : options.data_roots) spawn.argv.insert(spawn.argv.end(), {"--data-root", root});
   spawn.environment = TrainerEnvironment(desired.spec(), common::OwnEnvironment(),
                                          options.gpus > 0 ? desired.slot() % options.gpus : -1);
   spawn.output_fd = log->get();

@@ -20,9 +20,10 @@ struct LaunchOptions {
   std::string trainer_binary;
   std::string coordinator;
   std::string node;
-  std::string advertise;    // The trainer's data plane listens there.
-  double memory_bytes = 0;  // Each trainer's share of the node's; 0: not known.
-  int gpus = 0;             // That slots use in turn.
+  std::string advertise;                // The trainer's data plane listens there.
+  double memory_bytes = 0;              // Each trainer's share of the node's; 0: not known.
+  int gpus = 0;                         // That slots use in turn.
+  std::vector<std::string> data_roots;  // What its job may read.
 };
 
 // Why a desired trainer cannot be taken from the coordinator; OK when it can. `slots`: of this node.

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "common/version.h"
+#include "common/release.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/forget_cluster.h"
 #include "worker/agent/init.h"
@@ -23,18 +23,20 @@ constexpr char kUsage[] =
 }  // namespace
 
 int main(int argc, char** argv) {
+  const std::string version = rekindle::common::VersionLine("rekindle-worker");
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const std::string command = arguments.empty() ? "" : arguments[0];
   const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
   if (command == "init") return rekindle::agent::RunInit(rekindle::agent::OwnProgram(), rest);
   if (command == "agent") {
     int exit_code = 0;
-    const std::optional<rekindle::agent::AgentOptions> options = rekindle::agent::ParseOptions(rest, &exit_code);
+    const std::optional<rekindle::agent::AgentOptions> options =
+        rekindle::agent::ParseOptions(rest, version, &exit_code);
     return options ? rekindle::agent::RunAgent(*options) : exit_code;
   }
   if (command == "forget-cluster") return rekindle::agent::RunForgetCluster(rest);
   if (command == "--version") {
-    std::printf("rekindle-worker %s\n", rekindle::common::kVersion);
+    std::printf("%s\n", version.c_str());
     return rekindle::agent::kExitOk;
   }
   if (command == "--help" || command == "-h") {

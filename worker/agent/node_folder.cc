@@ -3,10 +3,8 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <climits>
@@ -14,7 +12,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <thread>
-#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -22,14 +19,14 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/random_bytes.h"
+#include "common/state_folder.h"
+#include "common/unix_path.h"
 #include "worker/agent/small_file.h"
 
 namespace rekindle::agent {
 namespace {
 
-constexpr size_t kLongestSocketName = sizeof("/checkpoint.sock");
 constexpr double kLockRetrySeconds = 0.01;
-constexpr size_t kKeptLogs = 64;
 constexpr size_t kIncarnationBytes = 16;
 constexpr size_t kMaxClusterBytes = 256;
 
@@ -93,12 +90,15 @@ absl::StatusOr<NodeFolder> NodeFolder::Open(const std::string& dir, double lock_
   }
   NodeFolder folder;
   folder.dir_ = resolved;
-  const size_t longest = sizeof(sockaddr_un::sun_path) - kLongestSocketName;
+  const size_t longest = common::kLongestUnixPath - common::kLongestNodeSocket.size();
   if (folder.dir_.size() > longest) {
     return absl::InvalidArgumentError(absl::StrCat("the path ", folder.dir_, " has ", folder.dir_.size(),
                                                    " bytes; Unix sockets allow ", longest, ": use a shorter --dir"));
   }
   if (chmod(resolved, 0700) != 0) return common::ErrnoError(absl::StrCat("chmod of ", folder.dir_));
+  if (const absl::Status marked = common::MarkStateFolder(folder.dir_); !marked.ok()) {
+    log::Warning("jobs may read this node's state", {{"why", std::string(marked.message())}});
+  }
   absl::StatusOr<common::UniqueFd> lock = Lock(folder.dir_ + "/agent.lock", lock_wait_seconds);
   if (!lock.ok()) return lock.status();
   folder.lock_ = *std::move(lock);
@@ -131,8 +131,8 @@ std::string NodeFolder::JobFile(const std::string& job_uid, int slot) const {
 
 std::string NodeFolder::RecordFile(int slot) const { return absl::StrCat(RecordFolder(), "/", slot, ".json"); }
 
-std::string NodeFolder::LogFile(const std::string& job_name, int slot) const {
-  return absl::StrCat(dir_, "/logs/", job_name, "-", slot, ".log");
+std::string NodeFolder::LogFile(const std::string& job_name, int slot, const std::string& incarnation) const {
+  return absl::StrCat(LogFolder(), "/", job_name, "-", slot, "-", incarnation, ".log");
 }
 
 absl::Status NodeFolder::MakeJobFolder(const std::string& job_uid) const {
@@ -142,18 +142,6 @@ absl::Status NodeFolder::MakeJobFolder(const std::string& job_uid) const {
 void NodeFolder::RemoveJobFile(const std::string& job_uid, int slot) const {
   RemoveFile(JobFile(job_uid, slot));
   rmdir(absl::StrCat(dir_, "/jobs/", job_uid).c_str());
-}
-
-void NodeFolder::PruneLogs() const {
-  const std::string folder = dir_ + "/logs";
-  std::vector<std::pair<time_t, std::string>> logs;
-  for (const std::string& name : ListFolder(folder)) {
-    struct stat info = {};
-    const std::string path = absl::StrCat(folder, "/", name);
-    if (stat(path.c_str(), &info) == 0) logs.emplace_back(info.st_mtime, path);
-  }
-  std::sort(logs.rbegin(), logs.rend());
-  for (size_t i = kKeptLogs; i < logs.size(); ++i) RemoveFile(logs[i].second);
 }
 
 }  // namespace rekindle::agent

@@ -10,7 +10,8 @@
 //   alive/ID           held by a trainer until it dies (common/life_lock.h)
 //   ended/ID.json      exits that the coordinator has not acknowledged
 //   exits/             exits seen by init (exits.h)
-//   logs/              output of the trainers
+//   logs/              output of the trainers, a file each, and whose it is (log_file.h)
+//   .rekindle-state    no job reads any of it (common/state_folder.h)
 //
 // All of it is for this user only (0700, 0600).
 #ifndef REKINDLE_WORKER_AGENT_NODE_FOLDER_H_
@@ -47,14 +48,14 @@ class NodeFolder {
   std::string RecordFolder() const { return dir_ + "/trainers"; }
   std::string AliveFolder() const { return dir_ + "/alive"; }
   std::string EndedFolder() const { return dir_ + "/ended"; }
-  std::string LogFile(const std::string& job_name, int slot) const;
+  std::string LogFolder() const { return dir_ + "/logs"; }
+  // Of one trainer: `incarnation` is the end of its name.
+  std::string LogFile(const std::string& job_name, int slot, const std::string& incarnation) const;
 
   // Makes the job's folder.
   absl::Status MakeJobFolder(const std::string& job_uid) const;
   // Removes the file with the secret, and the job's folder when it was the last.
   void RemoveJobFile(const std::string& job_uid, int slot) const;
-  // Keeps the newest logs, so that a node that lives long does not fill its disk.
-  void PruneLogs() const;
 
  private:
   NodeFolder() = default;

@@ -11,9 +11,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/version.h"
+#include "common/rpc.h"
 #include "worker/agent/init.h"
 #include "worker/agent/small_file.h"
+#include "worker/data/data_roots.h"
 
 namespace rekindle::agent {
 namespace {
@@ -66,7 +67,8 @@ std::string OwnProgram() {
   return access(path.c_str(), X_OK) == 0 ? path : "/proc/self/exe";
 }
 
-std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, int* exit_code) {
+std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, const std::string& version,
+                                         int* exit_code) {
   AgentOptions options;
   options.node = HostName();
   options.trainer_binary = (std::filesystem::path(OwnProgram()).parent_path() / "rekindle-trainer").string();
@@ -77,9 +79,10 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
       "SIGTERM drains the node; a second one stops its trainers at once.\n"
       "Run it as `rekindle-worker init`, with the same flags: then it is restarted when it dies.\n"
       "REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE secure the line to the "
-      "coordinator.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart would help), 4 without a "
+      "coordinator, and metrics beyond loopback.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart "
+      "would help), 4 without a "
       "coordinator for so long that the machine is to end.");
-  app.set_version_flag("--version", std::string("rekindle-worker ") + common::kVersion);
+  app.set_version_flag("--version", version);
   app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
   app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
   app.add_option("--node", options.node, "Name of the node")->capture_default_str()->check(CheckNodeName);
@@ -100,7 +103,11 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
   app.add_option("--zone", options.zone,
                  "Failure domain, such as a cloud's zone: copies of checkpoints go to another one");
   app.add_option("--pool", options.pool, "Pool of the coordinator's fleet file that this machine is of: what it costs");
-  app.add_option("--metrics", options.metrics, "host:port to serve Prometheus metrics on; default: none");
+  app.add_option("--metrics", options.metrics,
+                 "host:port to serve Prometheus metrics on, beyond loopback by TLS and token; default: none");
+  app.add_option("--data-root", options.data_roots,
+                 "A folder that jobs may read, where this node's keys and state are never read; may be given several "
+                 "times. Default: / for a coordinator on loopback, else /var/lib/rekindle/data");
   AddNoticeOptions(app, options.notices);
   app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
       ->capture_default_str()
@@ -119,9 +126,15 @@ std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& argumen
     app.parse(reversed);
     const std::string unfit = CheckProgram(options.trainer_binary);
     if (!unfit.empty()) throw CLI::ValidationError("--trainer-binary", unfit);
+    if (const absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) {
+      throw CLI::ValidationError(std::string(roots.message()));
+    }
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error) == 0 ? kExitOk : kExitWrongUse;
     return std::nullopt;
+  }
+  if (options.data_roots.empty()) {
+    options.data_roots = {common::IsLoopback(options.coordinator) ? "/" : data::DataRoots::kUsual};
   }
   if (device == "auto") options.gpus = FindGpus();
   if (slots->empty()) options.slots = std::clamp(options.gpus.count, 1, kMaxSlots);

@@ -24,15 +24,19 @@ struct AgentOptions {
   std::string zone;           // Failure domain, as the cloud names it; empty: unknown.
   std::string pool;           // Of the coordinator's fleet file; empty: unknown.
   std::string metrics;        // Empty: none.
+  // What jobs may read here, of what the trainers' user may read. Default: all of it for a coordinator on loopback,
+  // whose callers have its token, which is this user's; else data::DataRoots::kUsual.
+  std::vector<std::string> data_roots;
   NoticeOptions notices;
   double drain_seconds = 30;
   double stop_grace_seconds = 10;
   double first_heard_seconds = 0;  // From its start until a coordinator is heard of, or the machine ends; 0: for ever.
 };
 
-// `arguments`: those after "agent". When nothing is to be run (help, version, wrong use), says so on stdout or stderr
-// and returns nothing, with *exit_code set to 0 or 2.
-std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, int* exit_code);
+// `arguments`: those after "agent". `version`: what --version prints. When nothing is to be run (help, version, wrong
+// use), says so on stdout or stderr and returns nothing, with *exit_code set to 0 or 2.
+std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, const std::string& version,
+                                         int* exit_code);
 
 // The path of this program.
 std::string OwnProgram();

@@ -1,4 +1,4 @@
-// The agent's smaller parts: logs, records, folder, environment.
+// The agent's smaller parts: records, folder, environment.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,8 +13,8 @@
 #include "worker/agent/gpus.h"
 #include "worker/agent/init.h"
 #include "worker/agent/launch.h"
-#include "worker/agent/log_tail.h"
 #include "worker/agent/node_folder.h"
+#include "worker/agent/options.h"
 #include "worker/agent/small_file.h"
 #include "worker/agent/trainer_record.h"
 
@@ -24,7 +24,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -34,17 +33,10 @@ class PartsTest : public ::testing::Test {
     char name[] = "/tmp/rekindle-parts-XXXXXX";
     ASSERT_NE(mkdtemp(name), nullptr);
     dir_ = name;
-    log_ = dir_ + "/x.log";
   }
   void TearDown() override { std::filesystem::remove_all(dir_); }
 
-  void Append(const std::string& text) { std::ofstream(log_, std::ios::app) << text; }
-  static std::vector<std::string> Read(LogTail* tail, bool final = false, LogBudget budget = {}) {
-    return tail->Read(&budget, final);
-  }
-
   std::string dir_;
-  std::string log_;
 };
 
 TEST_F(PartsTest, ACopyOfAFolderHasItsIncarnationAndAnotherHome) {
@@ -67,74 +59,6 @@ TEST_F(PartsTest, ACopyOfAFolderHasItsIncarnationAndAnotherHome) {
   EXPECT_EQ(again->home(), home);
 }
 
-TEST_F(PartsTest, TailGivesWholeLinesOnce) {
-  LogTail tail(log_, 0);
-  EXPECT_THAT(Read(&tail), IsEmpty());
-  Append("one\ntwo\r\nthr");
-  EXPECT_THAT(Read(&tail), ElementsAre("one", "two"));
-  EXPECT_FALSE(tail.AtEnd());
-  Append("ee\n\n");
-  EXPECT_THAT(Read(&tail), ElementsAre("three", ""));
-  EXPECT_TRUE(tail.AtEnd());
-  Append("last words");
-  EXPECT_THAT(Read(&tail, /*final=*/true), ElementsAre("last words"));
-  EXPECT_TRUE(tail.AtEnd());
-}
-
-TEST_F(PartsTest, TailKeepsToTheBudget) {
-  Append("1\n2\n3\n");
-  LogTail tail(log_, 0);
-  EXPECT_THAT(Read(&tail, false, {.lines = 2}), ElementsAre("1", "2"));
-  EXPECT_THAT(Read(&tail, false, {.lines = 0}), IsEmpty());
-  EXPECT_THAT(Read(&tail), ElementsAre("3"));
-}
-
-TEST_F(PartsTest, TailProgressesWithAnyBudgetAndLineLength) {
-  Append(std::string(10000, 'x') + "\nend\n");
-  LogTail tail(log_, 0, {.longest_line = 4096});
-  std::string all;
-  std::string last;
-  for (int i = 0; i < 2000 && !tail.AtEnd(); ++i) {
-    for (const std::string& line : Read(&tail, false, {.bytes = 4500})) {
-      EXPECT_LE(line.size(), 4096u);
-      all += line;
-      last = line;
-    }
-  }
-  EXPECT_EQ(all, std::string(10000, 'x') + "end");
-  EXPECT_EQ(last, "end");
-}
-
-TEST_F(PartsTest, TailSkipsABacklogAndSaysSo) {
-  for (int i = 0; i < 1000; ++i) Append("some line\n");
-  LogTail tail(log_, 0, {.backlog = 1000});
-  const std::vector<std::string> lines = Read(&tail);
-  EXPECT_EQ(lines[0], "[9500 bytes of output were not sent: they are in the node's log file]");
-  EXPECT_EQ(lines.size(), 51u);
-}
-
-TEST_F(PartsTest, TailRotatesTheFileItHasRead) {
-  LogTail tail(log_, 0, {.rotate_at = 10});
-  Append("0123456789\n");
-  tail.RotateIfLarge();
-  EXPECT_FALSE(std::filesystem::exists(log_ + ".1"));  // Not read yet.
-  EXPECT_EQ(Read(&tail).size(), 1u);
-  tail.RotateIfLarge();
-  EXPECT_EQ(std::filesystem::file_size(log_), 0u);
-  EXPECT_EQ(std::filesystem::file_size(log_ + ".1"), 11u);
-  Append("next\n");
-  EXPECT_THAT(Read(&tail), ElementsAre("next"));
-}
-
-TEST(CleanText, IsValidUtf8) {
-  EXPECT_EQ(ToCleanText("plain\ttext \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80"),
-            "plain\ttext \xC3\xA9 \xE2\x82\xAC \xF0\x9F\x98\x80");
-  EXPECT_EQ(ToCleanText("\xC3(\xA9"), "?(?");
-  EXPECT_EQ(ToCleanText("\xC0\x80 \xED\xA0\x80 \xF4\x90\x80\x80"), "?? ??? ????");
-  EXPECT_EQ(ToCleanText("\x1b[31m\x7f"), "?[31m?");
-  EXPECT_EQ(ToCleanText("cut \xE2\x82"), "cut ??");
-}
-
 TEST(Record, RoundTripAndDamage) {
   const TrainerRecord record = {.trainer = "n/1/abcd0123",
                                 .slot = 1,
@@ -144,7 +68,6 @@ TEST(Record, RoundTripAndDamage) {
                                 .boot_id = "boot",
                                 .started_at = 12.5,
                                 .log = "/x/y.log",
-                                .log_offset = 77,
                                 .exit_code = -9,
                                 .exit_reason = "killed"};
   const std::string text = ToJson(record);
@@ -190,6 +113,21 @@ TEST(SafeName, RefusesPaths) {
   EXPECT_TRUE(IsSafeName("a-B_3.x", 16));
   for (const char* name : {"", ".", "..", ".hidden", "a/b", "a b", "a\nb"}) EXPECT_FALSE(IsSafeName(name, 16)) << name;
   EXPECT_FALSE(IsSafeName(std::string(17, 'a'), 16));
+}
+
+TEST(Options, WhatJobsReadWhereNothingIsSaid) {
+  const auto roots = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments = {"--dir", "/d", "--trainer-binary", "/bin/true", "--device", "cpu"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    int exit_code = 0;
+    const auto options = ParseOptions(arguments, "rekindle-worker", &exit_code);
+    return options ? options->data_roots : std::vector<std::string>{std::to_string(exit_code)};
+  };
+  EXPECT_THAT(roots({"--coordinator", "127.0.0.1:7070"}), ElementsAre("/"));
+  EXPECT_THAT(roots({"--coordinator", "coordinator.example:7070"}), ElementsAre("/var/lib/rekindle/data"));
+  EXPECT_THAT(roots({"--coordinator", "localhost:7070", "--data-root", "/a", "--data-root", "/b"}),
+              ElementsAre("/a", "/b"));
+  EXPECT_THAT(roots({"--coordinator", "localhost:7070", "--data-root", "a"}), ElementsAre("2"));
 }
 
 TEST(TrainerEnvironment, PinsAndFilters) {

@@ -20,8 +20,9 @@ v1::TrainerProcess ToProto(const TrainerRecord& record) {
 
 }  // namespace
 
-Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, const Waker* waker)
-    : options_(std::move(options)), folder_(folder), metrics_(metrics), waker_(waker) {}
+Supervisor::Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, LogShipper* logs,
+                       const Waker* waker)
+    : options_(std::move(options)), folder_(folder), metrics_(metrics), logs_(logs), waker_(waker) {}
 
 void Supervisor::Apply(const v1::NodeDirective& directive) {
   std::lock_guard lock(mutex_);
@@ -102,12 +103,11 @@ void Supervisor::Start(int slot, double now) {
             {{"trainer", record.trainer}, {"job", record.job_name}, {"pid", static_cast<int>(record.process.pid)}});
   if (again) metrics_->CountRestart();
   state.running = RunningTrainer{.job_uid = record.job_uid, .started_at = now};
-  LogTail log(record.log, record.log_offset, options_.logs);
+  logs_->Start(record.trainer, record.job_uid, record.log);
   std::unique_ptr<DeathWatch> death;
   if (launched->life) death = std::make_unique<DeathWatch>(*std::move(launched->life), record.trainer, waker_);
   trainers_.emplace(slot, Trainer{.record = std::move(record),
                                   .process = std::move(launched->process),
-                                  .log = std::move(log),
                                   .job_secret = desired.job_secret(),
                                   .death = std::move(death)});
 }
@@ -190,34 +190,6 @@ void Supervisor::Report(v1::NodeReport* report) const {
     process.set_exit_seen(record.exit_seen);
     *report->add_trainers() = std::move(process);
   }
-}
-
-void Supervisor::CollectLogs(v1::NodeReport* report) {
-  std::lock_guard lock(mutex_);
-  LogBudget budget;
-  const auto add = [&](const std::string& job_uid, const std::string& trainer, LogTail& log, bool final) {
-    std::vector<std::string> lines = log.Read(&budget, final);
-    if (lines.empty()) return;
-    v1::LogChunk* chunk = report->add_logs();
-    chunk->set_job_uid(job_uid);
-    chunk->set_trainer(trainer);
-    for (std::string& line : lines) chunk->add_lines(std::move(line));
-  };
-  for (EndedLog& ended : ended_logs_) add(ended.job_uid, ended.trainer, ended.log, /*final=*/true);
-  std::erase_if(ended_logs_, [](const EndedLog& ended) { return ended.log.AtEnd(); });
-  for (auto& [slot, trainer] : trainers_) {
-    if (trainer.told) continue;
-    add(trainer.record.job_uid, trainer.record.trainer, trainer.log, /*final=*/false);
-    trainer.log.RotateIfLarge();
-    if (trainer.record.log_offset == trainer.log.offset()) continue;
-    trainer.record.log_offset = trainer.log.offset();
-    SaveRecord(trainer);
-  }
-}
-
-void Supervisor::SaveRecord(const Trainer& trainer) {
-  const absl::Status saved = ReplaceFile(folder_->RecordFile(trainer.record.slot), ToJson(trainer.record));
-  if (!saved.ok()) log::Warning("cannot write a trainer record", {{"error", std::string(saved.message())}});
 }
 
 }  // namespace rekindle::agent

@@ -23,7 +23,7 @@
 #include "worker/agent/agent_metrics.h"
 #include "worker/agent/death_watch.h"
 #include "worker/agent/launch.h"
-#include "worker/agent/log_tail.h"
+#include "worker/agent/log_shipper.h"
 #include "worker/agent/node_folder.h"
 #include "worker/agent/reconcile.h"
 #include "worker/agent/trainer_record.h"
@@ -35,14 +35,14 @@ struct SupervisorOptions {
   LaunchOptions launch;
   int slots = 1;
   Policy policy;
-  LogLimits logs;
 };
 
 class Supervisor {
  public:
-  // `folder`, `metrics` and `waker` must outlive it. `waker`: wakes the loop when a trainer may have died whose
-  // descriptor does not tell yet.
-  Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, const Waker* waker);
+  // All must outlive it. `logs` is told whose output is where. `waker`: wakes the loop when a trainer may have died
+  // whose descriptor does not tell yet.
+  Supervisor(SupervisorOptions options, const NodeFolder* folder, AgentMetrics* metrics, LogShipper* logs,
+             const Waker* waker);
 
   // Takes over what an earlier agent of this folder left: running trainers, and exits that were not acknowledged.
   // Once, first.
@@ -72,8 +72,6 @@ class Supervisor {
   int running() const;
   // Fills in `trainers`.
   void Report(v1::NodeReport* report) const;
-  // New lines of all logs, bounded. Rotates and remembers the positions.
-  void CollectLogs(v1::NodeReport* report);
 
   // A trainer speaks: recognised when it is one of ours by id, job, process and secret.
   v1::AttachReply Attach(const v1::AttachRequest& request);
@@ -85,7 +83,6 @@ class Supervisor {
   struct Trainer {
     TrainerRecord record;
     common::Process process;
-    LogTail log;
     std::string job_secret;
     bool adopted = false;
     bool attached = false;
@@ -97,11 +94,6 @@ class Supervisor {
     v1::TrainerMetrics metrics;
     bool at_rest = false;  // As it said last, as is the next.
     bool keeps_final_state = false;
-  };
-  struct EndedLog {  // Of an ended trainer, until it was read whole.
-    std::string job_uid;
-    std::string trainer;
-    LogTail log;
   };
 
   // All below: REQUIRES mutex_ held.
@@ -122,11 +114,11 @@ class Supervisor {
   void AddEnded(TrainerRecord record, common::ExitStatus status, const std::string& reason);
   void Acknowledge(const std::string& trainer);
   std::string EndedFile(const std::string& trainer) const;
-  void SaveRecord(const Trainer& trainer);
 
   const SupervisorOptions options_;
   const NodeFolder* const folder_;
   AgentMetrics* const metrics_;
+  LogShipper* const logs_;
   const Waker* const waker_;
 
   mutable std::mutex mutex_;
@@ -137,7 +129,6 @@ class Supervisor {
   std::map<int, Trainer> trainers_;
   std::map<int, std::string> last_trainer_;                           // That ended last in a slot.
   std::deque<TrainerRecord> ended_;                                   // Not acknowledged; bounded.
-  std::deque<EndedLog> ended_logs_;                                   // Bounded.
   std::optional<int64_t> memory_kills_ = common::OutOfMemoryKills();  // As last seen.
   double wake_for_exit_ = 0;                                          // 0: no exit is being waited for.
 };

@@ -32,6 +32,8 @@ void Supervisor::Adopt() {
     const absl::StatusOr<std::string> text = ReadSmallFile(path, kMaxRecordBytes);
     absl::StatusOr<TrainerRecord> record = text.ok() ? FromJson(*text) : text.status();
     if (record.ok() && ended_.size() < kMaxEnded) {
+      logs_->Start(record->trainer, record->job_uid, record->log);
+      logs_->End(record->trainer);
       ended_.push_back(*std::move(record));
     } else {
       RemoveFile(path);
@@ -63,6 +65,7 @@ void Supervisor::Adopt() {
 }
 
 void Supervisor::AdoptRecord(const TrainerRecord& record) {
+  logs_->Start(record.trainer, record.job_uid, record.log);
   const bool this_boot = record.boot_id == common::BootId();
   absl::StatusOr<common::Process> process =
       this_boot ? common::Process::Open(record.process) : absl::NotFoundError("the machine was restarted");
@@ -70,6 +73,7 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
     const std::optional<common::ExitStatus> status =
         this_boot ? TakeExit(folder_->dir(), record.process) : std::nullopt;
     RemoveFile(folder_->RecordFile(record.slot));
+    logs_->End(record.trainer);
     TrainerRecord ended = record;
     ended.exit_seen = status.has_value();
     AddEnded(std::move(ended), status.value_or(common::ExitStatus{kUnknownExit}),
@@ -84,7 +88,6 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
   if (life.ok()) death = std::make_unique<DeathWatch>(*std::move(life), record.trainer, waker_);
   Trainer trainer{.record = record,
                   .process = *std::move(process),
-                  .log = LogTail(record.log, record.log_offset, options_.logs),
                   .job_secret = ReadSecret(*folder_, record.job_uid, record.slot),
                   .adopted = true,
                   .death = std::move(death)};
@@ -92,6 +95,7 @@ void Supervisor::AdoptRecord(const TrainerRecord& record) {
   const auto told =
       std::find_if(ended_.begin(), ended_.end(), [&](const auto& ended) { return ended.trainer == record.trainer; });
   if (told != ended_.end()) {
+    logs_->End(record.trainer);
     trainer.told = common::ExitStatus{told->exit_code};
     node_.slots[record.slot].running->ending = true;
   }

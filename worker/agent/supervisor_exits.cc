@@ -12,7 +12,6 @@
 namespace rekindle::agent {
 namespace {
 
-constexpr size_t kMaxEndedLogs = 16;
 constexpr double kExitRecordSeconds = 0.25;  // Init writes it within milliseconds, if there is an init.
 constexpr double kEndingSeconds = 0.25;      // The kernel knows how a process ends when it releases what that one held.
 constexpr double kExitPollSeconds = 0.002;
@@ -83,8 +82,7 @@ void Supervisor::Tell(int slot, common::ExitStatus status, double now) {
   state.running->ending = true;
   if (state.wanted != trainer.record.job_uid) folder_->RemoveJobFile(trainer.record.job_uid, slot);
   last_trainer_[slot] = trainer.record.trainer;
-  ended_logs_.push_back({trainer.record.job_uid, trainer.record.trainer, std::move(trainer.log)});
-  if (ended_logs_.size() > kMaxEndedLogs) ended_logs_.pop_front();
+  logs_->End(trainer.record.trainer);
   trainer.record.exit_seen = true;
   trainer.told = status;
   AddEnded(trainer.record, status, reason);

@@ -17,7 +17,6 @@ std::string ToJson(const TrainerRecord& record) {
                                        {"boot_id", record.boot_id},
                                        {"started_at", record.started_at},
                                        {"log", record.log},
-                                       {"log_offset", record.log_offset},
                                        {"exit_code", record.exit_code},
                                        {"exit_reason", record.exit_reason},
                                        {"out_of_memory", record.out_of_memory},
@@ -38,7 +37,6 @@ absl::StatusOr<TrainerRecord> FromJson(const std::string& text) {
     json.at("boot_id").get_to(record.boot_id);
     json.at("started_at").get_to(record.started_at);
     json.at("log").get_to(record.log);
-    json.at("log_offset").get_to(record.log_offset);
     json.at("exit_code").get_to(record.exit_code);
     json.at("exit_reason").get_to(record.exit_reason);
     record.out_of_memory = json.value("out_of_memory", false);

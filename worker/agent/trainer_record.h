@@ -17,10 +17,9 @@ struct TrainerRecord {
   std::string job_uid;
   std::string job_name;
   common::ProcessIdentity process;
-  std::string boot_id;     // A record of another boot names no process.
-  double started_at = 0;   // Steady seconds of that boot.
-  std::string log;         // Path.
-  int64_t log_offset = 0;  // Shipped up to here.
+  std::string boot_id;    // A record of another boot names no process.
+  double started_at = 0;  // Steady seconds of that boot.
+  std::string log;        // Path.
   // Of ended trainers only.
   int exit_code = 0;
   std::string exit_reason;

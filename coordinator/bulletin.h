@@ -1,8 +1,8 @@
 // Topics that streams wait on: a version each, raised by every publication.
 //
-// Thread-compatible: the loop's thread owns it.
-#ifndef REKINDLE_COORDINATOR_SERVER_BULLETIN_H_
-#define REKINDLE_COORDINATOR_SERVER_BULLETIN_H_
+// Thread-compatible.
+#ifndef REKINDLE_COORDINATOR_BULLETIN_H_
+#define REKINDLE_COORDINATOR_BULLETIN_H_
 
 #include <algorithm>
 #include <cstdint>
@@ -56,4 +56,4 @@ class Bulletin {
 
 }  // namespace rekindle::coordinator
 
-#endif  // REKINDLE_COORDINATOR_SERVER_BULLETIN_H_
+#endif  // REKINDLE_COORDINATOR_BULLETIN_H_

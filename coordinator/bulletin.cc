@@ -1,4 +1,4 @@
-#include "coordinator/server/bulletin.h"
+#include "coordinator/bulletin.h"
 
 #include <algorithm>
 #include <utility>

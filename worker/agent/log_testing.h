@@ -1,0 +1,78 @@
+// For tests of the logs on a node: a folder with files that "trainers" write to, and a coordinator that keeps pieces.
+#ifndef REKINDLE_WORKER_AGENT_LOG_TESTING_H_
+#define REKINDLE_WORKER_AGENT_LOG_TESTING_H_
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "rekindle/v1/node.pb.h"
+
+namespace rekindle::agent {
+
+class LogFolderTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/rekindle-agent-logs-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    folder_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string Path(const std::string& name) const { return folder_ + "/" + name + ".log"; }
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(Path(name), std::ios::app) << text;
+  }
+  bool Exists(const std::string& name) const { return std::filesystem::exists(Path(name)); }
+
+  std::string folder_;
+};
+
+// Keeps pieces as the coordinator does, by its own rule: a piece counts only if it begins where its trainer stands.
+// Thread-compatible.
+struct Keeper {
+  struct Log {
+    std::vector<std::string> lines;
+    int64_t end = 0;
+    bool last = false;
+    int64_t gone = 0;
+  };
+
+  v1::LogReply Keep(const v1::LogReport& report) {
+    v1::LogReply reply;
+    reply.set_process(process);
+    for (const v1::LogPiece& piece : report.pieces()) {
+      v1::LogPosition& position = *reply.add_positions();
+      position.set_job_uid(piece.job_uid());
+      position.set_trainer(piece.trainer());
+      position.set_not_welcome(unwelcome == piece.job_uid());
+      if (position.not_welcome()) continue;
+      Log& log = logs[piece.trainer()];
+      const bool is_next = piece.begin() - piece.gone() <= log.end && log.end <= piece.begin();
+      if (is_next && !is_full) {
+        log.gone += piece.begin() - log.end;
+        log.lines.insert(log.lines.end(), piece.lines().begin(), piece.lines().end());
+        log.end = std::max(log.end, piece.end());
+        log.last = piece.last();
+      }
+      position.set_end(log.end);
+      position.set_last(log.last);
+    }
+    return reply;
+  }
+
+  std::string process = "first";
+  std::string unwelcome;  // Job uid.
+  bool is_full = false;   // Its disk.
+  std::map<std::string, Log> logs;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_LOG_TESTING_H_
