@@ -1,44 +1,32 @@
 #include "common/metrics.h"
 
-#include <arpa/inet.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <prometheus/text_serializer.h>
 
 #include <cassert>
-#include <chrono>
-#include <exception>
-#include <future>
+#include <sstream>
+#include <utility>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/process_metrics.h"
+#include "common/version.h"
 
 namespace rekindle::common {
 namespace {
 
-// Opens and closes one connection, whatever comes of it.
-void Poke(int port) {
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return;
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  (void)connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to);
-  close(fd);
+constexpr char kPath[] = "/metrics";
+constexpr char kTextFormat[] = "text/plain; version=0.0.4; charset=utf-8";
+
+void AddBuildInfo(MetricSamples& samples) {
+  samples.Gauge("rekindle_build_info", "1; the labels say what this program is built of.", 1,
+                {{"version", kVersion}, {"protocol", absl::StrCat(kProtocolVersion)}});
 }
 
 }  // namespace
 
-Metrics::Metrics() : registry_(std::make_shared<prometheus::Registry>()) {}
+Metrics::Metrics() : registry_(std::make_unique<prometheus::Registry>()), sources_{AddBuildInfo, AddProcessMetrics} {}
 
-Metrics::~Metrics() {
-  if (!exposer_) return;
-  // The HTTP server looks for its end only every 2 s unless a connection wakes it: too long for a restart.
-  const int port = exposer_->GetListeningPorts().front();
-  const auto stopped = std::async(std::launch::async, [this] { exposer_.reset(); });
-  while (stopped.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) Poke(port);
-}
+Metrics::~Metrics() = default;
 
 prometheus::Counter& Metrics::Counter(const std::string& name, const std::string& help, const Labels& labels) {
   assert(absl::StartsWith(name, "rekindle_"));
@@ -56,9 +44,9 @@ prometheus::Histogram& Metrics::Histogram(const std::string& name, const std::st
   return prometheus::BuildHistogram().Name(name).Help(help).Register(*registry_).Add(labels, buckets);
 }
 
-void Metrics::RemoveGauge(const std::string& name, const std::string& help, const Labels& labels) {
-  auto& family = prometheus::BuildGauge().Name(name).Help(help).Register(*registry_);
-  if (family.Has(labels)) family.Remove(&family.Add(labels));
+void Metrics::AddSource(Source source) {
+  assert(server_ == nullptr);
+  sources_.push_back(std::move(source));
 }
 
 Metrics::Buckets Metrics::Seconds() {
@@ -67,27 +55,33 @@ Metrics::Buckets Metrics::Seconds() {
   return buckets;
 }
 
-absl::StatusOr<std::string> Metrics::Serve(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  int port = -1;
-  if (colon == std::string::npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port < 0 || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--metrics '", address, "' is no address: write host:port, as 127.0.0.1:9090"));
-  }
-  const std::string host = address.substr(0, colon) == "localhost" ? "127.0.0.1" : address.substr(0, colon);
-  if (!absl::StartsWith(host, "127.") && host != "[::1]") {
-    return absl::InvalidArgumentError(absl::StrCat("--metrics ", address,
-                                                   " would be open to others: give 127.0.0.1 and let a scraper on the "
-                                                   "machine forward them"));
-  }
-  try {
-    exposer_ = std::make_unique<prometheus::Exposer>(absl::StrCat(host, ":", port), 1);
-  } catch (const std::exception& error) {
-    return absl::UnavailableError(absl::StrCat("cannot serve metrics on ", address, ": ", error.what(),
-                                               ": is the port in use? --metrics ", host, ":0 takes any free one"));
-  }
-  exposer_->RegisterCollectable(registry_);
-  return absl::StrCat(host, ":", exposer_->GetListeningPorts().front());
+std::string Metrics::Page() const {
+  MetricSamples samples;
+  for (const Source& source : sources_) source(samples);
+  std::vector<prometheus::MetricFamily> families = registry_->Collect();
+  for (prometheus::MetricFamily& family : samples.Take()) families.push_back(std::move(family));
+  std::ostringstream text;
+  prometheus::TextSerializer().Serialize(text, families);
+  return text.str();
 }
+
+absl::StatusOr<std::string> Metrics::Serve(const std::string& address, const Security& security) {
+  const auto answer = [this](const HttpRequest& request) -> HttpAnswer {
+    if (request.path != kPath) {
+      return {404, {{"content-type", "text/plain; charset=utf-8"}}, absl::StrCat("metrics are at ", kPath, "\n")};
+    }
+    return {200, {{"content-type", kTextFormat}}, Page()};
+  };
+  HttpServer::Options options;
+  options.listen = address;
+  options.flag = "--metrics";
+  options.security = security;
+  absl::StatusOr<std::unique_ptr<HttpServer>> server = HttpServer::Start(std::move(options), answer);
+  if (!server.ok()) return server.status();
+  server_ = *std::move(server);
+  return server_->address();
+}
+
+void Metrics::StopServing() { server_.reset(); }
 
 }  // namespace rekindle::common

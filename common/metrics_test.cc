@@ -1,58 +1,69 @@
 #include "common/metrics.h"
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
-#include <unistd.h>
+#include <httplib.h>
 
-#include <cstdlib>
+#include "common/version.h"
 
 namespace rekindle::common {
 namespace {
 
-std::string Fetch(const std::string& address) {
-  const int port = std::atoi(address.substr(address.rfind(':') + 1).c_str());
-  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  std::string reply;
-  const std::string request = "GET /metrics HTTP/1.0\r\n\r\n";
-  if (connect(fd, reinterpret_cast<sockaddr*>(&to), sizeof to) == 0 &&
-      write(fd, request.data(), request.size()) == static_cast<ssize_t>(request.size())) {
-    char buffer[4096];
-    for (ssize_t n; (n = read(fd, buffer, sizeof buffer)) > 0;) reply.append(buffer, static_cast<size_t>(n));
-  }
-  close(fd);
-  return reply;
-}
+using testing::HasSubstr;
 
-TEST(Metrics, ServesWhatWasCounted) {
+TEST(Metrics, ShowsWhatWasCounted) {
   Metrics metrics;
   metrics.Counter("rekindle_things_total", "Things.", {{"kind", "round"}}).Increment(3);
   metrics.Counter("rekindle_things_total", "Things.", {{"kind", "round"}}).Increment();
   metrics.Gauge("rekindle_level", "Level.").Set(2);
   metrics.Histogram("rekindle_wait_seconds", "Waits.").Observe(0.003);
-  const auto address = metrics.Serve("127.0.0.1:0");
+  const std::string page = metrics.Page();
+  EXPECT_THAT(page, HasSubstr("rekindle_things_total{kind=\"round\"} 4"));
+  EXPECT_THAT(page, HasSubstr("rekindle_level 2"));
+  EXPECT_THAT(page, HasSubstr("rekindle_wait_seconds_bucket{le=\"0.004\"} 1"));
+}
+
+TEST(Metrics, SourcesAreAskedForEachPage) {
+  Metrics metrics;
+  int asked = 0;
+  metrics.AddSource([&](MetricSamples& samples) { samples.Gauge("rekindle_asked", "So often.", ++asked); });
+  EXPECT_THAT(metrics.Page(), HasSubstr("# TYPE rekindle_asked gauge\nrekindle_asked 1\n"));
+  EXPECT_THAT(metrics.Page(), HasSubstr("rekindle_asked 2\n"));
+}
+
+TEST(Metrics, SaysWhatItIsBuiltOfAndWhatTheProcessUses) {
+  const std::string page = Metrics().Page();
+  EXPECT_THAT(page, HasSubstr(std::string("version=\"") + kVersion + "\"} 1"));
+  EXPECT_THAT(page, HasSubstr("# TYPE process_cpu_seconds_total counter\n"));
+}
+
+TEST(Metrics, ServesThePage) {
+  Metrics metrics;
+  metrics.Gauge("rekindle_level", "Level.").Set(2);
+  const auto address = metrics.Serve("127.0.0.1:0", {});
   ASSERT_TRUE(address.ok()) << address.status();
-  const std::string page = Fetch(*address);
-  EXPECT_THAT(page, testing::HasSubstr("rekindle_things_total{kind=\"round\"} 4"));
-  EXPECT_THAT(page, testing::HasSubstr("rekindle_level 2"));
-  EXPECT_THAT(page, testing::HasSubstr("rekindle_wait_seconds_bucket{le=\"0.004\"} 1"));
+  httplib::Client client("http://" + *address);
+  const auto page = client.Get("/metrics");
+  ASSERT_TRUE(page) << httplib::to_string(page.error());
+  EXPECT_THAT(page->body, HasSubstr("rekindle_level 2\n"));
+  EXPECT_THAT(page->get_header_value("Content-Type"), HasSubstr("version=0.0.4"));
+  EXPECT_EQ(client.Get("/")->status, 404);
+  metrics.StopServing();
+  EXPECT_FALSE(client.Get("/metrics"));
 }
 
 TEST(Metrics, RefusesWhatOthersCouldReachAndPortsInUse) {
   Metrics metrics;
-  EXPECT_THAT(std::string(metrics.Serve("0.0.0.0:0").status().message()), testing::HasSubstr("give 127.0.0.1"));
-  EXPECT_EQ(metrics.Serve("nonsense").status().code(), absl::StatusCode::kInvalidArgument);
-  const auto address = metrics.Serve("127.0.0.1:0");
+  const absl::Status open = metrics.Serve("0.0.0.0:0", {}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(open));
+  EXPECT_THAT(std::string(open.message()), HasSubstr("--metrics 0.0.0.0:0 would be open to others"));
+  EXPECT_TRUE(absl::IsInvalidArgument(metrics.Serve("nonsense", {}).status()));
+  const auto address = metrics.Serve("127.0.0.1:0", {});
   ASSERT_TRUE(address.ok()) << address.status();
   Metrics second;
-  const auto taken = second.Serve(*address);
-  EXPECT_EQ(taken.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(std::string(taken.status().message()), testing::HasSubstr("in use"));
+  const auto taken = second.Serve(*address, {});
+  EXPECT_TRUE(absl::IsUnavailable(taken.status()));
+  EXPECT_THAT(std::string(taken.status().message()), HasSubstr("in use"));
 }
 
 }  // namespace

@@ -83,6 +83,24 @@ class Manifests(unittest.TestCase):
             file.flush()
             self.assertEqual(tools.validate(file.name), "")
 
+    def rendered(self, values=None, **options):
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+            json.dump(values or {}, file)
+            file.flush()
+            try:
+                return tools.template(CHART, "--values", file.name, **options)
+            except tools.Missing as why:
+                self.skipTest(str(why))
+
+    def assert_same(self, result, text):
+        """What Helm has rendered says what Kustomize does."""
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assert_valid(result.stdout)
+        chart, base = comparable(tools.load(result.stdout)), comparable(tools.load(text))
+        self.assertEqual(sorted(chart), sorted(base))
+        for key in base:
+            self.assertEqual(chart[key], base[key], key)
+
 
 class Kustomize(Manifests):
     def test_base_and_overlays_are_valid(self):
@@ -203,15 +221,6 @@ class Kustomize(Manifests):
 
 
 class Helm(Manifests):
-    def rendered(self, values=None, **options):
-        with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
-            json.dump(values or {}, file)
-            file.flush()
-            try:
-                return tools.template(CHART, "--values", file.name, **options)
-            except tools.Missing as why:
-                self.skipTest(str(why))
-
     def test_values_fit_the_schema_and_wrong_ones_do_not(self):
         schema = json.loads((CHART / "values.schema.json").read_text())
         values = tools.load((CHART / "values.yaml").read_text())[0]
@@ -220,25 +229,20 @@ class Helm(Manifests):
                       {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"pools": [{"name": "a", "replicas": 1, "gpus": -1}]},
                       {"pools": [{"name": "a", "replicas": 1, "gpus": "1"}]}, {"secrets": {"token": "x"}},
                       {"coordinator": {"defaultStore": "file:///x"}}, {"coordinator": {"fleet": {"machines": True}}},
-                      {"coordinator": {"fleet": {"machines": True, "configMap": ""}}}, {"checkpoint": {"memoryGiB": "4"}}):
+                      {"coordinator": {"fleet": {"machines": True, "configMap": ""}}}, {"storeEndpoints": ["https://minio.example"]},
+                      {"pools": [{"name": "a", "replicas": 1, "dataRoots": ["data"]}]}, {"checkpoint": {"memoryGiB": "4"}}):
             self.assertNotEqual(tools.fits_schema(schema, {**values, **wrong}), "", wrong)
 
     def test_says_what_kustomize_says(self):
         machines = {"coordinator": {"fleet": {"configMap": "rekindle-fleet", "machines": True}}}
         gpu = {"pools": [{**tools.load((CHART / "values.yaml").read_text())[0]["pools"][0], "gpus": 1}]}
         for values, text in (({}, self.base_text), (machines, self.machines_text), (gpu, self.gpu_text)):
-            result = self.rendered(values)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            self.assert_valid(result.stdout)
-            chart, base = comparable(tools.load(result.stdout)), comparable(tools.load(text))
-            self.assertEqual(sorted(chart), sorted(base))
-            for key in base:
-                self.assertEqual(chart[key], base[key], key)
+            self.assert_same(self.rendered(values), text)
 
     def test_all_values_at_once(self):
         pool = {"replicas": 3, "zone": "eu-west-1b", "slots": 2, "drainSeconds": 0, "nodeSelector": {"size": "big"},
                 "extraVolumes": [{"name": "text", "persistentVolumeClaim": {"claimName": "text"}}],
-                "extraVolumeMounts": [{"name": "text", "mountPath": "/text", "readOnly": True}]}
+                "extraVolumeMounts": [{"name": "text", "mountPath": "/text", "readOnly": True}], "dataRoots": ["/text", "/more"]}
         values = {"image": {"repository": "registry.example/rekindle", "tag": "1"}, "imagePullSecrets": [{"name": "pull"}],
                   "node": {"selector": {"fast": "yes"}, "tolerations": [{"key": "spot", "operator": "Exists"}]},
                   "coordinator": {"defaultStore": "s3://bucket/x", "storage": {"size": "1Gi", "className": "ssd"},
@@ -246,7 +250,7 @@ class Helm(Manifests):
                                   "nodeSelector": {"kind": "on-demand"}, "tolerations": [{"operator": "Exists"}],
                                   "affinity": {"nodeAffinity": {}}, "extraContainers": [{"name": "scraper", "image": "x:1"}]},
                   "checkpoint": {"memoryGiB": 8, "peerMemoryGiB": 2, "serviceAccountAnnotations": {"role": "writer"}},
-                  "worker": {"serviceAccountAnnotations": {"role": "reader"}},
+                  "worker": {"serviceAccountAnnotations": {"role": "reader"}}, "storeEndpoints": ["minio.example:9000"],
                   "pools": [{"name": "a", **pool}, {"name": "b", "replicas": 0}]}
         result = self.rendered(values, namespace="training")
         self.assertEqual(result.returncode, 0, result.stderr)
@@ -260,6 +264,11 @@ class Helm(Manifests):
         self.assertEqual(deployment.unknown_flags(words), [])
         self.assertEqual([value(a["containers"][0], flag) for flag in ("--zone", "--slots", "--drain-seconds", "--coordinator")],
                          ["eu-west-1b", "2", "0", "rekindle-coordinator.training.svc:7070"])
+        self.assertEqual([words[i + 1] for i, word in enumerate(words) if word == "--data-root"], ["/text", "/more"])
+        for name in ("coordinator", "checkpoint"):
+            container = spec[f"rekindle-{name}"]["containers"][0]
+            self.assertEqual(value(container, "--store-endpoint"), "minio.example:9000")
+            self.assertEqual(deployment.unknown_flags(argv(container)), [])
         self.assertEqual(a["terminationGracePeriodSeconds"], 30)
         self.assertEqual(a["containers"][0]["volumeMounts"][-1]["mountPath"], "/text")
         self.assertEqual(spec["rekindle-b"]["nodeSelector"], {"rekindle-node": "true", "fast": "yes"})

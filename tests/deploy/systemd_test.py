@@ -121,6 +121,14 @@ class Promises(unittest.TestCase):
         self.assertEqual((worker["KillMode"], worker["KillSignal"]), ("mixed", "SIGTERM"))
         self.assertEqual(worker["OOMPolicy"], "continue")
 
+    def test_jobs_read_what_the_operator_puts_into_one_folder(self):
+        argv = command_of(unit("worker"), {**environment("node"), "WORKER_FLAGS": "--data-root /more"})
+        roots = [argv[i + 1] for i, word in enumerate(argv) if word == "--data-root"]
+        self.assertEqual(roots, ["/var/lib/rekindle/data", "/more"])
+        # Beside, not above, what the node lives on.
+        self.assertFalse(unit("worker")["StateDirectory"].startswith("rekindle/data"))
+        self.assertRegex((UNITS / "tmpfiles.conf").read_text(), r"\nd /var/lib/rekindle/data +0755 root root\n")
+
     def test_exit_codes_that_no_restart_would_change(self):
         self.assertEqual(unit("worker")["Restart"], "on-failure")
         self.assertEqual(unit("worker")["RestartPreventExitStatus"], "2 3 4")

@@ -116,7 +116,7 @@ class UnitsRun(unittest.TestCase):
         for i, name in enumerate(NODES):
             machine = self.machine(name, "node")
             where = {"NODE": name, "ADDRESS": f"{net}.{i + 2}", "ZONE": f"zone-{i}", "COORDINATOR": self.endpoint,
-                     "WORKER_FLAGS": "", "CHECKPOINT_FLAGS": f"--shm-dir {self.memory / name}"}
+                     "WORKER_FLAGS": f"--data-root {self.folder}", "CHECKPOINT_FLAGS": f"--shm-dir {self.memory / name}"}
             (self.memory / name).mkdir()
             machine.start("checkpoint", **where)
             machine.start("worker", **where)
@@ -125,6 +125,10 @@ class UnitsRun(unittest.TestCase):
         page = (deployment.ROOT / "docs/fleet.md").read_text()
         text = next(block for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL) if "name: first" in block)
         file = self.folder / "first.yaml"
+        data = self.folder / "data"
+        data.mkdir()
+        text_file(data)
+        text = text.replace("/var/lib/rekindle/data/", f"{data}/")
         file.write_text(re.sub(r'"s3://[^"]*"', f"file://{self.folder}/first", text))
         submitted = self.rekindle("submit", str(file))
         self.assertEqual(submitted.returncode, 0, submitted.stderr)

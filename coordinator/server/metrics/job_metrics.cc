@@ -1,0 +1,76 @@
+#include "coordinator/server/metrics/job_metrics.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rekindle::coordinator {
+namespace {
+
+constexpr double kUnheardSeconds = 10;  // A job of which nothing is heard for so long is not waited for.
+
+// What opened that generation: a fault's kind, else that of the event that told of it. Both are from a fixed set.
+std::string GenerationReason(const v1::Job& job, const std::vector<v1::Event>& events) {
+  const int generation = job.status().generation();
+  for (const v1::Fault& fault : job.status().faults()) {
+    if (fault.generation() == generation) return fault.kind();
+  }
+  for (const v1::Event& event : events) {
+    if (event.job() == job.name() && event.generation() == generation) return event.kind();
+  }
+  return "other";
+}
+
+}  // namespace
+
+JobMetrics::JobMetrics(common::Metrics* metrics)
+    : metrics_(metrics),
+      pause_seconds_(metrics->Histogram("rekindle_pause_seconds", "Pause of training by one fault.")),
+      checkpoints_saved_(metrics->Counter("rekindle_checkpoints_saved_total",
+                                          "Checkpoints of jobs that became durable, since the coordinator's start.")) {}
+
+void JobMetrics::Forget(const std::string& uid) {
+  measured_faults_.erase(uid);
+  times_.Forget(uid);
+  unheard_.erase(uid);
+  totals_.Gone(uid);
+}
+
+void JobMetrics::Update(const v1::Job* before, const v1::Job& after, const std::vector<v1::Event>& events, double now) {
+  times_.Update(before, after, now);
+  CountFaults(before, after);
+  if (before == nullptr && IsTraining(after)) unheard_[after.uid()] = now;
+  if (before == nullptr) return;
+  unheard_.erase(after.uid());
+  const v1::JobStatus& from = before->status();
+  const v1::JobStatus& to = after.status();
+  if (to.generation() > from.generation()) {
+    metrics_
+        ->Counter("rekindle_generation_changes_total", "Changes of membership, since the coordinator's start.",
+                  {{"reason", GenerationReason(after, events)}})
+        .Increment(to.generation() - from.generation());
+  }
+  if (to.checkpoint_step() > from.checkpoint_step()) checkpoints_saved_.Increment();
+}
+
+bool JobMetrics::AreTotalsSettled(double now) const {
+  return std::none_of(unheard_.begin(), unheard_.end(),
+                      [now](const auto& each) { return now < each.second + kUnheardSeconds; });
+}
+
+// A pause is known once a step was completed after the fault.
+void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
+  if (HasEnded(after)) {
+    measured_faults_.erase(after.uid());
+    return;
+  }
+  if (before != nullptr && after.status().step() <= before->status().step()) return;
+  std::set<int>& measured = measured_faults_[after.uid()];
+  std::set<int> shown;  // Of a job that lives long the status has the newest faults only.
+  for (const v1::Fault& fault : after.status().faults()) {
+    const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;
+    if (is_new && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());
+  }
+  measured = std::move(shown);
+}
+
+}  // namespace rekindle::coordinator
