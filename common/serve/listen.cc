@@ -1,0 +1,76 @@
+#include "common/serve/listen.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::common {
+namespace {
+
+constexpr int kBacklog = 128;
+
+int PortOf(int socket) {
+  sockaddr_storage address = {};
+  socklen_t length = sizeof address;
+  if (getsockname(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
+  return ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                                             : reinterpret_cast<sockaddr_in*>(&address)->sin_port);
+}
+
+absl::Status WhyNot(int cause, const HostPort& at, const std::string& flag) {
+  const std::string host = InUrl(at.host);
+  if (cause == EADDRINUSE) {
+    return absl::UnavailableError(absl::StrCat("port ", at.port, " of ", host,
+                                               " is in use: stop the other process, or give another port (", flag, " ",
+                                               host, ":0 takes any free one)"));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("cannot listen on ", flag, " ", host, ":", at.port, ": ", std::strerror(cause)));
+}
+
+}  // namespace
+
+std::string InUrl(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : absl::StrCat("[", host, "]");
+}
+
+absl::StatusOr<HostPort> ParseListen(const std::string& flag, const std::string& text) {
+  absl::StatusOr<HostPort> at = SplitAddress(text);
+  if (at.ok()) return at;
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " '", text, "' is no address: write host:port, as 127.0.0.1:7080 or [::1]:7080"));
+}
+
+absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag) {
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int error = getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &list); error != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", flag, " ", at.host, ": ", gai_strerror(error),
+                                                   ": give an address of this machine"));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, &freeaddrinfo);
+  int cause = EADDRNOTAVAIL;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    UniqueFd fd(socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
+    const int on = 1;
+    if (fd.valid()) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (!fd.valid() || bind(fd.get(), one->ai_addr, one->ai_addrlen) != 0 || listen(fd.get(), kBacklog) != 0) {
+      cause = errno;
+      continue;
+    }
+    std::string address = absl::StrCat(InUrl(at.host), ":", PortOf(fd.get()));
+    return Listener{std::move(fd), std::move(address)};
+  }
+  return WhyNot(cause, at, flag);
+}
+
+}  // namespace rekindle::common

@@ -1,0 +1,30 @@
+// A listening TCP socket.
+#ifndef REKINDLE_COMMON_SERVE_LISTEN_H_
+#define REKINDLE_COMMON_SERVE_LISTEN_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/process.h"
+#include "common/rpc.h"
+
+namespace rekindle::common {
+
+// As it stands in a URL: with brackets where it has colons.
+std::string InUrl(const std::string& host);
+
+// What a flag says to listen on. INVALID_ARGUMENT names the flag, and says how to write it.
+absl::StatusOr<HostPort> ParseListen(const std::string& flag, const std::string& text);
+
+struct Listener {
+  UniqueFd socket;      // Non-blocking and close-on-exec.
+  std::string address;  // host:port, with the port chosen.
+};
+
+// `flag`: which gave the address, for messages. UNAVAILABLE: the port is in use, or the host not of this machine;
+// INVALID_ARGUMENT: the host cannot be found.
+absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag);
+
+}  // namespace rekindle::common
+
+#endif  // REKINDLE_COMMON_SERVE_LISTEN_H_
