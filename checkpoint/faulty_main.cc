@@ -108,6 +108,8 @@ class SpoiledFile : public common::WritableFile {
 
 class SpoiledFiles : public common::FileSystem {
  public:
+  explicit SpoiledFiles(common::FileSystem& files) : files_(files) {}
+
   absl::StatusOr<std::unique_ptr<common::WritableFile>> Create(const std::string& path) override {
     if (absl::Status status = plan_.Before("create", path); !status.ok()) return status;
     auto file = files_.Create(path);
@@ -148,7 +150,7 @@ class SpoiledFiles : public common::FileSystem {
   }
 
  private:
-  common::FileSystem& files_ = *common::PosixFileSystem();
+  common::FileSystem& files_;
   Plan plan_;
 };
 
@@ -156,6 +158,9 @@ class SpoiledFiles : public common::FileSystem {
 }  // namespace rekindle::checkpoint
 
 int main(int argc, char** argv) {
-  static auto* files = new rekindle::checkpoint::SpoiledFiles;
-  return rekindle::checkpoint::ServiceMain(argc, argv, *files);
+  namespace rk = rekindle;
+  const auto spoil = [](rk::common::FileSystem& files) -> rk::common::FileSystem& {
+    return *new rk::checkpoint::SpoiledFiles(files);
+  };
+  return rk::checkpoint::ServiceMain(argc, argv, "checkpoint_faulty_service", spoil);
 }

@@ -13,6 +13,14 @@ constexpr size_t kMaxKnown = 1024;
 
 }  // namespace
 
+void CountFailure(common::Metrics& metrics, const char* operation) {
+  metrics
+      .Counter("rekindle_checkpoint_failed_calls_total",
+               "What the checkpoint service was to do and failed at, but for what is not there.",
+               {{"operation", operation}})
+      .Increment();
+}
+
 Housekeeper::Housekeeper(StoreOpener& stores, const StoreRoom& room, common::Metrics& metrics)
     : stores_(stores), room_(room), metrics_(metrics) {
   for (Line* line : {&collecting_, &archiving_}) {
@@ -57,7 +65,7 @@ void Housekeeper::MakeRoom(const std::string& store, const std::string& job_uid,
 
 void Housekeeper::Tell(const std::string& job_uid, const char* operation, const absl::Status& status) {
   if (status.ok() || absl::IsCancelled(status)) return;
-  metrics_.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}}).Increment();
+  CountFailure(metrics_, operation);
   log::Warning("checkpoints were not tidied up",
                {{"job", job_uid}, {"operation", operation}, {"error", std::string(status.message())}});
 }

@@ -16,6 +16,9 @@
 
 namespace rekindle::checkpoint {
 
+// Counts one failure of the service: of a call, or of what follows a commit.
+void CountFailure(common::Metrics& metrics, const char* operation);
+
 // Thread-safe.
 class Housekeeper {
  public:

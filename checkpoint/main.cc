@@ -1,7 +1,10 @@
 // rekindle-checkpoint: the checkpoint service of a node.
 #include "checkpoint/service_main.h"
 #include "common/file.h"
+#include "common/release.h"
 
 int main(int argc, char** argv) {
-  return rekindle::checkpoint::ServiceMain(argc, argv, *rekindle::common::PosixFileSystem());
+  const auto as_they_are = [](rekindle::common::FileSystem& files) -> rekindle::common::FileSystem& { return files; };
+  return rekindle::checkpoint::ServiceMain(argc, argv, rekindle::common::VersionLine("rekindle-checkpoint"),
+                                           as_they_are);
 }

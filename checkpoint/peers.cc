@@ -57,7 +57,9 @@ void Peers::Set(const Peer& self, std::vector<Peer> others) {
       links[peer.node] = known->second;
       continue;
     }
-    auto channel = common::Connect(peer.address, {.max_message_bytes = kMaxServiceMessage, .server_name = kNodeName});
+    auto channel = common::Connect(
+        peer.address,
+        {.max_message_bytes = kMaxServiceMessage, .server_name = kNodeName, .what = "checkpoint service"});
     if (!channel.ok()) {
       log::Warning("no channel to a peer", {{"node", peer.node}, {"error", std::string(channel.status().message())}});
       continue;

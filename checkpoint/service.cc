@@ -39,29 +39,40 @@ absl::StatusOr<SegmentOwner> ParseOwner(const v1::Owner& owner) {
                       .generation = owner.generation()};
 }
 
+prometheus::Counter& StoredBytes(common::Metrics& metrics) {
+  return metrics.Counter("rekindle_checkpoint_stored_bytes_total", "Bytes of shards that were made durable.");
+}
+
+prometheus::Counter& RestoredBytes(common::Metrics& metrics, Tier tier) {
+  return metrics.Counter("rekindle_checkpoint_restored_bytes_total",
+                         "Bytes of shards that were handed to trainers, by where they lay.", {{"from", NameOf(tier)}});
+}
+
 }  // namespace
 
 CheckpointService::CheckpointService(Parts parts)
     : parts_(std::move(parts)),
-      stores_(parts_.fs, parts_.objects),
+      stores_(parts_.fs, parts_.objects, parts_.endpoints),
       housekeeper_(stores_, room_, parts_.metrics),
-      incarnation_(RandomId()) {}
+      incarnation_(RandomId()) {
+  // A counter that is not there before it counts something cannot be seen to have grown.
+  (void)StoredBytes(parts_.metrics);
+  for (const Tier tier : {Tier::kMemory, Tier::kPeer, Tier::kStore}) (void)RestoredBytes(parts_.metrics, tier);
+}
 
 grpc::Status CheckpointService::Run(const char* operation, const std::function<absl::Status()>& call) {
   const double start = common::SteadySeconds();
   const absl::Status status = call();
   const double seconds = common::SteadySeconds() - start;
   parts_.metrics
-      .Histogram("rekindle_checkpoint_seconds", "Time of a call.", common::Metrics::Seconds(),
-                 {{"operation", operation}})
+      .Histogram("rekindle_checkpoint_call_seconds", "Time of a call of the checkpoint service.",
+                 common::Metrics::Seconds(), {{"operation", operation}})
       .Observe(seconds);
-  parts_.metrics.Gauge("rekindle_checkpoint_staged_bytes", "Shared memory lent to trainers.")
-      .Set(parts_.staging.bytes());
   if (!status.ok()) {
-    parts_.metrics.Counter("rekindle_checkpoint_failures_total", "Calls that failed.", {{"operation", operation}})
-        .Increment();
     // Whoever commits asks again and again until all shards are there, and tells what it lacks itself.
-    const auto level = absl::IsNotFound(status) ? log::Level::kDebug : log::Level::kWarning;
+    const bool is_answer = absl::IsNotFound(status);
+    if (!is_answer) CountFailure(parts_.metrics, operation);
+    const auto level = is_answer ? log::Level::kDebug : log::Level::kWarning;
     log::Write(level, "checkpoint call failed", {{"operation", operation}, {"error", std::string(status.message())}});
   }
   return common::StatusToGrpc(status);
@@ -71,7 +82,7 @@ absl::Status CheckpointService::DoOpen(const v1::OpenStagingRequest& request, v1
   const auto owner = ParseOwner(request.owner());
   if (!owner.ok()) return owner.status();
   // Told now rather than after the copy.
-  if (absl::Status status = CheckStoreUri(request.store()); !status.ok()) return status;
+  if (absl::Status status = stores_.Check(request.store()); !status.ok()) return status;
   int64_t bytes = 0;
   if (!ToBytes(request.bytes(), 1, kMaxShardBytes, &bytes)) {
     return absl::InvalidArgumentError("a segment must have 1 byte to 64 MiB");
@@ -133,9 +144,7 @@ absl::Status CheckpointService::DoCommit(const v1::CommitShardRequest& request, 
   if (!ref.ok()) return ref.status();
   ref->generation = owner->generation;
   parts_.staging.Release(*owner, {request.segment()});
-  parts_.metrics
-      .Counter("rekindle_checkpoint_bytes_total", "Bytes of shards made durable or restored.", {{"to", "store"}})
-      .Increment(static_cast<double>(ref->bytes));
+  StoredBytes(parts_.metrics).Increment(static_cast<double>(ref->bytes));
   ToProto(*ref, reply->mutable_shard());
   return absl::OkStatus();
 }
@@ -242,8 +251,7 @@ absl::Status CheckpointService::DoRestore(const grpc::ServerContext& context, co
     reply->add_segments(one->name);
     reply->add_paths(one->segment->path);
     reply->add_tiers(tier);
-    parts_.metrics.Counter("rekindle_checkpoint_restored_bytes_total", "Bytes handed to trainers.", {{"from", tier}})
-        .Increment(static_cast<double>(ref.bytes));
+    RestoredBytes(parts_.metrics, one->tier).Increment(static_cast<double>(ref.bytes));
   }
   ToProto(*manifest, reply->mutable_manifest());
   return absl::OkStatus();

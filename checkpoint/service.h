@@ -28,7 +28,8 @@ class CheckpointService final : public v1::Checkpoints::Service {
   // `address`: where peers reach this node; empty: not at all.
   struct Parts {
     common::FileSystem& fs;
-    common::ObjectStoreOptions objects;  // How buckets are used.
+    common::ObjectStoreOptions objects;  // How buckets are used,
+    common::StoreEndpoints endpoints;    // and of which servers.
     Staging& staging;
     MemoryTier& own;
     MemoryTier& copies;

@@ -12,7 +12,9 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "checkpoint/memory_tier.h"
@@ -24,11 +26,14 @@
 #include "checkpoint/tiers.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/local_token.h"
 #include "common/log.h"
 #include "common/metrics.h"
 #include "common/process.h"
 #include "common/rpc.h"
-#include "common/version.h"
+#include "common/state_folder.h"
+#include "common/store_endpoints.h"
+#include "common/users.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -44,6 +49,8 @@ struct Flags {
   std::string peer_listen = "127.0.0.1:0";
   std::string metrics;
   uint64_t bandwidth = 0;
+  std::string store_group;
+  std::vector<std::string> store_endpoints;
 };
 
 // All that a service is made of, in the order in which it may be taken apart again.
@@ -72,10 +79,14 @@ absl::StatusOr<NodeFolder> Enter(const std::string& dir) {
     return common::ErrnoStatus(errno, "cannot create folder", dir);
   char resolved[PATH_MAX];
   if (::realpath(dir.c_str(), resolved) == nullptr) return common::ErrnoStatus(errno, "cannot resolve", dir);
+  if (::chmod(resolved, 0700) != 0) return common::ErrnoStatus(errno, "cannot close to others", resolved);
   NodeFolder folder{.path = resolved};
   const std::string lock = folder.path + "/checkpoint.lock";
   folder.lock = common::UniqueFd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!folder.lock.valid()) return common::ErrnoStatus(errno, "cannot open", lock);
+  if (const absl::Status marked = common::MarkStateFolder(folder.path); !marked.ok()) {
+    log::Warning("jobs may read this node's state", {{"why", std::string(marked.message())}});
+  }
   if (::flock(folder.lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::AlreadyExistsError(
         absl::StrCat("another rekindle-checkpoint serves ", folder.path, ": stop it first, or use another --dir"));
@@ -97,19 +108,55 @@ void ServeUntilSignal(int signals, Staging& staging) {
   }
 }
 
-// Null when peers are not served.
-absl::StatusOr<std::unique_ptr<common::Server>> ServePeers(const Flags& flags, PeerService& service) {
-  if (flags.peer_listen.empty()) return nullptr;
+// What other nodes' services reach.
+struct PeerServer {
+  std::unique_ptr<common::Server> server;  // Null when peers are not served.
+  std::optional<common::PublishedToken> token;
+  std::string address() const { return server == nullptr ? "" : server->address(); }
+};
+
+absl::StatusOr<PeerServer> ServePeers(const Flags& flags, const std::string& folder, PeerService& service) {
+  PeerServer peers;
+  if (flags.peer_listen.empty()) return peers;
   common::ServerOptions options;
   options.listen = flags.peer_listen;
   options.security = common::Security::FromEnvironment();
   options.max_message_bytes = kMaxServiceMessage;
-  return common::Server::Start(options, {&service});
+  options.what = "checkpoint service";
+  // Shards are the jobs': on loopback, where every user of the machine can ask, only this one's services get them.
+  const bool all_may_call = !options.security.HasTls() && common::IsLoopback(options.listen);
+  if (all_may_call && options.security.token_file.empty()) {
+    options.security.token_file = folder + "/peer-token";
+    if (absl::Status made = common::MakeTokenFile(options.security.token_file); !made.ok()) return made;
+  }
+  auto server = common::Server::Start(options, {&service});
+  if (!server.ok()) return server.status();
+  peers.server = *std::move(server);
+  if (!all_may_call) return peers;
+  const auto token = common::ReadToken(options.security.token_file);
+  if (!token.ok()) return token.status();
+  auto published = common::PublishedToken::Publish(peers.server->port(), *token);
+  if (published.ok()) {
+    peers.token.emplace(*std::move(published));
+  } else {
+    log::Warning("no copies in peers' memory: nobody finds the token by this service's address",
+                 {{"why", std::string(published.status().message())}});
+  }
+  return peers;
 }
 
-absl::Status Run(const Flags& flags, common::FileSystem& files) {
+// What file:// stores are made of.
+absl::StatusOr<common::FileSystem*> StoreFiles(const Flags& flags) {
+  if (flags.store_group.empty()) return common::PosixFileSystem();
+  const auto group = common::FindGroup(flags.store_group);
+  if (!group.ok()) return absl::InvalidArgumentError(absl::StrCat("--store-group: ", group.status().message()));
+  return common::NewGroupFileSystem(*group);
+}
+
+absl::Status Run(const Flags& flags, const WrapFiles& wrap) {
   const auto signals = common::OpenSignalFd({SIGTERM, SIGINT});  // Before any thread.
   if (!signals.ok()) return signals.status();
+  ::umask(0077);
   const auto folder = Enter(flags.dir);
   if (!folder.ok()) return folder.status();
 
@@ -119,27 +166,39 @@ absl::Status Run(const Flags& flags, common::FileSystem& files) {
   if (!leftovers.ok()) return leftovers.status();
   if (*leftovers > 0) log::Info("removed segments of an earlier run", {{"segments", *leftovers}});
 
+  node.metrics.AddSource([&node](common::MetricSamples& samples) {
+    samples.Gauge("rekindle_checkpoint_staged_bytes", "Shared memory lent to trainers.",
+                  static_cast<double>(node.staging.bytes()));
+    samples.Gauge("rekindle_checkpoint_copies_bytes", "Shared memory that holds copies of other nodes' shards.",
+                  static_cast<double>(node.peer_staging.bytes()));
+  });
   if (!flags.metrics.empty()) {
-    const auto address = node.metrics.Serve(flags.metrics);
+    const auto address = node.metrics.Serve(flags.metrics, common::Security::FromEnvironment());
     if (!address.ok()) return address.status();
     log::Info("metrics", {{"address", *address}});
   }
-  const auto peer_server = ServePeers(flags, node.peer_service);
-  if (!peer_server.ok()) return peer_server.status();
+  const auto files = StoreFiles(flags);
+  if (!files.ok()) return files.status();
+  const auto endpoints = common::StoreEndpoints::Create(
+      flags.store_endpoints, flags.peer_listen.empty() || common::IsLoopback(flags.peer_listen));
+  if (!endpoints.ok()) return endpoints.status();
+  const auto peers = ServePeers(flags, folder->path, node.peer_service);
+  if (!peers.ok()) return peers.status();
   common::ObjectStoreOptions objects;
   if (flags.bandwidth > 0) {
     const auto rate = static_cast<double>(flags.bandwidth);
     objects.bandwidth = std::make_shared<common::TokenBucket>(rate, rate);
   }
-  CheckpointService service({.fs = files,
+  CheckpointService service({.fs = wrap(**files),
                              .objects = objects,
+                             .endpoints = *endpoints,
                              .staging = node.staging,
                              .own = node.own,
                              .copies = node.copies,
                              .peers = node.peers,
                              .tiers = node.tiers,
                              .metrics = node.metrics,
-                             .address = *peer_server == nullptr ? "" : (*peer_server)->address()});
+                             .address = peers->address()});
   common::ServerOptions options;
   options.listen = absl::StrCat("unix:", folder->path, "/checkpoint.sock");
   options.max_message_bytes = kMaxServiceMessage;
@@ -149,16 +208,16 @@ absl::Status Run(const Flags& flags, common::FileSystem& files) {
   log::Info("serving", {{"address", (*server)->address()}});
   ServeUntilSignal(signals->get(), node.staging);
   (*server)->Shutdown(kShutdownSeconds);
-  if (*peer_server != nullptr) (*peer_server)->Shutdown(0);
+  if (peers->server != nullptr) peers->server->Shutdown(0);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-int ServiceMain(int argc, char** argv, common::FileSystem& files) {
+int ServiceMain(int argc, char** argv, const std::string& version, const WrapFiles& wrap) {
   Flags flags;
   CLI::App app("The checkpoint service of a node: lends trainers shared memory, writes their shards and manifests.");
-  app.set_version_flag("--version", common::kVersion);
+  app.set_version_flag("--version", version);
   app.add_option("--dir", flags.dir, "The node's folder; serves DIR/checkpoint.sock")->required();
   app.add_option("--memory-limit", flags.memory_limit, "Shared memory lent at any time, as 4GiB")
       ->transform(CLI::AsSizeValue(false))
@@ -177,14 +236,21 @@ int ServiceMain(int argc, char** argv, common::FileSystem& files) {
   app.add_option("--bandwidth", flags.bandwidth, "Bytes a second to and from buckets, as 100MiB; 0: no cap")
       ->transform(CLI::AsSizeValue(false))
       ->capture_default_str();
-  app.add_option("--metrics", flags.metrics, "Serve Prometheus metrics at host:port, on loopback");
+  app.add_option("--store-group", flags.store_group,
+                 "A group whose members may read what it writes into file:// stores and archives (0640, folders 0750); "
+                 "else its own user alone may (0600, 0700)");
+  app.add_option("--store-endpoint", flags.store_endpoints,
+                 "HOST[:PORT] of an object store of your own, which jobs may name by endpoint_override; may be given "
+                 "several times. Those on loopback are listed anyway where --peer-listen is not beyond it");
+  app.add_option("--metrics", flags.metrics,
+                 "host:port to serve Prometheus metrics on. Beyond loopback it needs the same; default: none");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   log::Init("rekindle-checkpoint");
-  const absl::Status status = Run(flags, files);
+  const absl::Status status = Run(flags, wrap);
   if (status.ok()) return 0;
   std::cerr << "rekindle-checkpoint: " << std::string(status.message()) << "\n";
   return 1;

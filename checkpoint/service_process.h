@@ -31,10 +31,11 @@ inline std::string MakeFolder(const char* pattern) {
 
 class ServiceProcess {
  public:
-  explicit ServiceProcess(std::string memory_limit = "64MiB")
+  explicit ServiceProcess(std::string memory_limit = "64MiB", std::vector<std::string> flags = {})
       : dir_(MakeFolder("/tmp/rekindle-service-XXXXXX")),
         shm_(MakeFolder("/dev/shm/rekindle-service-XXXXXX")),
-        memory_limit_(std::move(memory_limit)) {}
+        memory_limit_(std::move(memory_limit)),
+        flags_(std::move(flags)) {}
   ~ServiceProcess() {
     Kill(SIGKILL);
     std::filesystem::remove_all(dir_);
@@ -43,10 +44,13 @@ class ServiceProcess {
 
   // The client's patience bridges its start.
   void Start() {
-    auto child = common::PendingChild::Start({.argv = {REKINDLE_CHECKPOINT_BINARY, "--dir", dir_ + "/node", "--shm-dir",
-                                                       shm_, "--memory-limit", memory_limit_},
-                                              .environment = {"REKINDLE_LOG_LEVEL=error"},
-                                              .parent_death_signal = SIGKILL});
+    std::vector<std::string> argv = {REKINDLE_CHECKPOINT_BINARY, "--dir",      dir_ + "/node", "--shm-dir", shm_,
+                                     "--memory-limit",           memory_limit_};
+    argv.insert(argv.end(), flags_.begin(), flags_.end());
+    auto child = common::PendingChild::Start(
+        {.argv = argv,
+         .environment = {"REKINDLE_LOG_LEVEL=error", "HOME=" + dir_ + "/home", "XDG_RUNTIME_DIR=" + dir_ + "/run"},
+         .parent_death_signal = SIGKILL});
     pid_ = child->identity().pid;
     child->Release();
   }
@@ -90,6 +94,7 @@ class ServiceProcess {
   const std::string dir_;
   const std::string shm_;
   const std::string memory_limit_;
+  const std::vector<std::string> flags_;
   pid_t pid_ = 0;
 };
 

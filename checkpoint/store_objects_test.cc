@@ -178,7 +178,7 @@ TEST_F(StoreObjectsTest, AnyCallMayFail) {
 TEST(StoreOpenerTest, FoldersAndBuckets) {
   common::FaultFileSystem fs;
   int opened = 0;
-  StoreOpener opener(fs, {}, [&](const common::ObjectUri& uri, const common::ObjectStoreOptions& options) {
+  StoreOpener opener(fs, {}, {}, [&](const common::ObjectUri& uri, const common::ObjectStoreOptions& options) {
     ++opened;
     return std::make_shared<common::ObjectStore>(std::make_shared<common::MemoryObjects>(), uri.prefix, options);
   });

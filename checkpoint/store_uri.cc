@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "checkpoint/store_files.h"
 #include "checkpoint/store_objects.h"
 
@@ -13,13 +14,21 @@ constexpr size_t kMaxOpen = 64;
 
 }  // namespace
 
-absl::Status CheckStoreUri(const std::string& uri) { return common::ParseObjectUri(uri).status(); }
+StoreOpener::StoreOpener(common::FileSystem& files, common::ObjectStoreOptions options,
+                         common::StoreEndpoints endpoints, OpenObjects open)
+    : files_(files), options_(std::move(options)), endpoints_(std::move(endpoints)), open_(std::move(open)) {}
 
-StoreOpener::StoreOpener(common::FileSystem& files, common::ObjectStoreOptions options, OpenObjects open)
-    : files_(files), options_(std::move(options)), open_(std::move(open)) {}
+absl::StatusOr<common::ObjectUri> StoreOpener::Parse(const std::string& uri) const {
+  auto parsed = common::ParseObjectUri(uri);
+  if (!parsed.ok()) return parsed;
+  if (absl::Status allowed = endpoints_.Check(*parsed); !allowed.ok()) {
+    return absl::PermissionDeniedError(absl::StrCat("store '", common::PublicUri(uri), "': ", allowed.message()));
+  }
+  return parsed;
+}
 
 absl::StatusOr<std::shared_ptr<StoreBackend>> StoreOpener::Backend(const std::string& uri) {
-  const auto parsed = common::ParseObjectUri(uri);
+  const auto parsed = Parse(uri);
   if (!parsed.ok()) return parsed.status();
   if (parsed->kind == common::ObjectUri::Kind::kFile) return std::make_shared<FileBackend>(files_, parsed->folder);
   const std::lock_guard<std::mutex> lock(mutex_);

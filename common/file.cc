@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstring>
 #include <new>
+#include <optional>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -116,15 +117,17 @@ class PosixReadableFile : public ReadableFile {
   DirectReader direct_;
 };
 
-absl::StatusOr<std::unique_ptr<WritableFile>> NewFile(const std::string& path, mode_t mode) {
-  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-  if (fd < 0) return ErrnoStatus(errno, "cannot create", path);
-  return std::make_unique<PosixWritableFile>(path, fd);
-}
-
 class PosixFiles : public FileSystem {
  public:
-  absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override { return NewFile(path, 0644); }
+  // `group`: whose members may read what is created.
+  explicit PosixFiles(std::optional<gid_t> group) : group_(group) {}
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
+    Descriptor fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (fd.get() < 0) return ErrnoStatus(errno, "cannot create", path);
+    if (absl::Status shared = Share(fd.get(), 0640, path); !shared.ok()) return shared;
+    return std::make_unique<PosixWritableFile>(path, fd.release());
+  }
 
   absl::StatusOr<std::unique_ptr<ReadableFile>> Open(const std::string& path) override {
     // Not blocking, so that a FIFO in the store cannot hang a reader.
@@ -147,7 +150,11 @@ class PosixFiles : public FileSystem {
   }
 
   absl::Status CreateFolder(const std::string& path) override {
-    if (::mkdir(path.c_str(), 0755) == 0) return absl::OkStatus();
+    if (::mkdir(path.c_str(), 0700) == 0) {
+      if (!group_) return absl::OkStatus();
+      const Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+      return fd.get() < 0 ? ErrnoStatus(errno, "cannot open folder", path) : Share(fd.get(), 0750, path);
+    }
     const int error = errno;
     if (error != EEXIST) return ErrnoStatus(error, "cannot create folder", path);
     struct stat info;
@@ -191,6 +198,17 @@ class PosixFiles : public FileSystem {
     if (::utimensat(AT_FDCWD, path.c_str(), nullptr, 0) != 0) return ErrnoStatus(errno, "cannot touch", path);
     return absl::OkStatus();
   }
+
+ private:
+  // Afterwards, as a mode that is given to open() or mkdir() is cut by the umask.
+  absl::Status Share(int fd, mode_t mode, const std::string& path) const {
+    if (!group_ || (::fchown(fd, static_cast<uid_t>(-1), *group_) == 0 && ::fchmod(fd, mode) == 0)) {
+      return absl::OkStatus();
+    }
+    return ErrnoStatus(errno, "cannot give the group", path);
+  }
+
+  const std::optional<gid_t> group_;
 };
 
 }  // namespace
@@ -202,9 +220,11 @@ Blocks NewBlocks(size_t bytes) {
 }
 
 FileSystem* PosixFileSystem() {
-  static PosixFiles* files = new PosixFiles();
+  static PosixFiles* files = new PosixFiles(std::nullopt);
   return files;
 }
+
+FileSystem* NewGroupFileSystem(gid_t group) { return new PosixFiles(group); }
 
 absl::Status ErrnoStatus(int error, std::string_view what, std::string_view path) {
   std::string message(what);
@@ -229,8 +249,6 @@ absl::Status ErrnoStatus(int error, std::string_view what, std::string_view path
       return absl::InternalError(message);
   }
 }
-
-absl::StatusOr<std::unique_ptr<WritableFile>> CreatePrivate(const std::string& path) { return NewFile(path, 0600); }
 
 std::string DirName(const std::string& path) {
   const size_t slash = path.rfind('/');

@@ -7,6 +7,8 @@
 #ifndef REKINDLE_COMMON_FILE_H_
 #define REKINDLE_COMMON_FILE_H_
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -74,15 +76,15 @@ class FileSystem {
   virtual absl::Status Touch(const std::string& path) = 0;
 };
 
-// The machine's own. Never null, lives for ever.
+// The machine's own. What it creates is for this user alone (0600, folders 0700), whatever the umask. Never null, lives
+// for ever.
 FileSystem* PosixFileSystem();
+// The same, but that the members of `group` may read what it creates (0640, folders 0750).
+FileSystem* NewGroupFileSystem(gid_t group);
 
 // Folder of a path, and its last component.
 std::string DirName(const std::string& path);
 std::string BaseName(const std::string& path);
-
-// Of the machine's own file system, and for its owner only (mode 0600). ALREADY_EXISTS when there is one.
-absl::StatusOr<std::unique_ptr<WritableFile>> CreatePrivate(const std::string& path);
 
 // The whole file; OUT_OF_RANGE when it is larger than `limit`, before anything is allocated.
 absl::StatusOr<std::string> ReadFile(FileSystem& fs, const std::string& path, size_t limit);

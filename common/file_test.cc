@@ -131,6 +131,33 @@ TEST(PosixFileSystemTest, OpensNoFifo) {
   std::filesystem::remove_all(root);
 }
 
+TEST(PosixFileSystemTest, WhatItCreatesIsForItsUserAloneOrForAGroupToRead) {
+  const auto mode_of = [](const std::string& path) {
+    struct stat info = {};
+    EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+    return info.st_mode & 0777u;
+  };
+  const mode_t before = ::umask(0);
+  for (const mode_t mask : {mode_t{0}, mode_t{0077}}) {
+    ::umask(mask);
+    char folder[] = "/tmp/rekindle-file-test-XXXXXX";
+    const std::string root = ::mkdtemp(folder);
+    ASSERT_TRUE(CreateFolders(*PosixFileSystem(), root + "/own/deep").ok());
+    ASSERT_TRUE(WriteFileAtomic(*PosixFileSystem(), root + "/own/file", "x").ok());
+    FileSystem& shared = *NewGroupFileSystem(::getegid());
+    ASSERT_TRUE(CreateFolders(shared, root + "/shared/deep").ok());
+    ASSERT_TRUE(WriteFileAtomic(shared, root + "/shared/file", "x").ok());
+    EXPECT_EQ(mode_of(root + "/own"), 0700u);
+    EXPECT_EQ(mode_of(root + "/own/deep"), 0700u);
+    EXPECT_EQ(mode_of(root + "/own/file"), 0600u);
+    EXPECT_EQ(mode_of(root + "/shared"), 0750u);
+    EXPECT_EQ(mode_of(root + "/shared/deep"), 0750u);
+    EXPECT_EQ(mode_of(root + "/shared/file"), 0640u);
+    std::filesystem::remove_all(root);
+  }
+  ::umask(before);
+}
+
 TEST(ErrnoStatusTest, SaysWhatKind) {
   EXPECT_TRUE(absl::IsResourceExhausted(ErrnoStatus(ENOSPC, "cannot write", "/f")));
   EXPECT_TRUE(absl::IsPermissionDenied(ErrnoStatus(EROFS, "cannot write", "/f")));

@@ -42,13 +42,6 @@ bool IsHostName(const std::string& text, size_t shortest) {
          absl::ascii_isalnum(static_cast<unsigned char>(text.back()));
 }
 
-bool IsEndpoint(const std::string& text) {
-  const std::vector<std::string> parts = absl::StrSplit(text, ':');
-  int port = 0;
-  return parts.size() <= 2 && IsHostName(parts[0], 1) &&
-         (parts.size() == 1 || (absl::SimpleAtoi(parts[1], &port) && port > 0 && port < 65536));
-}
-
 bool IsPrefix(const std::string& prefix) {
   if (prefix.empty()) return true;
   for (const std::string& part : std::vector<std::string>(absl::StrSplit(prefix, '/'))) {
@@ -161,6 +154,13 @@ absl::StatusOr<ObjectUri> Parse(const std::string& uri) {
 }
 
 }  // namespace
+
+bool IsEndpoint(const std::string& text) {
+  const std::vector<std::string> parts = absl::StrSplit(text, ':');
+  int port = 0;
+  return parts.size() <= 2 && IsHostName(parts[0], 1) &&
+         (parts.size() == 1 || (absl::SimpleAtoi(parts[1], &port) && port > 0 && port < 65536));
+}
 
 absl::StatusOr<ObjectUri> ParseObjectUri(const std::string& uri) {
   auto parsed = Parse(uri);

@@ -5,9 +5,10 @@
 //   gs://bucket/prefix
 //   abfs://container@account.dfs.core.windows.net/prefix
 //
-// Parameters, for any but file: endpoint_override=host:port, scheme=http (only with endpoint_override), region (s3),
-// force_virtual_addressing=true (s3), anonymous=true. Credentials never belong into a URI, which is shown in job files,
-// logs and events: they come from the cloud's own chain (environment, profile, instance role).
+// Parameters, for any but file: endpoint_override=host:port (of those that store_endpoints.h lets through), scheme=http
+// (only with endpoint_override), region (s3), force_virtual_addressing=true (s3), anonymous=true. Credentials never
+// belong into a URI, which is shown in job files, logs and events: they come from the cloud's own chain (environment,
+// profile, instance role).
 #ifndef REKINDLE_COMMON_OBJECT_URI_H_
 #define REKINDLE_COMMON_OBJECT_URI_H_
 
@@ -33,6 +34,9 @@ struct ObjectUri {
 
 // INVALID_ARGUMENT says what is wrong and what is supported, and repeats nothing that might be a secret.
 absl::StatusOr<ObjectUri> ParseObjectUri(const std::string& uri);
+
+// Whether that is "host" or "host:port".
+bool IsEndpoint(const std::string& text);
 
 // What may be shown of a URI, even of one that cannot be parsed: neither user nor parameters.
 std::string PublicUri(const std::string& uri);

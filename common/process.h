@@ -31,6 +31,7 @@ class UniqueFd {
 
   int get() const { return fd_; }
   bool valid() const { return fd_ >= 0; }
+  int Release() { return std::exchange(fd_, -1); }  // The caller's from now on.
   void Reset();
 
  private:

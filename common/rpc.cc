@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/log.h"
 #include "common/rpc_security.h"
+#include "common/unix_path.h"
 
 namespace rekindle::common {
 namespace {
@@ -34,39 +35,18 @@ std::string Environment(const char* name) {
 
 bool IsUnix(const std::string& address) { return address.rfind(kUnix, 0) == 0; }
 
-struct HostPort {
-  std::string host;  // Without brackets.
-  int port = 0;
-};
-
-absl::StatusOr<HostPort> Split(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  HostPort split;
-  const bool parsed = colon != std::string::npos && colon > 0 &&
-                      absl::SimpleAtoi(address.substr(colon + 1), &split.port) && split.port >= 0 &&
-                      split.port <= 65535;
-  if (parsed) split.host = address.substr(0, colon);
-  const bool bracketed = split.host.size() > 2 && split.host.front() == '[' && split.host.back() == ']';
-  if (bracketed) split.host = split.host.substr(1, split.host.size() - 2);
-  if (!parsed || (!bracketed && split.host.find(':') != std::string::npos)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", address, "' is no address: write host:port, as 127.0.0.1:7070, or unix:/path"));
-  }
-  return split;
-}
-
 sockaddr_un UnixAddress(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, path.data(), std::min(path.size(), sizeof(address.sun_path) - 1));
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), kLongestUnixPath));
   return address;
 }
 
 // gRPC unlinks a socket file it finds, also one that another process still serves.
 absl::Status CheckUnixSocket(const std::string& path) {
-  if (path.empty() || path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return absl::InvalidArgumentError(absl::StrCat("unix socket path '", path, "' must have 1 to ",
-                                                   sizeof(sockaddr_un::sun_path) - 1, " bytes: use a shorter folder"));
+  if (path.empty() || path.size() > kLongestUnixPath) {
+    return absl::InvalidArgumentError(absl::StrCat("unix socket path '", path, "' must have 1 to ", kLongestUnixPath,
+                                                   " bytes: use a shorter folder"));
   }
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return absl::InternalError(absl::StrCat("socket: ", std::strerror(errno)));
@@ -138,9 +118,29 @@ Security Security::FromEnvironment() {
           Environment("REKINDLE_TOKEN_FILE")};
 }
 
+absl::StatusOr<HostPort> SplitAddress(const std::string& address) {
+  const size_t colon = address.rfind(':');
+  HostPort split;
+  const bool parsed = colon != std::string::npos && colon > 0 &&
+                      absl::SimpleAtoi(address.substr(colon + 1), &split.port) && split.port >= 0 &&
+                      split.port <= 65535;
+  if (parsed) split.host = address.substr(0, colon);
+  const bool bracketed = split.host.size() > 2 && split.host.front() == '[' && split.host.back() == ']';
+  if (bracketed) split.host = split.host.substr(1, split.host.size() - 2);
+  if (!parsed || (!bracketed && split.host.find(':') != std::string::npos)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", address, "' is no address: write host:port, as 127.0.0.1:7070, or unix:/path"));
+  }
+  return split;
+}
+
+absl::Status CheckAddress(const std::string& address) {
+  return IsUnix(address) ? absl::OkStatus() : SplitAddress(address).status();
+}
+
 bool IsLocalAddress(const std::string& address) {
   if (IsUnix(address)) return true;
-  const absl::StatusOr<HostPort> split = Split(address);
+  const absl::StatusOr<HostPort> split = SplitAddress(address);
   if (!split.ok()) return false;
   if (split->host == "localhost") return true;
   in_addr v4;
@@ -148,6 +148,8 @@ bool IsLocalAddress(const std::string& address) {
   in6_addr v6;
   return inet_pton(AF_INET6, split->host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
+
+bool IsLoopback(const std::string& address) { return !IsUnix(address) && IsLocalAddress(address); }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& options,
                                                       const std::vector<grpc::Service*>& services) {
@@ -157,12 +159,12 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(const ServerOptions& optio
   if (unix_socket) {
     if (absl::Status free = CheckUnixSocket(options.listen.substr(std::strlen(kUnix))); !free.ok()) return free;
   } else {
-    absl::StatusOr<HostPort> split = Split(options.listen);
+    absl::StatusOr<HostPort> split = SplitAddress(options.listen);
     if (!split.ok()) return split.status();
     at = *std::move(split);
   }
   absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> credentials =
-      MakeServerCredentials(options.listen, options.security);
+      MakeServerCredentials(options.listen, options.security, options.what);
   if (!credentials.ok()) return credentials.status();
 
   grpc::ServerBuilder builder;
@@ -199,11 +201,9 @@ void Server::Shutdown(double seconds) {
 
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& address, const ChannelOptions& options) {
   InitialiseGrpcOnce();
-  if (!IsUnix(address)) {
-    if (absl::StatusOr<HostPort> split = Split(address); !split.ok()) return split.status();
-  }
+  if (absl::Status fit = CheckAddress(address); !fit.ok()) return fit;
   absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> credentials =
-      MakeChannelCredentials(address, options.security);
+      MakeChannelCredentials(address, options.security, options.what);
   if (!credentials.ok()) return credentials.status();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(options.max_message_bytes);
@@ -216,6 +216,7 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& addres
   arguments.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 2000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  if (options.own_connection) arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   if (options.security.HasTls() && !options.server_name.empty()) {
     arguments.SetSslTargetNameOverride(options.server_name);
   }
@@ -225,6 +226,10 @@ absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& addres
 }
 
 absl::Status StatusFromGrpc(const grpc::Status& status) {
+  // gRPC gives what our own credentials refuse as UNAVAILABLE, and says of which of its parts it comes.
+  if (const size_t at = status.error_message().find(kRefusedHere); at != std::string::npos) {
+    return absl::UnauthenticatedError(status.error_message().substr(at + std::strlen(kRefusedHere)));
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 

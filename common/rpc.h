@@ -3,6 +3,10 @@
 // Addresses are "host:port" (port 0: any free one) or "unix:/path". Loopback and Unix sockets need no files; listening
 // anywhere else needs a certificate, its key, the authority of the clients and a token file: mutual TLS, and a bearer
 // token checked on every call. Certificates are read again when their files change; the token is read once.
+//
+// On loopback, where all users of a machine can call and listen, a client without TLS speaks only to a process of its
+// own user, of root, or of the user that its token names: whose it is, is asked for each call, before anything is sent.
+// Where no token file is named it sends the token that its user's service on that port has published (local_token.h).
 #ifndef REKINDLE_COMMON_RPC_H_
 #define REKINDLE_COMMON_RPC_H_
 
@@ -31,15 +35,31 @@ struct Security {
 
 inline constexpr int kMaxMessageBytes = 4 << 20;
 
+// Among what a server sends first of a stream that it has begun to serve, be there anything to be said or not.
+inline constexpr char kServesStream[] = "rekindle-serves";
+
 struct ServerOptions {
   std::string listen = "127.0.0.1:0";
   Security security;
   int max_message_bytes = kMaxMessageBytes;  // Both ways; over it RESOURCE_EXHAUSTED.
   int max_concurrent_streams = 1024;         // A connection.
+  std::string what = "coordinator";          // For who is refused on loopback: what it is that belongs to a user.
 };
+
+struct HostPort {
+  std::string host;  // Without brackets.
+  int port = 0;
+};
+// "host:port", "[::1]:port". INVALID_ARGUMENT says how to write one.
+absl::StatusOr<HostPort> SplitAddress(const std::string& address);
+
+// OK for what Connect takes.
+absl::Status CheckAddress(const std::string& address);
 
 // True for Unix sockets, 127.0.0.0/8, ::1 and "localhost".
 bool IsLocalAddress(const std::string& address);
+// The same without Unix sockets, whose folders say who may call.
+bool IsLoopback(const std::string& address);
 
 // A running server with health and reflection. Thread-safe.
 class Server {
@@ -71,13 +91,16 @@ class Server {
 struct ChannelOptions {
   Security security = Security::FromEnvironment();
   int max_message_bytes = kMaxMessageBytes;
-  std::string server_name;  // With TLS: what the server's certificate must name; empty: the address.
+  std::string server_name;           // With TLS: what the server's certificate must name; empty: the address.
+  bool own_connection = false;       // Channels to one address share a connection, unless one asks for its own.
+  std::string what = "coordinator";  // As in ServerOptions.
 };
 
 // Does not connect yet: calls do (use deadlines; wait_for_ready where the server may be restarting). A lost connection
 // is tried again every 50 to 200 ms. INVALID_ARGUMENT for a bad address or unfit files.
 absl::StatusOr<std::shared_ptr<grpc::Channel>> Connect(const std::string& address, const ChannelOptions& options = {});
 
+// UNAUTHENTICATED: also where this process has refused to speak to another user's.
 absl::Status StatusFromGrpc(const grpc::Status& status);
 grpc::Status StatusToGrpc(const absl::Status& status);
 

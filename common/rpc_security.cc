@@ -5,20 +5,26 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <mutex>
 #include <optional>
+#include <utility>
+#include <vector>
 
-#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/local_token.h"
+#include "common/log.h"
+#include "common/socket_owner.h"
+#include "common/users.h"
 
 namespace rekindle::common {
 namespace {
 
-constexpr size_t kShortestToken = 16;
-constexpr size_t kLongestToken = 4096;
 constexpr unsigned kCertificateRefreshSeconds = 10;
 constexpr char kHeader[] = "authorization";
 constexpr char kPrefix[] = "Bearer ";
@@ -34,10 +40,14 @@ std::string OpenSslError() {
   return text;
 }
 
+}  // namespace
+
 // gRPC would only log what is wrong with the files, at the first handshake.
 absl::Status CheckTlsFiles(const Security& security) {
   if (security.tls_cert.empty() || security.tls_key.empty() || security.tls_ca.empty()) {
-    return absl::InvalidArgumentError("TLS needs three files: give --tls-cert, --tls-key and --tls-ca together");
+    return absl::InvalidArgumentError(
+        "TLS needs three files: give --tls-cert, --tls-key and --tls-ca together (REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, "
+        "REKINDLE_TLS_CA)");
   }
   const std::pair<const char*, const std::string*> files[] = {
       {"--tls-cert", &security.tls_cert}, {"--tls-key", &security.tls_key}, {"--tls-ca", &security.tls_ca}};
@@ -59,28 +69,22 @@ absl::Status CheckTlsFiles(const Security& security) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadToken(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return Unfit("--token-file", path, absl::StrCat("cannot be read: ", std::strerror(errno)));
-  std::string token(kLongestToken + 1, '\0');
-  file.read(token.data(), static_cast<std::streamsize>(token.size()));
-  token.resize(static_cast<size_t>(file.gcount()));
-  if (token.size() > kLongestToken) return Unfit("--token-file", path, "is over 4096 bytes");
-  absl::StripAsciiWhitespace(&token);
-  if (token.size() < kShortestToken) {
-    return Unfit("--token-file", path,
-                 "holds under 16 characters: write a random one, as `openssl rand -hex 32` gives");
-  }
-  for (const char c : token) {
-    if (!absl::ascii_isgraph(static_cast<unsigned char>(c)))
-      return Unfit("--token-file", path, "must be one line of ASCII");
-  }
-  return token;
+namespace {
+
+struct Refusals {
+  std::string missing = "no token: give --token-file or REKINDLE_TOKEN_FILE";
+  std::string wrong = "wrong token: --token-file differs from the server's";
+};
+
+std::string BelongsTo(const std::string& what, uid_t user) {
+  return absl::StrCat("this ", what, " belongs to user ", UserName(user),
+                      "; ask for its token, and name the file that has it by REKINDLE_TOKEN_FILE or --token-file");
 }
 
 class TokenChecker final : public grpc::AuthMetadataProcessor {
  public:
-  explicit TokenChecker(const std::string& token) : expected_(kPrefix + token) {}
+  TokenChecker(const std::string& token, Refusals refusals)
+      : expected_(kPrefix + token), refusals_(std::move(refusals)) {}
 
   bool IsBlocking() const override { return false; }
 
@@ -88,12 +92,12 @@ class TokenChecker final : public grpc::AuthMetadataProcessor {
                        OutputMetadata*) override {
     const auto found = metadata.find(kHeader);
     if (found == metadata.end()) {
-      return {grpc::StatusCode::UNAUTHENTICATED, "no token: give --token-file or REKINDLE_TOKEN_FILE"};
+      return {grpc::StatusCode::UNAUTHENTICATED, refusals_.missing};
     }
     const grpc::string_ref given = found->second;
     // Constant time in what the token holds; its length is no secret.
     if (given.size() != expected_.size() || CRYPTO_memcmp(given.data(), expected_.data(), expected_.size()) != 0) {
-      return {grpc::StatusCode::UNAUTHENTICATED, "wrong token: --token-file differs from the server's"};
+      return {grpc::StatusCode::UNAUTHENTICATED, refusals_.wrong};
     }
     consumed->emplace(kHeader, std::string(given.data(), given.size()));
     return grpc::Status::OK;
@@ -101,6 +105,7 @@ class TokenChecker final : public grpc::AuthMetadataProcessor {
 
  private:
   const std::string expected_;
+  const Refusals refusals_;
 };
 
 class TokenSender final : public grpc::MetadataCredentialsPlugin {
@@ -121,12 +126,76 @@ class TokenSender final : public grpc::MetadataCredentialsPlugin {
   const std::string value_;
 };
 
+// To loopback, where the port may be anybody's. Both the token and the server are looked at for each call: either may
+// have changed since the last one, and a call has its connection by the time at which it is asked for what it sends.
+class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
+ public:
+  // `given`: from a file that was named; empty: what is published for the port.
+  LocalTokenSender(int port, std::string given, std::string what)
+      : port_(port), given_(std::move(given)), what_(std::move(what)) {}
+
+  bool IsBlocking() const override { return false; }
+  const char* GetType() const override { return "local-bearer"; }
+  grpc::string DebugString() override { return "bearer token for loopback"; }
+
+  grpc::Status GetMetadata(grpc::string_ref, grpc::string_ref, const grpc::AuthContext&,
+                           std::multimap<grpc::string, grpc::string>* metadata) override {
+    const std::string token = given_.empty() ? FindToken(port_).value_or("") : given_;
+    if (absl::Status may = MaySpeak(token); !may.ok()) {
+      return {grpc::StatusCode::UNAUTHENTICATED, std::string(may.message())};
+    }
+    if (!token.empty()) metadata->emplace(kHeader, kPrefix + token);
+    return grpc::Status::OK;
+  }
+
+ private:
+  absl::Status MaySpeak(const std::string& token) const {
+    const std::optional<uid_t> named = OwnerNamedBy(token);
+    if (!given_.empty() && !named) return absl::OkStatus();  // Somebody's own: they know whom they gave it to.
+    const absl::StatusOr<std::vector<uid_t>> owners = OwnersOfPort(port_);
+    if (absl::IsUnimplemented(owners.status())) {  // Nobody can bring that about.
+      static std::once_flag once;
+      std::call_once(once, [&] {
+        log::Warning("a token is sent to whoever listens on the port",
+                     {{"why", std::string(owners.status().message())}});
+      });
+      return absl::OkStatus();
+    }
+    if (!owners.ok()) return owners.status();
+    for (const uid_t owner : *owners) {
+      // Root has no need of what it is told here.
+      if (owner == geteuid() || owner == 0 || owner == named) continue;
+      return absl::UnauthenticatedError(absl::StrCat(kRefusedHere, BelongsTo(what_, owner)));
+    }
+    return absl::OkStatus();
+  }
+
+  const int port_;
+  const std::string given_;
+  const std::string what_;
+};
+
 bool IsUnix(const std::string& address) { return address.rfind("unix:", 0) == 0; }
+
+int PortOf(const std::string& address) {
+  int port = 0;
+  return absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port) ? port : 0;
+}
+
+Refusals RefusalsOf(const std::string& what) {
+  const std::string whose = BelongsTo(what, geteuid());
+  return {.missing = whose, .wrong = absl::StrCat("wrong token: ", whose)};
+}
 
 }  // namespace
 
+std::shared_ptr<grpc::CallCredentials> SendToken(const std::string& token) {
+  return grpc::experimental::MetadataCredentialsFromPlugin(std::make_unique<TokenSender>(token), GRPC_SECURITY_NONE);
+}
+
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const std::string& address,
-                                                                               const Security& security) {
+                                                                               const Security& security,
+                                                                               const std::string& what) {
   const bool local = IsLocalAddress(address);
   if (!local && (!security.HasTls() || security.token_file.empty())) {
     return absl::InvalidArgumentError(
@@ -153,21 +222,23 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
   if (!security.token_file.empty()) {
     absl::StatusOr<std::string> token = ReadToken(security.token_file);
     if (!token.ok()) return token.status();
-    credentials->SetAuthMetadataProcessor(std::make_shared<TokenChecker>(*token));
+    const bool others_can_call = !security.HasTls() && IsLoopback(address);
+    credentials->SetAuthMetadataProcessor(
+        std::make_shared<TokenChecker>(*token, others_can_call ? RefusalsOf(what) : Refusals()));
   }
   return credentials;
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const std::string& address,
-                                                                                 const Security& security) {
+                                                                                 const Security& security,
+                                                                                 const std::string& what) {
   const bool local = IsLocalAddress(address);
-  std::optional<std::string> token;
+  std::string token;
   if (!security.token_file.empty()) {
     absl::StatusOr<std::string> read = ReadToken(security.token_file);
     if (!read.ok()) return read.status();
     token = *std::move(read);
   }
-  std::shared_ptr<grpc::ChannelCredentials> credentials;
   if (security.HasTls() && !IsUnix(address)) {
     if (absl::Status fit = CheckTlsFiles(security); !fit.ok()) return fit;
     grpc::experimental::TlsChannelCredentialsOptions tls;
@@ -175,21 +246,27 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
         security.tls_key, security.tls_cert, security.tls_ca, kCertificateRefreshSeconds));
     tls.watch_root_certs();
     tls.watch_identity_key_cert_pairs();
-    credentials = grpc::experimental::TlsCredentials(tls);
-  } else if (!token) {
-    return grpc::InsecureChannelCredentials();
-  } else if (local) {
-    credentials = grpc::experimental::LocalCredentials(IsUnix(address) ? UDS : LOCAL_TCP);
-  } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the token would go to ", address,
-                     " in clear text: give --tls-cert, --tls-key and --tls-ca (REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, "
-                     "REKINDLE_TLS_CA)"));
+    const std::shared_ptr<grpc::ChannelCredentials> credentials = grpc::experimental::TlsCredentials(tls);
+    if (token.empty()) return credentials;
+    return grpc::CompositeChannelCredentials(credentials, grpc::experimental::MetadataCredentialsFromPlugin(
+                                                              std::make_unique<TokenSender>(token),
+                                                              local ? GRPC_SECURITY_NONE : GRPC_PRIVACY_AND_INTEGRITY));
   }
-  if (!token) return credentials;
-  return grpc::CompositeChannelCredentials(
-      credentials, grpc::experimental::MetadataCredentialsFromPlugin(
-                       std::make_unique<TokenSender>(*token), local ? GRPC_SECURITY_NONE : GRPC_PRIVACY_AND_INTEGRITY));
+  if (IsUnix(address)) {
+    if (token.empty()) return grpc::InsecureChannelCredentials();
+    return grpc::CompositeChannelCredentials(grpc::experimental::LocalCredentials(UDS), SendToken(token));
+  }
+  if (local) {
+    return grpc::CompositeChannelCredentials(
+        grpc::experimental::LocalCredentials(LOCAL_TCP),
+        grpc::experimental::MetadataCredentialsFromPlugin(
+            std::make_unique<LocalTokenSender>(PortOf(address), token, what), GRPC_SECURITY_NONE));
+  }
+  if (token.empty()) return grpc::InsecureChannelCredentials();
+  return absl::InvalidArgumentError(
+      absl::StrCat("the token would go to ", address,
+                   " in clear text: give --tls-cert, --tls-key and --tls-ca (REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, "
+                   "REKINDLE_TLS_CA)"));
 }
 
 }  // namespace rekindle::common

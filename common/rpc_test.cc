@@ -2,43 +2,20 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <chrono>
-#include <filesystem>
+#include <cstdlib>
 #include <fstream>
 
-#include "rekindle/v1/coordinator.grpc.pb.h"
+#include "common/rpc_testing.h"
 
 namespace rekindle::common {
 namespace {
 
 using testing::HasSubstr;
 
-class EchoService final : public v1::Coordinator::CallbackService {
-  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context, const v1::GetJobRequest* request,
-                                   v1::Job* reply) override {
-    reply->set_name(request->job());
-    auto* reactor = context->DefaultReactor();
-    reactor->Finish(grpc::Status::OK);
-    return reactor;
-  }
-};
-
-class RpcTest : public testing::Test {
+class TlsRpcTest : public RpcTest {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/rk-rpc-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string Write(const std::string& name, const std::string& content) {
-    std::ofstream(folder_ + "/" + name) << content;
-    return folder_ + "/" + name;
-  }
-
   // An authority, and certificates it signed for the server (127.0.0.1), a client and a node, whose own names no
   // address; and one of a foreign authority.
   void MakeCertificates() {
@@ -59,31 +36,6 @@ class RpcTest : public testing::Test {
   Security Files(const std::string& who) {
     return {folder_ + "/" + who + ".pem", folder_ + "/" + who + ".key", folder_ + "/ca.pem", ""};
   }
-
-  absl::StatusOr<std::string> Call(const std::string& address, const Security& security, const std::string& text = "x",
-                                   int max_message_bytes = kMaxMessageBytes) {
-    auto channel = Connect(address, {security, max_message_bytes});
-    if (!channel.ok()) return channel.status();
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(5));
-    v1::GetJobRequest request;
-    request.set_job(text);
-    v1::Job reply;
-    const grpc::Status status = v1::Coordinator::NewStub(*channel)->GetJob(&context, request, &reply);
-    if (!status.ok()) return StatusFromGrpc(status);
-    return reply.name();
-  }
-
-  std::unique_ptr<Server> Serve(const ServerOptions& options) {
-    auto server = Server::Start(options, {&service_});
-    EXPECT_TRUE(server.ok()) << server.status();
-    return server.ok() ? *std::move(server) : nullptr;
-  }
-
-  absl::Status Refusal(const ServerOptions& options) { return Server::Start(options, {&service_}).status(); }
-
-  std::string folder_;
-  EchoService service_;
 };
 
 TEST_F(RpcTest, LoopbackAndUnixSocketsAreOpenByDefault) {
@@ -159,7 +111,7 @@ TEST_F(RpcTest, TokenIsNeverSentInClearText) {
   EXPECT_THAT(Connect("192.0.2.1:7070", {token}).status().ToString(), HasSubstr("in clear text"));
 }
 
-TEST_F(RpcTest, FilesAreCheckedAtStart) {
+TEST_F(TlsRpcTest, FilesAreCheckedAtStart) {
   MakeCertificates();
   const std::string token = Write("token", "0123456789abcdef");
   Security mixed = Files("server");
@@ -177,7 +129,7 @@ TEST_F(RpcTest, FilesAreCheckedAtStart) {
               HasSubstr("one line of ASCII"));
 }
 
-TEST_F(RpcTest, MutualTls) {
+TEST_F(TlsRpcTest, MutualTls) {
   MakeCertificates();
   const std::string token = Write("token", "0123456789abcdef");
   Security server_files = Files("server");
@@ -208,7 +160,7 @@ TEST_F(RpcTest, MutualTls) {
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::UNAVAILABLE) << refused.error_message();
 }
 
-TEST_F(RpcTest, ACertificateMayNameWhatTheServerIsRatherThanWhere) {
+TEST_F(TlsRpcTest, ACertificateMayNameWhatTheServerIsRatherThanWhere) {
   MakeCertificates();
   Security node = Files("node");
   node.token_file = Write("token", "0123456789abcdef");

@@ -173,7 +173,7 @@ absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const Recove
 absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data) {
   absl::StatusOr<NewDataFolder> folder = NewDataFolder::Open(data);
   if (!folder.ok()) return folder.status();
-  auto file = common::CreatePrivate(folder->unfinished());  // It holds the secrets of all jobs.
+  auto file = common::PosixFileSystem()->Create(folder->unfinished());  // It holds the secrets of all jobs.
   if (!file.ok()) return file.status();
   if (absl::Status closed = (*file)->Close(); !closed.ok()) return closed;
   {

@@ -50,7 +50,7 @@ absl::Status CheckSchema(const std::string& file, const BackupHeader& header) {
 }
 
 absl::Status WriteDatabase(const std::string& file, const std::string& path) {
-  auto database = common::CreatePrivate(path);
+  auto database = common::PosixFileSystem()->Create(path);
   if (!database.ok()) return database.status();
   const absl::StatusOr<BackupHeader> read =
       ReadBackup(file, [&](std::string_view content) { return (*database)->Append(content.data(), content.size()); });

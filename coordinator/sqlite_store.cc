@@ -1,5 +1,8 @@
 #include "coordinator/sqlite_store.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <limits>
@@ -94,6 +97,12 @@ absl::Status SqliteStore::Error(const std::string& doing) const {
 }
 
 absl::StatusOr<std::unique_ptr<SqliteStore>> SqliteStore::Open(const std::string& path, const Options& options) {
+  if (options.vfs.empty()) {
+    // SQLite would make it as the umask says, and what lies beside it as this one. One that is there is not opened
+    // here: closing it would end the locks that this process has on it.
+    const int made = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (made >= 0) close(made);
+  }
   sqlite3* db = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_FULLMUTEX;
   const int code = sqlite3_open_v2(path.c_str(), &db, flags, options.vfs.empty() ? nullptr : options.vfs.c_str());

@@ -2,13 +2,15 @@
 
 #include <yaml-cpp/yaml.h>
 
-#include <cmath>
-#include <limits>
-#include <set>
-#include <vector>
+#include <algorithm>
+#include <memory>
+#include <utility>
 
-#include "common/nearest.h"
-#include "rekindle/v1/job.pb.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/problem_list.h"
+#include "common/spec/yaml_reader.h"
 
 namespace rekindle::common {
 namespace {
@@ -16,154 +18,122 @@ namespace {
 using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
-using google::protobuf::Reflection;
 
-constexpr int kMaxDepth = 16;
-constexpr int kMaxItems = 10'000;
+absl::Status NotYaml(const std::string& source, const YAML::Exception& error) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(source, ":", std::max(0, error.mark.line) + 1, ": not valid YAML: ", error.msg));
+}
 
-class Reader {
- public:
-  explicit Reader(const std::string& source) : source_(source) {}
-
-  absl::Status ReadMessage(const YAML::Node& node, const std::string& path, int depth, Message* message) {
-    if (depth > kMaxDepth) return Error(node, path, "is nested too deeply");
-    if (node.IsNull()) return absl::OkStatus();
-    if (!node.IsMap()) return Error(node, path, "must be a mapping of fields");
-    std::set<std::string> seen;
-    for (const auto& entry : node) {
-      const std::string name = entry.first.Scalar();
-      const std::string field_path = path.empty() ? name : path + "." + name;
-      if (!seen.insert(name).second) return Error(entry.first, field_path, "is given twice");
-      const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(name);
-      if (field == nullptr) return Unknown(entry.first, field_path, name, *message->GetDescriptor());
-      if (absl::Status status = ReadField(entry.second, field_path, *field, depth, message); !status.ok()) {
-        return status;
-      }
-    }
-    return absl::OkStatus();
+// Lines that begin or end a document, wherever they stand: no text has more documents than these, and one.
+int CountMarkers(const std::string& text) {
+  int markers = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    markers += absl::StartsWith(line, "---") || absl::StartsWith(line, "...") ? 1 : 0;
   }
+  return markers;
+}
 
- private:
-  absl::Status Error(const YAML::Node& node, const std::string& path, const std::string& what) const {
-    const int line = node.Mark().line + 1;
-    return absl::InvalidArgumentError(source_ + ":" + std::to_string(line) + ": " +
-                                      (path.empty() ? "the file" : "`" + path + "`") + " " + what);
+absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, const std::string& source) {
+  if (text.size() > kMaxYamlBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, " has ", text.size(), " bytes; at most ", kMaxYamlBytes, " are read"));
   }
-
-  absl::Status Unknown(const YAML::Node& node, const std::string& path, const std::string& name,
-                       const Descriptor& descriptor) const {
-    std::vector<std::string> known;
-    for (int i = 0; i < descriptor.field_count(); ++i) known.push_back(descriptor.field(i)->name());
-    const std::string nearest = Nearest(name, known);
-    std::string hint = nearest.empty() ? "known fields here: " : "did you mean `" + nearest + "`?";
-    if (nearest.empty()) {
-      for (size_t i = 0; i < known.size(); ++i) hint += (i ? ", " : "") + known[i];
-    }
-    return Error(node, path, "is not a field; " + hint);
+  // Before they are read: each empty one takes a hundred times the memory of its text.
+  if (CountMarkers(text) > kMaxYamlDocuments) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, " has more than ", kMaxYamlDocuments, " documents (`---`): cut it into several"));
   }
-
-  absl::Status ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, int depth,
-                         Message* message) {
-    if (!field.is_repeated()) return ReadValue(node, path, field, depth, message);
-    // One value may stand for a list of one.
-    if (!node.IsSequence()) return ReadValue(node, path, field, depth, message);
-    if (node.size() > kMaxItems) return Error(node, path, "has more than " + std::to_string(kMaxItems) + " items");
-    for (size_t i = 0; i < node.size(); ++i) {
-      const std::string item = path + "[" + std::to_string(i) + "]";
-      if (absl::Status status = ReadValue(node[i], item, field, depth, message); !status.ok()) return status;
-    }
-    return absl::OkStatus();
+  std::vector<YAML::Node> nodes;
+  try {
+    nodes = YAML::LoadAll(text);
+  } catch (const YAML::Exception& error) {
+    return NotYaml(source, error);
   }
+  std::erase_if(nodes, [](const YAML::Node& node) { return !node.IsDefined() || node.IsNull(); });
+  if (nodes.empty()) return absl::InvalidArgumentError(absl::StrCat(source, " is empty"));
+  return nodes;
+}
 
-  absl::Status ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, int depth,
-                         Message* message) {
-    const Reflection& reflection = *message->GetReflection();
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      Message* child =
-          field.is_repeated() ? reflection.AddMessage(message, &field) : reflection.MutableMessage(message, &field);
-      return ReadMessage(node, path, depth + 1, child);
-    }
-    if (!node.IsScalar()) return Error(node, path, "must be a single value");
-    return ReadScalar(node, path, field, message);
+// Along the names of `path`. INVALID_ARGUMENT as SetYamlField.
+absl::StatusOr<const FieldDescriptor*> FindScalar(const std::vector<std::string>& names, const Descriptor* descriptor) {
+  std::string here;
+  const FieldDescriptor* field = nullptr;
+  const auto wrong = [&here](const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat("`", OneLine(here), "` ", what));
+  };
+  for (const std::string& name : names) {
+    if (field != nullptr && field->is_repeated()) return wrong("is a list: give it in the file");
+    if (field != nullptr && descriptor == nullptr) return wrong("is a single value, without fields of its own");
+    absl::StrAppend(&here, here.empty() ? "" : ".", name);
+    field = descriptor->FindFieldByName(name);
+    if (field == nullptr) return wrong(DescribeUnknown(name, *descriptor));
+    descriptor = field->message_type();
   }
-
-  absl::Status ReadScalar(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
-                          Message* message) {
-    const Reflection& reflection = *message->GetReflection();
-    const std::string& text = node.Scalar();
-    const bool quoted = node.Tag() == "!";
-    const bool repeated = field.is_repeated();
-    switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_STRING:
-        repeated ? reflection.AddString(message, &field, text) : reflection.SetString(message, &field, text);
-        return absl::OkStatus();
-      case FieldDescriptor::CPPTYPE_INT32: {
-        int32_t value = 0;
-        const bool may_be_auto = field.options().GetExtension(v1::zero_is_auto);
-        if (!(may_be_auto && text == "auto") && (quoted || !ToInt32(node, &value))) {
-          return Error(
-              node, path,
-              std::string("must be a whole number") + (may_be_auto ? " or auto" : "") + ", not '" + text + "'");
-        }
-        repeated ? reflection.AddInt32(message, &field, value) : reflection.SetInt32(message, &field, value);
-        return absl::OkStatus();
-      }
-      case FieldDescriptor::CPPTYPE_DOUBLE: {
-        double value = 0;
-        if (quoted || !YAML::convert<double>::decode(node, value) || !std::isfinite(value)) {
-          return Error(node, path, "must be a number, not '" + text + "'");
-        }
-        repeated ? reflection.AddDouble(message, &field, value) : reflection.SetDouble(message, &field, value);
-        return absl::OkStatus();
-      }
-      case FieldDescriptor::CPPTYPE_BOOL: {
-        bool value = false;
-        if (quoted || !YAML::convert<bool>::decode(node, value)) {
-          return Error(node, path, "must be true or false, not '" + text + "'");
-        }
-        repeated ? reflection.AddBool(message, &field, value) : reflection.SetBool(message, &field, value);
-        return absl::OkStatus();
-      }
-      case FieldDescriptor::CPPTYPE_ENUM: {
-        const auto* value = field.enum_type()->FindValueByName(text);
-        if (value == nullptr) return Error(node, path, "has no value '" + text + "'");
-        repeated ? reflection.AddEnum(message, &field, value) : reflection.SetEnum(message, &field, value);
-        return absl::OkStatus();
-      }
-      default:
-        return Error(node, path, "cannot be set in a file");
-    }
-  }
-
-  // Accepts 1e3 and 64.0 as whole numbers too: JSON writers produce them.
-  static bool ToInt32(const YAML::Node& node, int32_t* value) {
-    if (YAML::convert<int32_t>::decode(node, *value)) return true;
-    double real = 0;
-    if (!YAML::convert<double>::decode(node, real) || real != std::floor(real)) return false;
-    if (std::abs(real) > std::numeric_limits<int32_t>::max()) return false;
-    *value = static_cast<int32_t>(real);
-    return true;
-  }
-
-  const std::string& source_;
-};
+  if (descriptor == nullptr) return field;
+  return wrong(absl::StrCat("is a section: name a field of it, as ", here, ".", descriptor->field(0)->name()));
+}
 
 }  // namespace
 
+absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& text, const std::string& source,
+                                                             const std::function<Message*()>& add) {
+  const absl::StatusOr<std::vector<YAML::Node>> nodes = LoadDocuments(text, source);
+  if (!nodes.ok()) return nodes.status();
+  std::vector<YamlDocument> documents;
+  for (const YAML::Node& node : *nodes) {
+    YamlDocument& document = documents.emplace_back();
+    document.line = std::max(0, node.Mark().line) + 1;
+    try {
+      YamlReader(&document).Read(node, add());
+    } catch (const YAML::Exception& error) {
+      return NotYaml(source, error);
+    }
+  }
+  return documents;
+}
+
 absl::Status ParseYaml(const std::string& text, const std::string& source, Message* message) {
-  if (text.size() > kMaxYamlBytes) {
-    return absl::InvalidArgumentError(source + " has " + std::to_string(text.size()) + " bytes; at most " +
-                                      std::to_string(kMaxYamlBytes) + " are read");
+  const std::unique_ptr<Message> others(message->New());  // Of documents that are too many.
+  Message* next = message;
+  const auto documents = ParseYamlDocuments(text, source, [&] { return std::exchange(next, others.get()); });
+  if (!documents.ok()) return documents.status();
+  if (documents->size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        source, ":", (*documents)[1].line, ": a second document begins here, and one alone is read: remove it"));
   }
-  YAML::Node root;
+  std::vector<YamlProblem> problems = documents->front().problems;
+  std::stable_sort(problems.begin(), problems.end(),
+                   [](const YamlProblem& a, const YamlProblem& b) { return a.line < b.line; });
+  std::vector<std::string> lines;
+  for (const YamlProblem& problem : problems) {
+    lines.push_back(absl::StrCat(source, ":", problem.line, ": ", problem.what));
+  }
+  return lines.empty() ? absl::OkStatus() : absl::InvalidArgumentError(ListProblems(lines));
+}
+
+absl::Status SetYamlField(const std::string& path, const std::string& value, Message* message) {
+  const std::vector<std::string> names = absl::StrSplit(path, '.');
+  const auto field = FindScalar(names, message->GetDescriptor());
+  if (!field.ok()) return field.status();
+  const auto wrong = [&path](const std::string& what) {
+    return absl::InvalidArgumentError(absl::StrCat("`", OneLine(path), "` ", what));
+  };
+  YAML::Node node;
   try {
-    root = YAML::Load(text);
-    if (!root.IsDefined() || root.IsNull()) return absl::InvalidArgumentError(source + " is empty");
-    return Reader(source).ReadMessage(root, "", 0, message);
+    node = YAML::Load(value);
   } catch (const YAML::Exception& error) {
-    return absl::InvalidArgumentError(source + ":" + std::to_string(error.mark.line + 1) +
-                                      ": not valid YAML: " + error.msg);
+    return wrong("must be a YAML value: " + error.msg);
   }
+  // On another message first: a value that is wrong must change nothing of this one.
+  const auto* type = google::protobuf::MessageFactory::generated_factory()->GetPrototype((*field)->containing_type());
+  const std::unique_ptr<Message> trial(type->New());
+  if (absl::Status set = SetScalar(node, **field, trial.get()); !set.ok()) return wrong(std::string(set.message()));
+  Message* parent = message;
+  for (size_t i = 0; i + 1 < names.size(); ++i) {
+    parent = parent->GetReflection()->MutableMessage(parent, parent->GetDescriptor()->FindFieldByName(names[i]));
+  }
+  parent->GetReflection()->ClearField(parent, *field);
+  return SetScalar(node, **field, parent);
 }
 
 }  // namespace rekindle::common

@@ -18,16 +18,16 @@ absl::Status In(const char* field, const absl::Status& status) {
 }
 
 // Files of whole records, as one piece of memory that the node's processes share.
-absl::StatusOr<TokenCache> OpenBytes(const std::vector<std::string>& entries, int64_t record, int64_t max_bytes,
-                                     const std::string& folder) {
-  const auto files = FindTextFiles(entries);
+absl::StatusOr<TokenCache> OpenBytes(const std::vector<std::string>& entries, const DataRoots& roots, int64_t record,
+                                     int64_t max_bytes, const std::string& folder) {
+  const auto files = FindTextFiles(entries, roots);
   if (!files.ok()) return files.status();
   for (const TextFile& file : *files) {
     if (file.size % record == 0) continue;
     return absl::InvalidArgumentError(absl::StrCat(file.path, " has ", file.size, " bytes, no multiple of ", record,
                                                    ": it is truncated, or not of this format"));
   }
-  return TokenCache::Open(*files, max_bytes / record * record, folder);
+  return TokenCache::Open(*files, max_bytes / record * record, folder, roots);
 }
 
 class WindowBatches final : public train::BatchSource {
@@ -46,7 +46,7 @@ class WindowBatches final : public train::BatchSource {
 absl::StatusOr<OpenedData> OpenWindows(const DataSpec& spec, const DataNeeds& needs, const std::string& folder) {
   const bool text = !spec.text.empty();
   const int token_bytes = text ? 1 : 2;
-  auto cache = OpenBytes(text ? spec.text : spec.tokens, token_bytes, spec.max_bytes, folder);
+  auto cache = OpenBytes(text ? spec.text : spec.tokens, spec.roots, token_bytes, spec.max_bytes, folder);
   if (!cache.ok()) return cache.status();
   auto dataset = Dataset::Create(cache->tokens(), cache->fingerprint(),
                                  {.seed = needs.seed,
@@ -67,11 +67,11 @@ BatchShape ShapeOf(const DataSpec& spec, const DataNeeds& needs) {
 }
 
 absl::StatusOr<OpenedData> OpenTable(const DataSpec& spec, const DataNeeds& needs) {
-  const auto files = FindTextFiles(spec.table.files);
+  const auto files = FindTextFiles(spec.table.files, spec.roots);
   if (!files.ok()) return files.status();
   std::vector<std::string> paths;
   for (const TextFile& file : *files) paths.push_back(file.path);
-  auto table = ReadParquet(paths, spec.table.features, spec.table.target);
+  auto table = ReadParquet(paths, spec.table.features, spec.table.target, spec.roots);
   if (!table.ok()) return table.status();
   OpenedData opened{.fingerprint = TableFingerprint(*table)};
   auto batches = MakeTableBatches(*std::move(table), needs.classes, ShapeOf(spec, needs));
@@ -96,7 +96,7 @@ class CachedImages final : public train::BatchSource {
 };
 
 absl::StatusOr<OpenedData> OpenImages(const DataSpec& spec, const DataNeeds& needs, const std::string& folder) {
-  auto cache = OpenBytes(spec.images, kImageRecordBytes, 0, folder);
+  auto cache = OpenBytes(spec.images, spec.roots, kImageRecordBytes, 0, folder);
   if (!cache.ok()) return cache.status();
   auto images = MakeImageBatches(cache->tokens(), needs.classes, spec.augment, ShapeOf(spec, needs));
   if (!images.ok()) return images.status();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/data/data_roots.h"
 #include "worker/data/sample_order.h"
 #include "worker/data/table.h"
 #include "worker/train/batch_source.h"
@@ -23,6 +24,7 @@ struct DataSpec {
   bool augment = true;
   double validation_fraction = 0;
   int64_t max_bytes = 0;  // Of text and tokens; 0: all.
+  DataRoots roots;        // Where all of them must be.
 };
 
 // What else of the job the batches depend on.

@@ -68,10 +68,11 @@ Reader ReaderOf(arrow::Type::type type) {
 
 class File {
  public:
-  explicit File(const std::string& path) : path_(path), pool_(arrow::default_memory_pool(), kMaxDecodeBytes) {}
+  File(int file, const std::string& path)
+      : file_(file), path_(path), pool_(arrow::default_memory_pool(), kMaxDecodeBytes) {}
 
   absl::Status Open() {
-    auto file = arrow::io::ReadableFile::Open(path_, &pool_);
+    auto file = arrow::io::ReadableFile::Open(file_, &pool_);
     if (!file.ok()) return Bad(path_, file.status().message());
     parquet::ReaderProperties properties(&pool_);
     properties.set_thrift_string_size_limit(kMaxHeaderString);
@@ -135,6 +136,7 @@ class File {
     return absl::OkStatus();
   }
 
+  const int file_;
   const std::string path_;
   arrow::CappedMemoryPool pool_;
   std::unique_ptr<parquet::arrow::FileReader> reader_;
@@ -149,9 +151,9 @@ absl::Status CheckSize(const std::string& path, int64_t rows, const Table& table
                                 kMaxTableBytes, " bytes"));
 }
 
-absl::Status AppendFile(const std::string& path, const std::vector<std::string>& features, const std::string& target,
-                        Table* table) {
-  File file(path);
+absl::Status AppendFile(int opened, const std::string& path, const std::vector<std::string>& features,
+                        const std::string& target, Table* table) {
+  File file(opened, path);
   if (absl::Status status = file.Open(); !status.ok()) return status;
   const int64_t before = table->rows(), rows = file.rows();
   if (absl::Status status = CheckSize(path, rows, *table); !status.ok()) return status;
@@ -167,10 +169,10 @@ absl::Status AppendFile(const std::string& path, const std::vector<std::string>&
   return absl::OkStatus();
 }
 
-absl::Status Append(const std::string& path, const std::vector<std::string>& features, const std::string& target,
-                    Table* table) {
+absl::Status Append(int file, const std::string& path, const std::vector<std::string>& features,
+                    const std::string& target, Table* table) {
   try {
-    return AppendFile(path, features, target, table);
+    return AppendFile(file, path, features, target, table);
   } catch (const std::exception& error) {  // Parquet's reader throws where a file is damaged.
     return Bad(path, error.what());
   }

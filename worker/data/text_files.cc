@@ -1,5 +1,7 @@
 #include "worker/data/text_files.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,7 +9,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -25,25 +26,43 @@ bool IsPattern(const std::string& text) { return text.find_first_of("*?[") != st
 
 int64_t Nanoseconds(const timespec& time) { return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec; }
 
-absl::Status Unreadable(const std::string& path, int error) {
-  std::string text = absl::StrCat("cannot read ", path, ": ", std::generic_category().message(error));
-  if (error == ENOENT) return absl::NotFoundError(absl::StrCat(path, " does not exist"));
-  if (error == EACCES || error == EPERM) {
-    return absl::PermissionDeniedError(absl::StrCat(text, "; give the worker's user the right to read it"));
-  }
-  return absl::FailedPreconditionError(text);
+TextFile FileOf(const std::string& path, const struct stat& info) {
+  return {path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)};
 }
+
+// A folder that is being listed.
+class Listing {
+ public:
+  explicit Listing(DIR* entries) : entries_(entries) {}
+  Listing(const Listing&) = delete;
+  ~Listing() {
+    if (entries_ != nullptr) closedir(entries_);
+  }
+  bool valid() const { return entries_ != nullptr; }
+  int fd() const { return dirfd(entries_); }
+  // Null at the end, and on an error, which errno tells then.
+  const dirent* Next() {
+    errno = 0;
+    return readdir(entries_);
+  }
+
+ private:
+  DIR* const entries_;
+};
 
 // Walks one glob, component by component.
 class GlobWalk {
  public:
-  explicit GlobWalk(const std::string& pattern) : parts_(absl::StrSplit(pattern, '/', absl::SkipEmpty())) {}
+  GlobWalk(const std::string& pattern, const DataRoots& roots)
+      : parts_(absl::StrSplit(pattern, '/', absl::SkipEmpty())), roots_(roots), withheld_(roots.Withheld()) {}
 
   absl::Status Run(bool absolute, std::vector<TextFile>* found) {
     found_ = found;
     if (parts_.size() > kMaxComponents) return absl::InvalidArgumentError("a glob has too many components");
     return Visit(absolute ? "/" : "", 0);
   }
+  // Something had such a name and was passed over, as no job may read it.
+  bool passed_over() const { return passed_over_; }
 
  private:
   static std::string Join(const std::string& folder, const std::string& name) {
@@ -55,82 +74,126 @@ class GlobWalk {
   absl::Status Visit(const std::string& folder, size_t part) {
     const std::string& pattern = parts_[part];
     bool last = part + 1 == parts_.size();
-    if (!IsPattern(pattern)) return last ? Take(Join(folder, pattern)) : Visit(Join(folder, pattern), part + 1);
+    if (!IsPattern(pattern)) {
+      return last ? TakeLink(Join(folder, pattern)) : Visit(Join(folder, pattern), part + 1);
+    }
     bool deep = pattern == "**";
     if (deep && !last) {  // `**` matches no folder, too.
       if (absl::Status status = Visit(folder, part + 1); !status.ok()) return status;
     }
-    std::error_code error;
-    fs::directory_iterator entries(folder.empty() ? "." : folder, error);
-    if (error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory) return absl::OkStatus();
-    if (error) return Unreadable(folder, error.value());
-    for (; entries != fs::directory_iterator(); entries.increment(error)) {
-      if (absl::Status status = VisitEntry(folder, *entries, part, deep, last); !status.ok()) return status;
+    const auto found = roots_.Find(folder.empty() ? "." : folder);
+    if (!found.ok() || found->own) return PassOver(found.status());
+    Listing entries(opendir(found->Name().c_str()));
+    if (!entries.valid() && (errno == ENOENT || errno == ENOTDIR)) return absl::OkStatus();
+    if (!entries.valid()) return Unreadable(folder, errno);
+    while (const dirent* entry = entries.Next()) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      if (absl::Status status = VisitEntry(folder, entries.fd(), name, part, deep, last); !status.ok()) return status;
     }
-    return error ? Unreadable(folder, error.value()) : absl::OkStatus();
+    return errno != 0 ? Unreadable(folder, errno) : absl::OkStatus();
   }
 
-  absl::Status VisitEntry(const std::string& folder, const fs::directory_entry& entry, size_t part, bool deep,
+  absl::Status VisitEntry(const std::string& folder, int fd, const std::string& name, size_t part, bool deep,
                           bool last) {
-    std::string name = entry.path().filename().string();
     const std::string& pattern = parts_[part];
     if (fnmatch(deep ? "*" : pattern.c_str(), name.c_str(), FNM_PERIOD) != 0) return absl::OkStatus();
-    std::error_code error;
-    bool folder_inside = entry.is_directory(error) && !(deep && entry.is_symlink(error));
-    std::string path = Join(folder, name);
-    if (folder_inside && deep) return Visit(path, part);
-    if (folder_inside && !last) return Visit(path, part + 1);
-    return last ? Take(path) : absl::OkStatus();
+    const std::string path = Join(folder, name);
+    struct stat info;
+    if (fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
+      return errno == ENOENT ? absl::OkStatus() : Unreadable(path, errno);
+    }
+    const bool link = S_ISLNK(info.st_mode);
+    if (S_ISDIR(info.st_mode) || (link && !deep && !last)) {
+      if (deep) return Visit(path, part);
+      return last ? absl::OkStatus() : Visit(path, part + 1);
+    }
+    if (!last) return absl::OkStatus();
+    // What is no link is in a folder that was found.
+    return link ? TakeLink(path) : Take(path, info, absl::StrCat("/proc/self/fd/", fd, "/", name));
   }
 
-  absl::Status Take(const std::string& path) {
-    struct stat info;
-    if (stat(path.c_str(), &info) != 0) return errno == ENOENT ? absl::OkStatus() : Unreadable(path, errno);
+  // Of whatever has that name: nothing is known of it.
+  absl::Status TakeLink(const std::string& path) {
+    const auto found = roots_.Find(path);
+    if (!found.ok() || found->own) return PassOver(found.status());
+    return Take(path, found->info, found->Name());
+  }
+
+  // `opened`: by which it is opened, wherever its path leads by now.
+  absl::Status Take(const std::string& path, const struct stat& info, const std::string& opened) {
     if (!S_ISREG(info.st_mode)) return absl::OkStatus();
-    if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
+    const DataRoots::FileId id(info.st_dev, info.st_ino);
+    if (std::find(withheld_.begin(), withheld_.end(), id) != withheld_.end()) {
+      passed_over_ = true;
+      return absl::OkStatus();
+    }
+    if (access(opened.c_str(), R_OK) != 0) return Unreadable(path, errno);
     if (found_->size() >= kMaxFiles) {
       return absl::ResourceExhaustedError(
           absl::StrCat("matches over ", kMaxFiles, " files; put them together into fewer"));
     }
-    found_->push_back({path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)});
+    found_->push_back(FileOf(path, info));
     return absl::OkStatus();
   }
 
+  // OK: it was found, and is Rekindle's own.
+  absl::Status PassOver(const absl::Status& status) {
+    passed_over_ = passed_over_ || status.ok();
+    return absl::IsNotFound(status) ? absl::OkStatus() : status;
+  }
+
   std::vector<std::string> parts_;
+  const DataRoots& roots_;
+  const std::vector<DataRoots::FileId> withheld_;
   std::vector<TextFile>* found_ = nullptr;
+  bool passed_over_ = false;
 };
 
-absl::Status AddFile(const std::string& path, std::vector<TextFile>* found) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return Unreadable(path, errno);
-  if (S_ISDIR(info.st_mode)) {
+absl::Status AddFile(const std::string& path, const DataRoots& roots, std::vector<TextFile>* found) {
+  const auto file = roots.Find(path);
+  if (!file.ok()) return file.status();
+  if (file->own) return DataRoots::RefuseOwn(path);
+  if (S_ISDIR(file->info.st_mode)) {
     return absl::InvalidArgumentError(absl::StrCat(path, " is a folder; write ", path, "/** for the files in it"));
   }
-  if (!S_ISREG(info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, " is no regular file"));
-  if (access(path.c_str(), R_OK) != 0) return Unreadable(path, errno);
-  if (info.st_size == 0) return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
-  found->push_back({path, info.st_size, Nanoseconds(info.st_mtim), Nanoseconds(info.st_ctim)});
+  if (!S_ISREG(file->info.st_mode)) return absl::InvalidArgumentError(absl::StrCat(path, " is no regular file"));
+  if (access(file->Name().c_str(), R_OK) != 0) return Unreadable(path, errno);
+  if (file->info.st_size == 0) return absl::InvalidArgumentError(absl::StrCat(path, " is empty"));
+  found->push_back(FileOf(path, file->info));
   return absl::OkStatus();
 }
 
-absl::Status AddGlob(const std::string& pattern, std::vector<TextFile>* found) {
+absl::Status AddGlob(const std::string& pattern, const DataRoots& roots, std::vector<TextFile>* found) {
   size_t before = found->size();
-  if (absl::Status status = GlobWalk(pattern).Run(pattern.front() == '/', found); !status.ok()) return status;
-  if (found->size() == before) return absl::NotFoundError(absl::StrCat("no file matches ", pattern));
-  return absl::OkStatus();
+  GlobWalk walk(pattern, roots);
+  if (absl::Status status = walk.Run(pattern.front() == '/', found); !status.ok()) return status;
+  if (found->size() > before) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat(
+      "no file matches ", pattern, walk.passed_over() ? " that a job may read: what does is Rekindle's own" : ""));
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries) {
+std::string FixedPart(const std::string& entry) {
+  const std::string path = fs::path(entry).lexically_normal().string();
+  if (!IsPattern(path)) return path;
+  const std::string fixed = path.substr(0, path.rfind('/', path.find_first_of("*?[")));
+  return fixed.empty() ? "/" : fixed;
+}
+
+absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries, const DataRoots& roots) {
   if (entries.empty()) return absl::InvalidArgumentError("name at least one file or glob");
   std::vector<TextFile> found;
   for (const std::string& entry : entries) {
     if (entry.empty()) return absl::InvalidArgumentError("an entry is empty");
     std::string path = fs::path(entry).lexically_normal().string();
+    const absl::Status inside = roots.CheckName(FixedPart(path));
+    if (!inside.ok()) return inside;
     // A file whose very name has a `*` or `[` is that file.
     bool glob = IsPattern(path) && access(path.c_str(), F_OK) != 0;
-    if (absl::Status status = glob ? AddGlob(path, &found) : AddFile(path, &found); !status.ok()) return status;
+    absl::Status added = glob ? AddGlob(path, roots, &found) : AddFile(path, roots, &found);
+    if (!added.ok()) return added;
   }
   std::sort(found.begin(), found.end(), [](const TextFile& a, const TextFile& b) { return a.path < b.path; });
   auto same_path = [](const TextFile& a, const TextFile& b) { return a.path == b.path; };

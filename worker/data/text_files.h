@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "worker/data/data_roots.h"
 
 namespace rekindle::data {
 
@@ -23,13 +24,18 @@ struct TextFile {
   bool operator==(const TextFile&) const = default;
 };
 
-// All files of all entries, sorted by the bytes of their paths, each once.
+// All files of all entries that are in `roots`, sorted by the bytes of their paths, each once.
 // Errors, each naming the entry or file: INVALID_ARGUMENT (no entries, an empty entry, not a regular file, an empty
-// file that is named itself, all files empty), NOT_FOUND (missing file, glob without match), PERMISSION_DENIED and
-// FAILED_PRECONDITION (unreadable, with the system's reason), RESOURCE_EXHAUSTED (over a million files).
-// In globs, what is not a regular file is passed over, as are links that lead nowhere; an unreadable one is an error,
-// since leaving it out would silently change the data.
-absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries);
+// file that is named itself, all files empty), NOT_FOUND (missing file, glob without match), PERMISSION_DENIED (outside
+// of the roots, Rekindle's own, unreadable) and FAILED_PRECONDITION (unreadable, with the system's reason),
+// RESOURCE_EXHAUSTED (over a million files).
+// In globs, what is not a regular file is passed over, as are links that lead nowhere in the roots and what is
+// Rekindle's own; an unreadable one is an error, since leaving it out would silently change the data.
+absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries,
+                                                    const DataRoots& roots = {});
+
+// The folder of a glob, as far as it is written out; of what is no glob, all of it.
+std::string FixedPart(const std::string& entry);
 
 }  // namespace rekindle::data
 

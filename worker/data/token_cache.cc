@@ -10,13 +10,13 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
-#include <filesystem>
 #include <limits>
 #include <system_error>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/process.h"
 #include "worker/data/fingerprint.h"
 
 namespace rekindle::data {
@@ -38,20 +38,6 @@ struct Header {
   uint64_t Checksum() const { return XXH3_64bits(this, offsetof(Header, checksum)); }
 };
 static_assert(sizeof(Header) == 64, "the header is written as it lies in memory");
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 absl::Status SystemError(const std::string& what, int error, const std::string& fix) {
   std::string text = absl::StrCat(what, ": ", std::generic_category().message(error), fix.empty() ? "" : "; ", fix);
@@ -157,7 +143,7 @@ bool IsFingerprint(const std::string& text) {
 
 // The fingerprint in an index file; empty when there is none that makes sense.
 std::string ReadIndex(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.get() < 0) return "";
   std::string text(kFingerprintDigits + 1, '\0');
   ssize_t n = read(file.get(), text.data(), text.size());
@@ -179,10 +165,12 @@ struct Copied {
 };
 
 // Appends one input to `out`, at most `limit` bytes.
-absl::Status CopyFile(const TextFile& file, int64_t limit, NewFile* out, Fingerprinter* hash, Copied* copied) {
+absl::Status CopyFile(const TextFile& file, const DataRoots& roots, int64_t limit, NewFile* out, Fingerprinter* hash,
+                      Copied* copied) {
   std::string what = "cannot read " + file.path;
-  Descriptor input(open(file.path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (input.get() < 0) return SystemError(what, errno, "");
+  const absl::StatusOr<common::UniqueFd> opened = roots.Open(file.path);
+  if (!opened.ok()) return opened.status();
+  const common::UniqueFd& input = *opened;
   std::vector<char> buffer(1 << 20);
   int64_t done = 0;
   while (done < limit) {
@@ -204,7 +192,8 @@ absl::Status CopyFile(const TextFile& file, int64_t limit, NewFile* out, Fingerp
 }
 
 // Tokenises into a new cache file and publishes it.
-absl::StatusOr<Copied> Build(const std::vector<TextFile>& files, int64_t max_bytes, const std::string& folder) {
+absl::StatusOr<Copied> Build(const std::vector<TextFile>& files, const DataRoots& roots, int64_t max_bytes,
+                             const std::string& folder) {
   RemoveAbandoned(folder);
   absl::StatusOr<NewFile> out = NewFile::Create(folder);
   if (!out.ok()) return out.status();
@@ -215,7 +204,7 @@ absl::StatusOr<Copied> Build(const std::vector<TextFile>& files, int64_t max_byt
   int64_t limit = max_bytes > 0 ? max_bytes : std::numeric_limits<int64_t>::max();
   for (const TextFile& file : files) {
     if (copied.bytes >= limit) break;
-    absl::Status status = CopyFile(file, limit - copied.bytes, &*out, &hash, &copied);
+    absl::Status status = CopyFile(file, roots, limit - copied.bytes, &*out, &hash, &copied);
     if (!status.ok()) return status;
   }
   if (copied.bytes == 0) return absl::InvalidArgumentError("the files hold no bytes");
@@ -236,7 +225,7 @@ TokenCache::~TokenCache() {
 
 absl::StatusOr<TokenCache> TokenCache::Map(const std::string& path, const std::string& fingerprint) {
   auto damaged = [&](const char* why) { return absl::DataLossError(absl::StrCat("token cache: ", path, " ", why)); };
-  Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const common::UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   struct stat info;
   if (file.get() < 0 || fstat(file.get(), &info) != 0) {
     return SystemError("token cache: cannot read " + path, errno, "");
@@ -262,10 +251,11 @@ absl::StatusOr<TokenCache> TokenCache::Map(const std::string& path, const std::s
 }
 
 absl::StatusOr<TokenCache> TokenCache::Open(const std::vector<TextFile>& files, int64_t max_bytes,
-                                            const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) return SystemError("token cache: cannot make the folder " + folder, error.value(), "choose another");
+                                            const std::string& folder, const DataRoots& roots) {
+  // What is in it is the job's text.
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return SystemError("token cache: cannot make the folder " + folder, errno, "choose another");
+  }
   std::string index = IndexName(files, max_bytes);
   if (std::string fingerprint = ReadIndex(folder + "/" + index); !fingerprint.empty()) {
     absl::StatusOr<TokenCache> cache = Map(folder + "/tokens-" + fingerprint, fingerprint);
@@ -274,7 +264,7 @@ absl::StatusOr<TokenCache> TokenCache::Open(const std::vector<TextFile>& files, 
       return cache;
     }
   }
-  absl::StatusOr<Copied> copied = Build(files, max_bytes, folder);
+  absl::StatusOr<Copied> copied = Build(files, roots, max_bytes, folder);
   if (!copied.ok()) return copied.status();
   absl::StatusOr<TokenCache> cache = Map(folder + "/tokens-" + copied->fingerprint, copied->fingerprint);
   if (!cache.ok() || !copied->as_listed) return cache;

@@ -21,12 +21,13 @@ namespace rekindle::data {
 // Owns the mapping. Immutable after Open, so safe to share between threads. Movable.
 class TokenCache {
  public:
-  // The first `max_bytes` bytes (0: all) of `files`, one after the other. `folder` is made if it is not there.
+  // The first `max_bytes` bytes (0: all) of `files`, one after the other, as long as they are in `roots`. `folder` is
+  // made if it is not there, for this user alone.
   // Reads every token once, to check the hash (several GB/s).
   // Errors: INVALID_ARGUMENT (no bytes at all), NOT_FOUND, PERMISSION_DENIED or FAILED_PRECONDITION (an input cannot
   // be read, the folder cannot be written), RESOURCE_EXHAUSTED (no space left: how much is needed, and where).
   static absl::StatusOr<TokenCache> Open(const std::vector<TextFile>& files, int64_t max_bytes,
-                                         const std::string& folder);
+                                         const std::string& folder, const DataRoots& roots = {});
 
   TokenCache(TokenCache&& other) noexcept { Swap(other); }
   TokenCache& operator=(TokenCache&& other) noexcept {

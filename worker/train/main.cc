@@ -1,11 +1,13 @@
 // rekindle-trainer: one rank of one job on one device. Started by the agent; survives agent, coordinator and
 // checkpoint service.
-#include <CLI/CLI.hpp>
+#include <sys/stat.h>
+
 #include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include "checkpoint/client.h"
@@ -17,8 +19,8 @@
 #include "common/life_lock.h"
 #include "common/log.h"
 #include "common/process.h"
-#include "common/version.h"
 #include "worker/comm/host_communicator.h"
+#include "worker/data/rooted_files.h"
 #include "worker/models/device.h"
 #include "worker/models/layout.h"
 #include "worker/models/registry.h"
@@ -34,22 +36,11 @@
 #include "worker/train/optimizer_probe.h"
 #include "worker/train/out_of_memory.h"
 #include "worker/train/signal_watch.h"
+#include "worker/train/trainer_flags.h"
 #include "worker/train/trainer_parts.h"
 
 namespace rekindle::train {
 namespace {
-
-struct Flags {
-  std::string job_file;
-  std::string dir;
-  std::string coordinator;
-  std::string node;
-  std::string trainer;
-  std::string listen = "127.0.0.1";
-  double memory = 0;
-  int try_micro_batch = 0;
-  std::string result;
-};
 
 // What became of looking for the micro-batch size; without a reason: the job's file names it.
 struct Found {
@@ -93,9 +84,9 @@ void ReportFailure(ControlPlane& control, const absl::Status& status) {
 std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, const ParameterLayout& layout) {
   if (job.weights.empty()) return nullptr;
   return [&job, tensors = models::TensorsOf(layout)](std::span<float> weights) -> absl::Status {
-    const auto set = checkpoint::WeightSet::Open(*common::PosixFileSystem(), job.weights, [&](const std::string& name) {
-      return models::WeightNameOf(job.model.kind, name);
-    });
+    data::RootedFiles files(job.data.roots);
+    const auto set = checkpoint::WeightSet::Open(
+        files, job.weights, [&](const std::string& name) { return models::WeightNameOf(job.model.kind, name); });
     const auto digest = set.ok() ? set->Load(tensors, weights) : set.status();
     if (!digest.ok()) return absl::InvalidArgumentError("model.weights: " + std::string(digest.status().message()));
     if (*digest == job.weights_digest) return absl::OkStatus();
@@ -115,8 +106,7 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
   std::atomic<bool> stopping = false;
   SignalWatch signals([&] { stopping = true; });
   const auto choice =
-      ProbeMicroBatch({.command = {"/proc/self/exe", "--job-file", flags.job_file, "--dir", flags.dir, "--coordinator",
-                                   flags.coordinator, "--node", flags.node, "--trainer", flags.trainer},
+      ProbeMicroBatch({.command = OwnCommand(flags),
                        .result_file = flags.job_file + ".trial",
                        .global_batch = job->spec.global_batch,
                        .at_most = job->micro_batch_at_most,
@@ -126,7 +116,7 @@ absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, 
     if (!absl::IsCancelled(choice.status())) ReportFailure(control, choice.status());
     return choice.status();
   }
-  auto resolved = LoadJobFile(flags.job_file, choice->micro_batch);
+  auto resolved = LoadJob(flags, choice->micro_batch);
   if (!resolved.ok()) return resolved.status();
   *job = *std::move(resolved);
   const Found found{choice->reason, common::SteadySeconds() - start};
@@ -172,7 +162,7 @@ int TryMicroBatch(const Flags& flags) {
   GuardMemory(flags.memory);
   absl::StatusOr<MicroBatchTrial> trial = absl::UnknownError("");
   try {
-    const auto job = LoadJobFile(flags.job_file, flags.try_micro_batch);
+    const auto job = LoadJob(flags, flags.try_micro_batch);
     trial = job.ok() ? Trial(*job, flags.dir) : job.status();
   } catch (const std::exception& error) {
     trial = RefusedIfMemory(FromException(error));
@@ -249,25 +239,12 @@ absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener
 }
 
 int Main(int argc, char** argv) {
-  Flags flags;
-  CLI::App app("rekindle-trainer: one rank of one job. The agent (rekindle-worker) starts it.");
-  app.set_version_flag("--version", common::kVersion);
-  app.add_option("--job-file", flags.job_file, "Resolved job and its secret, as the agent wrote it")->required();
-  app.add_option("--dir", flags.dir, "The node's folder")->required();
-  app.add_option("--coordinator", flags.coordinator, "host:port")->required();
-  app.add_option("--node", flags.node, "Name of the node")->required();
-  app.add_option("--trainer", flags.trainer, "Identity of this process: node/slot/incarnation")->required();
-  app.add_option("--listen", flags.listen, "Address of the data plane that peers can reach")->capture_default_str();
-  app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
-  app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");  // Hidden: see micro_batch_probe.h.
-  app.add_option("--result", flags.result)->group("");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : 2;
-  }
+  int exit_code = 0;
+  const std::optional<Flags> parsed = ParseFlags(argc, argv, &exit_code);
+  if (!parsed) return exit_code;
+  const Flags& flags = *parsed;
   log::Init("rekindle-trainer");
+  umask(0077);  // Whatever it writes is the job's.
   if (flags.try_micro_batch > 0) return TryMicroBatch(flags);
   SignalWatch::Block();
   const absl::Status held = common::HoldLifeLock(common::LifeLockPath(flags.dir, flags.trainer));
@@ -275,7 +252,7 @@ int Main(int argc, char** argv) {
     log::Warning("if this trainer dies, its agent hears of it only when its memory is freed",
                  {{"why", std::string(held.message())}});
   }
-  auto job = LoadJobFile(flags.job_file);
+  auto job = LoadJob(flags);
   auto listener = job.ok() ? comm::Listener::Create(flags.listen + ":0", job->secret) : job.status();
   auto control =
       listener.ok()
