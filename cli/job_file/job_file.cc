@@ -1,0 +1,83 @@
+#include "cli/job_file/job_file.h"
+
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/job_file/problems.h"
+#include "cli/job_file/source.h"
+
+namespace rekindle::cli {
+namespace {
+
+void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
+  const auto resolve = [&](std::string& path) {
+    if (!path.empty() && std::filesystem::path(path).is_relative()) path = (folder / path).lexically_normal();
+  };
+  v1::JobSpec::Data& data = *spec->mutable_data();
+  for (std::string& path : *data.mutable_text()) resolve(path);
+  for (std::string& path : *data.mutable_tokens()) resolve(path);
+  if (data.has_table())
+    for (std::string& path : *data.mutable_table()->mutable_files()) resolve(path);
+  if (data.has_images())
+    for (std::string& path : *data.mutable_images()->mutable_files()) resolve(path);
+  if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
+}
+
+// Is it that field, or an item of that list?
+bool IsOf(const std::string& path, const std::string& field) {
+  return path == field || absl::StartsWith(path, field + "[");
+}
+
+// What the file says of the field does not matter any more, right or wrong.
+void Give(const Override& override, JobDocument* document) {
+  if (const absl::Status set = Apply(override, &document->job); !set.ok()) {
+    document->unread.push_back({0, override.field, absl::StrCat(override.flag, ": ", set.message())});
+    return;
+  }
+  std::erase_if(document->lines, [&](const auto& entry) { return IsOf(entry.first, override.field); });
+  std::erase_if(document->unread, [&](const auto& problem) { return IsOf(problem.field, override.field); });
+  document->flags[override.field] = override.flag;
+}
+
+}  // namespace
+
+absl::StatusOr<JobFile> ReadJobFile(const std::string& path, const std::vector<Override>& overrides) {
+  const absl::StatusOr<Source> source = ReadSource(path);
+  if (!source.ok()) return source.status();
+  std::deque<v1::Job> jobs;
+  auto documents = common::ParseYamlDocuments(source->text, source->name, [&jobs] { return &jobs.emplace_back(); });
+  if (!documents.ok()) return documents.status();
+  JobFile file{.source = source->name, .documents = {}};
+  for (size_t i = 0; i < documents->size(); ++i) {
+    common::YamlDocument& read = (*documents)[i];
+    JobDocument document{.job = std::move(jobs[i]),
+                         .line = read.line,
+                         .lines = std::move(read.lines),
+                         .flags = {},
+                         .unread = std::move(read.problems)};
+    ResolvePaths(source->folder, document.job.mutable_spec());
+    for (const Override& override : overrides) Give(override, &document);
+    ResolvePaths(std::filesystem::current_path(), document.job.mutable_spec());
+    file.documents.push_back(std::move(document));
+  }
+  return file;
+}
+
+absl::StatusOr<v1::Job> ReadOneJob(const std::string& path) {
+  absl::StatusOr<JobFile> file = ReadJobFile(path);
+  if (!file.ok()) return file.status();
+  if (file->documents.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(file->source, ":", file->documents[1].line,
+                                                   ": a second job begins; ",
+                                                   "one is wanted here: give it a file of its own"));
+  }
+  Problems problems(file->source);
+  problems.AddUnread(file->documents.front());
+  if (!problems.empty()) return problems.ToStatus();
+  return std::move(file->documents.front().job);
+}
+
+}  // namespace rekindle::cli

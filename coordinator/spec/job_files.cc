@@ -1,0 +1,118 @@
+#include "coordinator/spec/job_files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/object_uri.h"
+#include "coordinator/spec/job_spec.h"
+#include "worker/data/text_files.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+absl::Status Wrong(const std::string& field, const std::string& path, const std::string& why) {
+  return absl::InvalidArgumentError(absl::StrCat(field, ": ", path, " ", why));
+}
+
+// What one sample takes of the files, where that can be told without decoding them.
+struct DataFiles {
+  std::string field;
+  std::vector<std::string> entries;
+  double record = 0;  // Bytes; each file is whole ones. 0: not known.
+  double needed = 0;  // Records of the smallest set of one sample.
+};
+
+DataFiles DataFilesOf(const v1::JobSpec& spec) {
+  const v1::JobSpec::Data& data = spec.data();
+  const auto list = [](const auto& field) { return std::vector<std::string>(field.begin(), field.end()); };
+  const double window = spec.model().context() + 1;  // A sample is context + 1 tokens.
+  if (data.has_table()) return {"spec.data.table.files", list(data.table().files())};
+  if (data.has_images()) return {"spec.data.images.files", list(data.images().files()), 3073, 1};
+  if (data.tokens_size() > 0) return {"spec.data.tokens", list(data.tokens()), 2, window};
+  return {"spec.data.text", list(data.text()), 1, window};
+}
+
+}  // namespace
+
+absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
+  const DataFiles wanted = DataFilesOf(spec);
+  for (const std::string& entry : wanted.entries) {
+    // Of a glob the part that is written out: what it leads to is looked at where it is read.
+    const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
+    if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
+  }
+  if (spec.model().weights().empty()) return absl::OkStatus();
+  const absl::Status inside = reach.roots.CheckName(spec.model().weights());
+  return inside.ok() ? inside : absl::InvalidArgumentError(absl::StrCat("spec.model.weights: ", inside.message()));
+}
+
+absl::Status CheckStoreUri(const std::string& field, const std::string& uri, const JobReach& reach) {
+  const auto parsed = common::ParseObjectUri(uri);
+  const absl::Status allowed = parsed.ok() ? reach.endpoints.Check(*parsed) : parsed.status();
+  return allowed.ok() ? allowed : absl::InvalidArgumentError(absl::StrCat(field, ": ", allowed.message()));
+}
+
+absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach) {
+  const v1::JobSpec::Checkpoint& checkpoint = spec.checkpoint();
+  absl::Status stores;
+  if (!checkpoint.store().empty()) stores.Update(CheckStoreUri("spec.checkpoint.store", checkpoint.store(), reach));
+  if (!checkpoint.archive_store().empty()) {
+    stores.Update(CheckStoreUri("spec.checkpoint.archive_store", checkpoint.archive_store(), reach));
+  }
+  return stores;
+}
+
+absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
+  const DataFiles wanted = DataFilesOf(spec);
+  const auto files = data::FindTextFiles(wanted.entries, reach.roots);
+  if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", files.status().message()));
+  if (wanted.record == 0) return absl::OkStatus();
+  double total = 0;
+  for (const data::TextFile& file : *files) {
+    total += static_cast<double>(file.size);
+    if (file.size % static_cast<int64_t>(wanted.record) == 0) continue;
+    return Wrong(wanted.field, file.path,
+                 absl::StrCat("has ", file.size, " bytes, no multiple of ", wanted.record,
+                              ": it is truncated, or not of this format"));
+  }
+  if (spec.data().max_bytes() > 0 && spec.data().max_bytes() < total) total = spec.data().max_bytes();
+  // Training needs a sample, and so does validation.
+  const double needed = (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * wanted.needed * wanted.record;
+  if (total >= needed) return absl::OkStatus();
+  const std::string what = spec.model().context() > 0
+                               ? absl::StrCat("spec.model.context ", spec.model().context(), " needs ", needed,
+                                              ": add text or lower the context")
+                               : absl::StrCat(needed, " are needed: add files");
+  return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": has ", total, " bytes, but ", what));
+}
+
+absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
+  if (!TakesCheckpoints(spec.checkpoint())) return absl::OkStatus();
+  const std::string& store = spec.checkpoint().store();
+  if (!absl::StartsWith(store, "file://")) return absl::OkStatus();  // Only its nodes can reach a bucket.
+  const std::string field = "spec.checkpoint.store";
+  const std::string wanted = store.substr(std::strlen("file://"));
+  std::string folder = wanted;
+  struct stat info;
+  while (stat(folder.c_str(), &info) != 0) {
+    if (errno != ENOENT) return Wrong(field, wanted, absl::StrCat("cannot be used: ", std::strerror(errno)));
+    const size_t slash = folder.find_last_of('/');
+    folder = slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
+  }
+  if (!S_ISDIR(info.st_mode)) return Wrong(field, folder, "is a file: name a folder");
+  // Nothing is made there to try it: what is asked for by name only is not to leave a trace.
+  if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
+    return Wrong(field, folder, absl::StrCat("cannot be written: ", std::strerror(errno), ": name another folder"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::coordinator
