@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -17,14 +18,22 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/local_token.h"
+#include "common/rpc_security.h"
 
 namespace rekindle::bench {
 
-// A connection of its own, rather than one that all channels of a process share.
+// A connection of its own, rather than one that all channels of a process share. With the token of a coordinator that
+// has one; who listens is not asked for each call, which would cost more than the call.
 inline std::shared_ptr<grpc::Channel> Connect(const std::string& endpoint) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  const auto token = common::FindToken(std::atoi(endpoint.substr(endpoint.rfind(':') + 1).c_str()));
+  if (!token.ok()) return grpc::CreateCustomChannel(endpoint, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(
+      endpoint,
+      grpc::CompositeChannelCredentials(grpc::experimental::LocalCredentials(LOCAL_TCP), common::SendToken(*token)),
+      arguments);
 }
 
 // Calls one after the other, several at a time, until `next` has nothing more. `Call` makes the asynchronous call.

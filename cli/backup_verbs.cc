@@ -8,13 +8,13 @@
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "cli/context.h"
 #include "cli/text.h"
 #include "common/file.h"
+#include "common/flag_values.h"
 #include "coordinator/backup_file.h"
 #include "coordinator/restore.h"
 
@@ -80,7 +80,7 @@ absl::Status Place(const std::string& unfinished, const std::string& path, bool 
 absl::StatusOr<coordinator::BackupHeader> WriteBackup(Context& context, const BackupFlags& flags,
                                                       const std::string& path) {
   const std::string unfinished = common::TemporaryName(path);
-  auto file = common::CreatePrivate(unfinished);
+  auto file = common::PosixFileSystem()->Create(unfinished);
   if (!file.ok()) return file.status();
   absl::StatusOr<coordinator::BackupHeader> header = Receive(context, flags.within, **file);
   absl::Status written = header.status();
@@ -124,9 +124,7 @@ void AddBackup(CLI::App& app, Context& context) {
   verb->add_option("FILE", flags->file, "Where the backup goes")->required();
   verb->add_flag("--force", flags->force, "Replace FILE if it is there");
   verb->add_option("--within", flags->within, "Give up after so long: 30s, 10m; default: 1h")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
-                                        CLI::AsNumberWithUnit::CASE_SENSITIVE))
-      ->check(CLI::Range(1.0, 1e6));
+      ->transform(common::Seconds(1, 1e6));
   context.OnRun(verb, [flags, &context] { return Backup(context, *flags); });
 }
 
@@ -174,7 +172,9 @@ void AddRestore(CLI::App& app, Context& context) {
   verb->footer(
       "A new epoch of the cluster begins: a coordinator that still runs on what was backed up is not obeyed then.");
   verb->add_option("FILE", flags->file, "What `rekindle backup` wrote")->required();
-  verb->add_option("--data", flags->data, "The folder; it must be empty, or not be there")->required();
+  verb->add_option("--data", flags->data, "The folder; it must be empty, or not be there")
+      ->required()
+      ->type_name("DIR");
   context.OnRun(verb, [flags, &context] { return Restore(context, flags->file, flags->data); });
 }
 

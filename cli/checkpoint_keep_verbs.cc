@@ -1,5 +1,6 @@
 // checkpoint pin, unpin, rm, gc, archive.
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,7 @@
 #include "cli/text.h"
 #include "common/clock.h"
 #include "common/duration.h"
+#include "common/flag_values.h"
 #include "common/object_uri.h"
 
 namespace rekindle::cli {
@@ -103,9 +105,12 @@ void AddCollect(CLI::App& parent, Context& context) {
   auto place_flags = AddPlace(verb, "JOB");
   auto flags = std::make_shared<Flags>();
   verb->add_flag("--dry-run", flags->dry_run, "Only tell what would go, and why");
-  verb->add_option("--keep-last", flags->last, "In place of the job's; 0: all")->check(CLI::NonNegativeNumber);
-  verb->add_option("--keep-every", flags->every, "In place of the job's; 0: none")->check(CLI::NonNegativeNumber);
-  verb->add_option("--keep-best", flags->best, "In place of the job's; 0: none")->check(CLI::NonNegativeNumber);
+  verb->add_option("--keep-last", flags->last, "In place of the job's; 0: all")
+      ->check(common::WholeNumber(0, std::numeric_limits<int>::max()));
+  verb->add_option("--keep-every", flags->every, "In place of the job's; 0: none")
+      ->check(common::WholeNumber(0, std::numeric_limits<int>::max()));
+  verb->add_option("--keep-best", flags->best, "In place of the job's; 0: none")
+      ->check(common::WholeNumber(0, std::numeric_limits<int>::max()));
   context.OnRun(verb, [place_flags, flags, &context]() -> absl::Status {
     auto place = PlaceOf(context, *place_flags, 0, 0);
     if (!place.ok()) return place.status();

@@ -8,6 +8,8 @@
 #include "checkpoint/convert.h"
 #include "checkpoint/store_uri.h"
 #include "cli/text.h"
+#include "cli/utf8.h"
+#include "cli/watch/terminal.h"
 #include "common/file.h"
 
 namespace rekindle::cli {
@@ -34,8 +36,7 @@ absl::StatusOr<Place> PlaceOfJob(Context& context, const std::string& name) {
 
 std::shared_ptr<PlaceFlags> AddPlace(CLI::App* verb, const std::string& usage) {
   auto flags = std::make_shared<PlaceFlags>();
-  verb->add_option("ARGUMENTS", flags->args, usage + "; JOB is a name or uid, and left out with --store")
-      ->type_name(usage);
+  verb->add_option("JOB", flags->args, "JOB is a name or uid, and left out with --store")->option_text(usage);
   auto* store = verb->add_option("--store", flags->store, "Work on this store, without a coordinator");
   auto* uid = verb->add_option("--job-uid", flags->job_uid, "Whose checkpoints, with --store");
   store->needs(uid);
@@ -47,8 +48,8 @@ absl::StatusOr<Place> PlaceOf(Context& context, const PlaceFlags& flags, size_t 
   const bool has_job = flags.store.empty();
   const size_t given = flags.args.size() - (has_job && !flags.args.empty() ? 1 : 0);
   if (has_job && flags.args.empty()) throw CLI::ValidationError("JOB", "is missing: name a job, or use --store");
-  if (given < least) throw CLI::ValidationError("ARGUMENTS", "too few are given; see --help");
-  if (given > most) throw CLI::ValidationError("ARGUMENTS", "too many are given; see --help");
+  if (given < least) throw CLI::ValidationError("too few arguments are given");
+  if (given > most) throw CLI::ValidationError("too many arguments are given");
   absl::StatusOr<Place> place = Place{.job = flags.job_uid, .store = flags.store, .uid = flags.job_uid};
   if (has_job) place = PlaceOfJob(context, flags.args.front());
   if (place.ok()) place->args.assign(flags.args.begin() + (has_job ? 1 : 0), flags.args.end());
@@ -73,7 +74,7 @@ absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& plac
 }
 
 ProgressBar::ProgressBar(const Context& context, std::string label)
-    : draws_(!context.json() && isatty(STDERR_FILENO)), label_(std::move(label)) {}
+    : draws_(!context.json() && Terminal(STDERR_FILENO).CanRedraw()), label_(std::move(label)) {}
 
 ProgressBar::~ProgressBar() {
   if (draws_) std::fprintf(stderr, "\r\033[2K");
@@ -82,7 +83,8 @@ ProgressBar::~ProgressBar() {
 void ProgressBar::Show(int64_t done, int64_t total) {
   if (!draws_) return;
   const std::string bar = Bar(static_cast<double>(done), static_cast<double>(total), kBarCells);
-  std::fprintf(stderr, "\r%s  %s", bar.c_str(), label_.c_str());
+  const int columns = Terminal(STDERR_FILENO).Size().columns - 1;
+  std::fprintf(stderr, "\r%s", CutTo(bar + "  " + label_, columns).c_str());
 }
 
 }  // namespace rekindle::cli

@@ -38,7 +38,7 @@ absl::StatusOr<checkpoint::Store> OpenStore(const std::string& uri);
 // The newest that is whole by sizes. NOT_FOUND.
 absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& place);
 
-// A bar on a terminal's stderr while something takes long; nothing with -o json or without a terminal.
+// A bar on stderr while something takes long, where that is a terminal that can be drawn on; nothing with -o json.
 class ProgressBar {
  public:
   ProgressBar(const Context& context, std::string label);

@@ -8,9 +8,12 @@
 #include "checkpoint/export.h"
 #include "cli/checkpoint_place.h"
 #include "cli/checkpoint_verbs.h"
+#include "cli/job_file/job_file.h"
+#include "cli/job_file/weights.h"
 #include "cli/submit.h"
 #include "cli/text.h"
 #include "common/file.h"
+#include "common/flag_values.h"
 
 namespace rekindle::cli {
 namespace {
@@ -26,13 +29,14 @@ void AddExport(CLI::App& parent, Context& context) {
   auto flags = AddPlace(verb, "JOB [CHECKPOINT] DIR");
   auto options = std::make_shared<checkpoint::ExportOptions>();
   using checkpoint::FloatType;
-  const std::map<std::string, FloatType> types = {
+  static const auto* types = new std::map<std::string, FloatType>{
       {"f32", FloatType::kF32}, {"f16", FloatType::kF16}, {"bf16", FloatType::kBf16}};
-  verb->add_option("--dtype", options->type, "f32, f16 or bf16; default f32")
-      ->transform(CLI::CheckedTransformer(types));
+  verb->add_option_function<std::string>(
+          "--dtype", [options](const std::string& type) { options->type = types->at(type); }, "What values become")
+      ->check(common::OneOf({"f32", "f16", "bf16"}))
+      ->default_str("f32");
   verb->add_option("--max-file-bytes", options->max_file_bytes, "Cut into files of at most so many, as 5GB")
-      ->transform(CLI::AsSizeValue(false))
-      ->check(CLI::PositiveNumber);
+      ->transform(common::Bytes(1));
   context.OnRun(verb, [flags, options, &context]() -> absl::Status {
     const auto place = PlaceOf(context, *flags, 1, 2);
     if (!place.ok()) return place.status();
@@ -79,16 +83,18 @@ void AddImport(CLI::App& parent, Context& context) {
       "shapes that `export` gives them. What is missing, extra or of another shape is listed, and nothing is started.");
   auto flags = std::make_shared<Flags>();
   verb->add_option("SET", flags->set, "A .safetensors file, or a folder with a set")->required();
-  verb->add_option("--job", flags->job, "The job file")->required();
+  verb->add_option("--job", flags->job, "The job file")->required()->type_name("FILE");
   verb->add_flag("--wait", flags->wait, "Show progress until the job has ended; exit 0 only if it succeeded");
   context.OnRun(verb, [flags, &context]() -> absl::Status {
-    auto job = ReadJobFile(flags->job);
+    auto job = ReadOneJob(flags->job);
     if (!job.ok()) return job.status();
     auto& model = *job->mutable_spec()->mutable_model();
     model.set_weights(std::filesystem::absolute(flags->set).lexically_normal());
     model.clear_weights_digest();
     if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
-    return SubmitJob(context, *job, flags->wait);
+    const absl::StatusOr<v1::Job> submitted = SendJob(context, *job);
+    if (!submitted.ok()) return submitted.status();
+    return FollowJob(context, *submitted, flags->wait);
   });
 }
 

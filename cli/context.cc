@@ -5,9 +5,16 @@
 
 #include <chrono>
 #include <cstdio>
+#include <iostream>
+#include <nlohmann/json.hpp>
 #include <span>
+#include <stdexcept>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/connection/diagnosis.h"
+#include "cli/text.h"
 #include "common/hash.h"
 #include "common/rpc.h"
 
@@ -15,33 +22,58 @@ namespace rekindle::cli {
 namespace {
 
 constexpr auto kCallDeadline = std::chrono::seconds(10);
+constexpr const char* kInterruptedMark = "rekindle.cli/interrupted";  // The code alone could also be a call's.
+
+constexpr char kNoAnswer[] = "rekindle/no-answer";  // A payload of the errors that TLS may explain.
+
+// There is nobody to call.
+class ConnectionError : public std::runtime_error {
+ public:
+  ConnectionError(const absl::Status& status, int code)
+      : std::runtime_error(std::string(status.message())), status_(status), code_(code) {}
+  const absl::Status& status() const { return status_; }
+  int code() const { return code_; }
+
+ private:
+  absl::Status status_;
+  int code_;
+};
 
 int ExitCodeOf(const absl::Status& status) {
   if (status.ok()) return kOk;
+  if (status.GetPayload(kInterruptedMark)) return kInterrupted;
   return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ? kUnreachable : kFailed;
 }
 
 }  // namespace
 
 v1::Coordinator::StubInterface& Context::coordinator() {
-  if (!stub_) {
-    auto channel = common::Connect(endpoint);
-    if (!channel.ok()) throw CLI::ValidationError("--endpoint", std::string(channel.status().message()));
-    stub_ = v1::Coordinator::NewStub(*channel);
-  }
+  if (stub_) return *stub_;
+  auto connection = ResolveConnection(flags);
+  if (!connection.ok()) throw ConnectionError(connection.status(), kFailed);
+  connection_ = *std::move(connection);
+  auto channel = common::Connect(connection_.endpoint, {.security = connection_.security});
+  if (!channel.ok()) throw ConnectionError(channel.status(), kWrongUse);
+  stub_ = v1::Coordinator::NewStub(*channel);
   return *stub_;
 }
 
 absl::Status Context::Check(const grpc::Status& status) const {
   if (status.ok()) return absl::OkStatus();
   const absl::Status converted = common::StatusFromGrpc(status);
+  if (absl::IsUnauthenticated(converted)) {
+    return absl::UnauthenticatedError(ExplainToken(connection_, std::string(converted.message())));
+  }
   if (!absl::IsUnavailable(converted) && !absl::IsDeadlineExceeded(converted)) return converted;
+  const std::string& endpoint = connection_.endpoint;
   if (absl::StrContains(converted.message(), "try again")) {  // Its own words: it answers, and cannot serve this now.
     return absl::UnavailableError("the coordinator at " + endpoint + ": " + std::string(converted.message()));
   }
-  return absl::UnavailableError("no coordinator answers at " + endpoint + " (" + std::string(converted.message()) +
-                                "); start one with `rekindle up`, or name another with --endpoint or "
-                                "REKINDLE_ENDPOINT");
+  absl::Status away = absl::UnavailableError(
+      "no coordinator answers at " + endpoint + " (" + std::string(converted.message()) +
+      "); start one with `rekindle up`, or name another with --endpoint, REKINDLE_ENDPOINT or a context");
+  away.SetPayload(kNoAnswer, absl::Cord(converted.message()));
+  return away;
 }
 
 void Context::SetDeadline(grpc::ClientContext& context) {
@@ -51,11 +83,42 @@ void Context::SetDeadline(grpc::ClientContext& context) {
 void Context::OnRun(CLI::App* verb, Action action) {
   verb->fallthrough();  // --endpoint and -o may come after the verb.
   verb->callback([this, action = std::move(action)] {
-    const absl::Status status = action();
-    if (status.ok()) return;
-    std::fprintf(stderr, "rekindle: %s\n", std::string(status.message()).c_str());
-    exit_code = ExitCodeOf(status);
+    try {
+      const absl::Status status = action();
+      if (!status.ok()) Fail(status, ExitCodeOf(status));
+    } catch (const ConnectionError& error) {
+      Fail(error.status(), error.code());
+    }
   });
+}
+
+void Context::Fail(const absl::Status& status, int code) {
+  std::string message(status.message());
+  const auto no_answer = status.GetPayload(kNoAnswer);
+  // Where the name is not known it would only be looked up once more.
+  if (no_answer && !absl::StrContains(std::string(*no_answer), "DNS")) {
+    const std::string why = DiagnoseTls(connection_);
+    if (!why.empty()) message = why;
+  }
+  PrintError(code == kWrongUse ? kWrongUseCode : absl::StatusCodeToString(status.code()), message);
+  exit_code = code;
+}
+
+void Context::PrintError(const std::string& code, const std::string& message) const {
+  std::cout.flush();  // What was printed before stands before it, where both go to one place.
+  if (!json()) {
+    std::fprintf(stderr, "rekindle: %s\n", PrintableLines(message).c_str());
+    return;
+  }
+  using Json = nlohmann::ordered_json;
+  const Json error = {{"error", {{"code", code}, {"message", message}}}};
+  std::fprintf(stderr, "%s\n", error.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+absl::Status InterruptedError(const std::string& message) {
+  absl::Status status = absl::CancelledError(message);
+  status.SetPayload(kInterruptedMark, absl::Cord());
+  return status;
 }
 
 std::string ToJson(const google::protobuf::Message& message, bool indent) {

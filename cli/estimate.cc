@@ -7,6 +7,7 @@
 
 #include "cli/jobs.h"
 #include "cli/text.h"
+#include "common/flag_values.h"
 #include "coordinator/fleet/trace_world.h"
 
 namespace rekindle::cli {
@@ -90,7 +91,7 @@ void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags) {
       verb->add_flag("--estimate", flags->wanted, "First print what the job is expected to cost on --fleet, and ask");
   AddSimulationFlags(verb, &flags->simulation);
   verb->add_option("--seed", flags->seed, "Of made-up spot capacity, where no --trace tells it")
-      ->check(CLI::Range(0, 1'000'000))
+      ->check(common::WholeNumber(0, 1'000'000))
       ->capture_default_str();
   verb->add_flag("--yes,-y", flags->yes, "Print the estimate, and submit without asking");
   for (const char* other : {"--fleet", "--trace", "--step", "--seed", "--yes"}) verb->get_option(other)->needs(wanted);

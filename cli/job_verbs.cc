@@ -1,78 +1,16 @@
-// submit, validate, jobs, get, cancel, pause, resume, rm.
+// get, cancel, adopt, resume, rm; jobs is in list/, submit and validate in job_file/, pause in pause_verb.cc.
 #include <iostream>
 #include <memory>
 
 #include "cli/context.h"
-#include "cli/estimate.h"
+#include "cli/job_file/verbs.h"
 #include "cli/jobs.h"
 #include "cli/submit.h"
 #include "cli/text.h"
+#include "common/flag_values.h"
 
 namespace rekindle::cli {
 namespace {
-
-void AddSubmit(CLI::App& app, Context& context) {
-  struct Flags {
-    std::string file;
-    bool wait = false;
-    EstimateFlags estimate;
-  };
-  auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("submit", "Submit a job file; prints the job with its resolved spec");
-  verb->add_option("JOB.yaml", flags->file, "Job file: YAML or JSON (docs/jobs.md)")->required();
-  verb->add_flag("--wait", flags->wait, "Show progress until the job has ended; exit 0 only if it succeeded");
-  AddEstimateFlags(verb, &flags->estimate);
-  context.OnRun(verb, [flags, &context]() -> absl::Status {
-    auto job = ReadJobFile(flags->file);
-    if (!job.ok()) return job.status();
-    if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
-    if (flags->estimate.wanted) {
-      const auto go_on = EstimateAndAsk(context, *job, flags->file, flags->estimate);
-      if (!go_on.ok() || !*go_on) return go_on.status();
-    }
-    return SubmitJob(context, *job, flags->wait);
-  });
-}
-
-void AddValidate(CLI::App& app, Context& context) {
-  auto file = std::make_shared<std::string>();
-  CLI::App* verb = app.add_subcommand("validate", "Check a job file and print it with every default filled in");
-  verb->add_option("JOB.yaml", *file, "Job file")->required();
-  context.OnRun(verb, [file, &context]() -> absl::Status {
-    auto job = ReadJobFile(*file);
-    if (!job.ok()) return job.status();
-    if (absl::Status status = PrepareWeights(context, &*job); !status.ok()) return status;
-    v1::ValidateJobRequest request;
-    *request.mutable_job() = *std::move(job);
-    v1::Job resolved;
-    absl::Status status = context.Call(&v1::Coordinator::StubInterface::ValidateJob, request, &resolved);
-    if (!status.ok()) return status;
-    std::cout << ToJson(resolved) << "\n";
-    return absl::OkStatus();
-  });
-}
-
-void AddJobs(CLI::App& app, Context& context) {
-  CLI::App* verb = app.add_subcommand("jobs", "List jobs");
-  context.OnRun(verb, [&context]() -> absl::Status {
-    const absl::StatusOr<v1::ListJobsReply> all = ListAllJobs(context);
-    if (!all.ok()) return all.status();
-    if (context.json()) {
-      std::cout << ToJson(*all) << "\n";
-      return absl::OkStatus();
-    }
-    std::vector<std::vector<std::string>> rows = {{"NAME", "STATE", "STEP", "LOSS", "MEMBERS", "GENERATION", "REASON"}};
-    for (const v1::Job& job : all->jobs()) {
-      const v1::JobStatus& s = job.status();
-      rows.push_back({job.name(), StateName(s.state()),
-                      std::to_string(s.step()) + "/" + std::to_string(s.resolved_spec().training().steps()),
-                      s.step() > 0 ? Fixed(s.loss(), 4) : "-", std::to_string(s.members_size()),
-                      std::to_string(s.generation()), Printable(s.reason())});
-    }
-    std::cout << Table(rows);
-    return absl::OkStatus();
-  });
-}
 
 void AddGet(CLI::App& app, Context& context) {
   auto name = std::make_shared<std::string>();
@@ -131,9 +69,8 @@ void AddRm(CLI::App& app, Context& context) {
 }  // namespace
 
 void AddJobVerbs(CLI::App& app, Context& context) {
-  AddSubmit(app, context);
-  AddValidate(app, context);
-  AddJobs(app, context);
+  AddSubmitVerb(app, context);
+  AddValidateVerb(app, context);
   AddGet(app, context);
   AddRm(app, context);
   using Stub = v1::Coordinator::StubInterface;
@@ -142,7 +79,6 @@ void AddJobVerbs(CLI::App& app, Context& context) {
       ->add_flag_callback(
           "--discard", [cancel] { cancel->set_discard(true); },
           "Also one whose steps are all made and whose final state could not be saved: gives that up");
-  AddChange(app, context, "pause", "Stop a job at the next step boundary; nothing is lost", &Stub::PauseJob);
   AddChange(app, context, "adopt", "Take over a job that is FOUND: its trainers run, and there is no record of it",
             &Stub::AdoptJob);
   auto resume = std::make_shared<v1::JobRequest>();
@@ -152,7 +88,7 @@ void AddJobVerbs(CLI::App& app, Context& context) {
   verb->add_option_function<double>(
           "--budget", [resume](double budget) { resume->set_budget(budget); },
           "What the job may cost in all from now on, paused or not")
-      ->check(CLI::PositiveNumber);
+      ->check(common::NumberAbove(0));
   verb->add_option_function<std::string>(
       "--from", [resume](const std::string& from) { resume->set_from(from); },
       "Go on from this checkpoint, or from `scratch`, although there may be newer state");

@@ -4,16 +4,24 @@
 
 namespace rekindle::cli {
 
-absl::StatusOr<v1::ListJobsReply> ListAllJobs(Context& context) {
-  v1::ListJobsReply all;
-  v1::ListJobsRequest request;
+absl::Status ForEachJob(Context& context, v1::ListJobsRequest request, const std::function<void(v1::Job)>& take) {
+  request.set_page_size(kPageSize);
   do {
     v1::ListJobsReply page;
     absl::Status status = context.Call(&v1::Coordinator::StubInterface::ListJobs, request, &page);
     if (!status.ok()) return status;
-    for (v1::Job& job : *page.mutable_jobs()) *all.add_jobs() = std::move(job);
+    for (v1::Job& job : *page.mutable_jobs()) take(std::move(job));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::ListJobsReply> ListAllJobs(Context& context) {
+  v1::ListJobsReply all;
+  v1::ListJobsRequest request;
+  request.set_brief(true);
+  absl::Status status = ForEachJob(context, std::move(request), [&](v1::Job job) { *all.add_jobs() = std::move(job); });
+  if (!status.ok()) return status;
   return all;
 }
 

@@ -4,6 +4,7 @@
 
 #include "cli/context.h"
 #include "cli/text.h"
+#include "common/flag_values.h"
 
 namespace rekindle::cli {
 
@@ -18,10 +19,9 @@ void AddMarketVerb(CLI::App& app, Context& context) {
   verb->add_option("POOL", flags->pool, "Name of the pool in the fleet file")->required();
   verb->add_option("NODES", flags->nodes, "From now on; the newest beyond that go")
       ->required()
-      ->check(CLI::Range(0, 100'000));
+      ->check(common::WholeNumber(0, 100'000));
   verb->add_option("--notice", flags->notice, "How long before it is killed a node is told, as 30s; 0: it is not")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
-                                        CLI::AsNumberWithUnit::CASE_SENSITIVE));
+      ->transform(common::Seconds());
   context.OnRun(verb, [flags, &context]() -> absl::Status {
     v1::SetMarketRequest request;
     request.set_pool(flags->pool);

@@ -1,42 +1,22 @@
-// What the costs of a job say, in words.
+// What the costs of a job say, in words: the coordinator's, whose web page says the same.
 #ifndef REKINDLE_CLI_MONEY_H_
 #define REKINDLE_CLI_MONEY_H_
 
-#include <string>
-#include <vector>
-
-#include "rekindle/v1/coordinator.pb.h"
-#include "rekindle/v1/cost.pb.h"
-#include "rekindle/v1/job.pb.h"
+#include "coordinator/money.h"
 
 namespace rekindle::cli {
 
-// "12.34 USD", in the currency of `cost`.
-std::string Money(double amount, const v1::Cost& cost);
-
-// "201.70 USD (196.20 USD to 207.20 USD)", or "-" where it is not known.
-std::string ForecastRange(const v1::Cost& cost);
-std::string DescribeForecast(const v1::Job& job);
-std::string DescribeBudget(const v1::Cost& cost);
-std::string DescribeOnDemand(const v1::Cost& cost);
-// "0.443 kg CO2", and of how many node-hours it is not known.
-std::string KgCo2(double kilograms);
-std::string DescribeCarbon(const v1::Cost& cost);
-// "0.19 USD in 0.250 node-hours of 1.00 machines".
-std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency);
-
-// Of the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent. No
-// forecast where that of a job is not known.
-v1::Cost TotalOf(const v1::ListJobsReply& jobs);
-
-// One line of `rekindle savings`.
-struct Saving {
-  std::string by;
-  double amount = 0;
-  double kg_co2 = 0;
-  std::string how;  // Where nothing was saved: why.
-};
-std::vector<Saving> SavingsOf(const v1::Job& job);
+using coordinator::DescribeBudget;
+using coordinator::DescribeCarbon;
+using coordinator::DescribeForecast;
+using coordinator::DescribeNeverRegistered;
+using coordinator::DescribeOnDemand;
+using coordinator::ForecastRange;
+using coordinator::KgCo2;
+using coordinator::Money;
+using coordinator::Saving;
+using coordinator::SavingsOf;
+using coordinator::TotalOf;
 
 }  // namespace rekindle::cli
 

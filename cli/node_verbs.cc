@@ -1,24 +1,13 @@
-// nodes, nodes gone, drain.
+// nodes gone, drain, undrain.
 #include <iostream>
 #include <memory>
 
 #include "cli/context.h"
 #include "cli/text.h"
+#include "common/flag_values.h"
 
 namespace rekindle::cli {
 namespace {
-
-std::string Joined(const google::protobuf::RepeatedPtrField<std::string>& items) {
-  std::string out;
-  for (const std::string& item : items) out += (out.empty() ? "" : " ") + item;
-  return out.empty() ? "-" : out;
-}
-
-// "us-east-2a/t/spot", with "(unpriced)" where the fleet file has no such pool.
-std::string Pool(const v1::Node& node) {
-  if (node.pool().empty()) return "-";
-  return Printable(node.pool()) + (node.capacity() == "unpriced" ? " (unpriced)" : "");
-}
 
 void AddGone(CLI::App& nodes, Context& context) {
   auto node = std::make_shared<std::string>();
@@ -37,31 +26,31 @@ void AddGone(CLI::App& nodes, Context& context) {
   });
 }
 
-void AddNodes(CLI::App& app, Context& context) {
-  CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
-  AddGone(*verb, context);
-  context.OnRun(verb, [verb, &context]() -> absl::Status {
-    if (!verb->get_subcommands().empty()) return absl::OkStatus();  // It is that one's run.
-    v1::ListNodesReply all;
-    v1::ListNodesRequest request;
-    do {
-      v1::ListNodesReply page;
-      absl::Status status = context.Call(&v1::Coordinator::StubInterface::ListNodes, request, &page);
-      if (!status.ok()) return status;
-      for (v1::Node& node : *page.mutable_nodes()) *all.add_nodes() = std::move(node);
-      request.set_page_token(page.next_page_token());
-    } while (!request.page_token().empty());
-    if (context.json()) {
-      std::cout << ToJson(all) << "\n";
-      return absl::OkStatus();
-    }
-    std::vector<std::vector<std::string>> rows = {{"NODE", "STATE", "POOL", "SLOTS", "SEEN", "TRAINERS", "REASON"}};
-    for (const v1::Node& node : all.nodes()) {
-      rows.push_back({node.name(), node.state(), Pool(node), std::to_string(node.slots()),
-                      Fixed(node.last_seen_seconds(), 1) + " s ago", Joined(node.trainers()),
-                      Printable(node.reason())});
-    }
-    std::cout << Table(rows);
+void PrintNode(const Context& context, const v1::Node& node) {
+  if (context.json()) {
+    std::cout << ToJson(node) << "\n";
+  } else {
+    const std::string reason = node.reason().empty() ? "" : ": " + Printable(node.reason());
+    std::cout << Printable(node.name()) << " is " << node.state() << reason << "\n";
+  }
+}
+
+void AddUndrain(CLI::App& app, Context& context) {
+  auto name = std::make_shared<std::string>();
+  CLI::App* verb = app.add_subcommand("undrain", "Take a drain back: the node takes work again");
+  verb->add_option("NODE", *name, "Name of the node")->required();
+  verb->footer(
+      "As long as the node has not drained. One that has, and one that leaves by itself (a notice, SIGTERM), takes "
+      "work "
+      "again once its worker is started again.");
+  context.OnRun(verb, [name, &context]() -> absl::Status {
+    v1::UndrainNodeRequest request;
+    request.set_node(*name);
+    request.set_request_id(NewRequestId());
+    v1::Node node;
+    absl::Status status = context.Call(&v1::Coordinator::StubInterface::UndrainNode, request, &node);
+    if (!status.ok()) return status;
+    PrintNode(context, node);
     return absl::OkStatus();
   });
 }
@@ -76,8 +65,7 @@ void AddDrain(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("drain", "Take a node out at the next step boundary; no work is lost");
   verb->add_option("NODE", flags->node, "Name of the node")->required();
   verb->add_option("--within", flags->within, "Leave by then at any price: 30s, 2m; default: no limit")
-      ->transform(CLI::AsNumberWithUnit(std::map<std::string, double>{{"s", 1}, {"m", 60}, {"h", 3600}},
-                                        CLI::AsNumberWithUnit::CASE_SENSITIVE));
+      ->transform(common::Seconds());
   verb->add_option("--reason", flags->reason, "For the events")->capture_default_str();
   context.OnRun(verb, [flags, &context]() -> absl::Status {
     v1::DrainNodeRequest request;
@@ -88,11 +76,7 @@ void AddDrain(CLI::App& app, Context& context) {
     v1::Node node;
     absl::Status status = context.Call(&v1::Coordinator::StubInterface::DrainNode, request, &node);
     if (!status.ok()) return status;
-    if (context.json()) {
-      std::cout << ToJson(node) << "\n";
-    } else {
-      std::cout << node.name() << " is " << node.state() << ": " << Printable(node.reason()) << "\n";
-    }
+    PrintNode(context, node);
     return absl::OkStatus();
   });
 }
@@ -100,8 +84,9 @@ void AddDrain(CLI::App& app, Context& context) {
 }  // namespace
 
 void AddNodeVerbs(CLI::App& app, Context& context) {
-  AddNodes(app, context);
+  AddGone(*app.get_subcommand("nodes"), context);
   AddDrain(app, context);
+  AddUndrain(app, context);
 }
 
 }  // namespace rekindle::cli

@@ -142,7 +142,7 @@ void AddRecoverVerb(CLI::App& app, Context& context) {
       "Without --data it only shows what is there. Jobs that are not over come back PAUSED; their trainers, where they "
       "live, are taken over. Asks no coordinator. With a backup `rekindle restore` brings more back.");
   verb->add_option("--store", flags->stores, "Where checkpoints are; may be given several times")->required();
-  verb->add_option("--data", flags->data, "The folder to make; it must be empty, or not be there");
+  verb->add_option("--data", flags->data, "The folder to make; it must be empty, or not be there")->type_name("DIR");
   verb->add_option("--cluster", flags->options.cluster, "Of which cluster, where the stores serve several");
   auto* run = verb->add_option("--run", flags->run, "Names or uids of jobs that go on at once; needs --old-is-gone");
   verb->add_flag("--all", flags->options.run_all, "All jobs go on at once; needs --old-is-gone")->excludes(run);

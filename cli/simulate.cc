@@ -5,9 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/context.h"
+#include "cli/job_file/job_file.h"
 #include "cli/simulation.h"
-#include "cli/submit.h"
 #include "cli/text.h"
+#include "common/flag_values.h"
 #include "coordinator/fleet/compare.h"
 #include "coordinator/fleet/reachable.h"
 #include "coordinator/fleet/synthetic.h"
@@ -99,7 +100,7 @@ void PrintText(const std::vector<fleet::PolicyOutcome>& outcomes, const std::vec
 }
 
 absl::Status Simulate(const Flags& flags, bool as_json) {
-  const auto job = ReadJobFile(flags.job);
+  const auto job = ReadOneJob(flags.job);
   if (!job.ok()) return job.status();
   const auto simulation = ReadSimulation(job->spec(), flags.job, flags.simulation);
   if (!simulation.ok()) return simulation.status();
@@ -134,21 +135,31 @@ absl::Status PrintSynthetic(const fleet::SyntheticOptions& options) {
 void AddSimulateVerb(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = app.add_subcommand("simulate", "What a job would cost on a fleet, over traces");
-  verb->add_option("--job", flags->job, "Job file with spec.goals and spec.estimate (docs/fleet.md)")->required();
+  verb->add_option("--job", flags->job, "Job file with spec.goals and spec.estimate (docs/fleet.md)")
+      ->required()
+      ->type_name("FILE");
   AddSimulationFlags(verb, &flags->simulation)->required();
-  verb->add_option("--policy", flags->policies, "Only this one; may be repeated. Default: all, side by side");
+  verb->add_option("--policy", flags->policies, "Only this one. Default: all, side by side");
   context.OnRun(verb, [flags, &context] { return Simulate(*flags, context.json()); });
 
   auto options = std::make_shared<fleet::SyntheticOptions>();
   CLI::App* make = app.add_subcommand("synthetic-trace", "Print a made-up capacity trace, the same for a seed");
-  make->add_option("--seed", options->seed)->capture_default_str();
-  make->add_option("--zones", options->zones)->check(CLI::Range(1, 100))->capture_default_str();
-  make->add_option("--nodes", options->nodes, "The most of a zone")->check(CLI::Range(1, 10000))->capture_default_str();
-  make->add_option("--hours", options->hours)->check(Between(1, 1e5))->capture_default_str();
-  make->add_option("--step", options->step_seconds, "Seconds of a tick")
-      ->check(Between(1, 3600))
+  make->add_option("--seed", options->seed, "Of the random numbers")
+      ->check(common::WholeNumber(0))
       ->capture_default_str();
-  make->add_option("--price", options->price)->check(Between(0.001, 1e6))->capture_default_str();
+  make->add_option("--zones", options->zones, "Columns")->check(common::WholeNumber(1, 100))->capture_default_str();
+  make->add_option("--nodes", options->nodes, "The most of a zone")
+      ->check(common::WholeNumber(1, 10000))
+      ->capture_default_str();
+  make->add_option("--hours", options->hours, "How long it is")
+      ->check(common::NumberFrom(1, 1e5))
+      ->capture_default_str();
+  make->add_option("--step", options->step_seconds, "Seconds of a tick")
+      ->check(common::NumberFrom(1, 3600))
+      ->capture_default_str();
+  make->add_option("--price", options->price, "Of a node and hour, on average")
+      ->check(common::NumberFrom(0.001, 1e6))
+      ->capture_default_str();
   context.OnRun(make, [options] { return PrintSynthetic(*options); });
 }
 

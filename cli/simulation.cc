@@ -1,9 +1,8 @@
 #include "cli/simulation.h"
 
-#include <sstream>
-
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
+#include "common/flag_values.h"
 #include "common/spec/yaml.h"
 #include "coordinator/fleet/csv.h"
 #include "coordinator/fleet/fleet_file.h"
@@ -33,22 +32,10 @@ absl::StatusOr<fleet::Trace> ReadTrace(const std::string& argument, double step)
 
 }  // namespace
 
-CLI::Validator Between(double low, double high) {
-  return CLI::Validator(
-      [low, high](std::string& text) -> std::string {
-        double value = 0;
-        if (CLI::detail::lexical_cast(text, value) && value >= low && value <= high) return "";
-        std::ostringstream why;
-        why << "must be a number from " << low << " to " << high;
-        return why.str();
-      },
-      "FLOAT");
-}
-
 CLI::Option* AddSimulationFlags(CLI::App* verb, SimulationFlags* flags) {
-  verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon; may be repeated");
-  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(Between(1, 86400));
-  return verb->add_option("--fleet", flags->fleet, "Fleet file: the pools (docs/fleet.md)");
+  verb->add_option("--trace", flags->traces, "FILE or NAME=FILE; capacity, prices or carbon")->type_name("FILE");
+  verb->add_option("--step", flags->step, "Seconds of a tick of the trace files")->check(common::NumberFrom(1, 86400));
+  return verb->add_option("--fleet", flags->fleet, "Fleet file: the pools (docs/fleet.md)")->type_name("FILE");
 }
 
 absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::string& job_file,

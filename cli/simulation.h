@@ -34,9 +34,6 @@ struct Simulation {
 absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::string& job_file,
                                           const SimulationFlags& flags);
 
-// A number from `low` to `high`; CLI::Range lets "nan" pass.
-CLI::Validator Between(double low, double high);
-
 }  // namespace rekindle::cli
 
 #endif  // REKINDLE_CLI_SIMULATION_H_

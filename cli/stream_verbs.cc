@@ -1,33 +1,69 @@
 // events, logs.
 #include <iostream>
+#include <limits>
 #include <memory>
 
 #include "cli/context.h"
+#include "cli/json_list.h"
+#include "cli/log_text.h"
+#include "cli/patience.h"
 #include "cli/text.h"
+#include "common/clock.h"
+#include "common/flag_values.h"
 
 namespace rekindle::cli {
 namespace {
 
-// Without --follow one JSON document with all items; with it one a line.
-template <typename Item, typename PrintText>
-absl::Status PrintStream(Context& context, grpc::ClientReaderInterface<Item>& stream, const char* list, bool follow,
-                         const PrintText& print_text) {
-  const bool document = context.json() && !follow;
-  if (document) std::cout << "{\"" << list << "\": [";
-  bool first = true;
-  Item item;
-  while (stream.Read(&item)) {
-    if (document) {
-      std::cout << (first ? "\n" : ",\n") << ToJson(item, false);
-    } else if (context.json()) {
-      std::cout << ToJson(item, false) << std::endl;
+// Items as text, or as JSON: one a line where they are followed, else one document with all of them.
+class Output {
+ public:
+  Output(const Context& context, const std::string& list, bool follow)
+      : json_(context.json()), is_document_(context.json() && !follow), document_(std::cout, list) {}
+
+  template <typename Item, typename PrintText>
+  void Print(const Item& item, const PrintText& print_text) {
+    if (is_document_) {
+      document_.Add(ToJson(item, false));
     } else {
-      print_text(item);
+      std::cout << (json_ ? ToJson(item, false) : print_text(item)) << '\n';
     }
-    first = false;
   }
-  if (document) std::cout << "\n]}\n";
-  return context.Check(stream.Finish());
+  static void Flush() { std::cout << std::flush; }
+
+  void End(const absl::Status& status) {
+    if (is_document_ && status.ok()) document_.Finish();
+    Flush();
+  }
+
+ private:
+  const bool json_;
+  const bool is_document_;
+  JsonList document_;
+};
+
+std::string EventText(const v1::Event& event) {
+  return LocalTime(event.at()) + "  " + (event.job().empty() ? "-" : event.job()) + "  " + event.kind() + "  " +
+         Printable(event.text());
+}
+
+absl::Status PrintEvents(Context& context, v1::ListEventsRequest request) {
+  Output output(context, "events", request.follow());
+  Patience patience(context.endpoint());
+  for (;;) {
+    grpc::ClientContext call;
+    if (!request.follow()) Context::SetDeadline(call);
+    const auto stream = context.coordinator().ListEvents(&call, request);
+    if (IsServed(call, *stream)) patience.Heard();
+    for (v1::Event event; stream->Read(&event);) {
+      output.Print(event, EventText);
+      if (request.follow()) Output::Flush();
+      request.set_after_revision(event.revision());
+    }
+    const absl::Status status = context.Check(stream->Finish());
+    if (request.follow() && patience.Waits(status)) continue;
+    output.End(status);
+    return status;
+  }
 }
 
 void AddEvents(CLI::App& app, Context& context) {
@@ -39,45 +75,64 @@ void AddEvents(CLI::App& app, Context& context) {
   auto flags = std::make_shared<Flags>();
   CLI::App* verb = app.add_subcommand("events", "What was decided, and why");
   verb->add_option("JOB", flags->job, "Name or uid; without it the whole cluster's");
-  verb->add_option("--after", flags->after, "Only events after this revision");
-  verb->add_flag("-f,--follow", flags->follow, "Go on with new ones");
+  verb->add_option("--after", flags->after, "Only events after this revision")
+      ->check(common::WholeNumber(0, std::numeric_limits<int>::max()));
+  verb->add_flag("-f,--follow", flags->follow, "Go on with new ones, also after a restart of the coordinator");
   context.OnRun(verb, [flags, &context]() -> absl::Status {
     v1::ListEventsRequest request;
     request.set_job(flags->job);
     request.set_after_revision(flags->after);
     request.set_follow(flags->follow);
-    grpc::ClientContext call;
-    if (!flags->follow) Context::SetDeadline(call);
-    auto stream = context.coordinator().ListEvents(&call, request);
-    return PrintStream(context, *stream, "events", flags->follow, [](const v1::Event& event) {
-      std::cout << LocalTime(event.at()) << "  " << (event.job().empty() ? "-" : event.job()) << "  " << event.kind()
-                << "  " << Printable(event.text()) << std::endl;
-    });
+    return PrintEvents(context, request);
   });
+}
+
+absl::Status PrintLog(Context& context, v1::ReadLogRequest request) {
+  Output output(context, "lines", request.follow());
+  Patience patience(context.endpoint());
+  for (;;) {
+    grpc::ClientContext call;
+    if (!request.follow()) Context::SetDeadline(call);
+    const auto stream = context.coordinator().ReadLog(&call, request);
+    if (IsServed(call, *stream)) patience.Heard();
+    bool has_got_on = false;
+    for (v1::LogLines page; stream->Read(&page);) {
+      request.set_log(page.log());
+      for (const v1::LogLine& line : page.lines()) {
+        output.Print(line, [](const v1::LogLine& each) { return LogText(each, common::WallSeconds()); });
+        if (line.has_gap()) continue;
+        request.set_after(line.number());
+        has_got_on = true;
+      }
+      Output::Flush();
+    }
+    const absl::Status status = context.Check(stream->Finish());
+    if (request.follow() && patience.Waits(status)) continue;
+    // A long log may take longer than one call.
+    if (absl::IsUnavailable(status) && has_got_on && !request.follow()) continue;
+    output.End(status);
+    return status;
+  }
 }
 
 void AddLogs(CLI::App& app, Context& context) {
   struct Flags {
     std::string job;
-    int tail = 200;
+    int tail = 0;
     bool follow = false;
   };
   auto flags = std::make_shared<Flags>();
-  CLI::App* verb = app.add_subcommand("logs", "The newest log lines of a job's trainers");
+  CLI::App* verb = app.add_subcommand("logs", "What a job's trainers wrote, and where some of that is missing");
   verb->add_option("JOB", flags->job, "Name or uid")->required();
-  verb->add_option("--tail", flags->tail, "So many lines")->capture_default_str();
-  verb->add_flag("-f,--follow", flags->follow, "Go on with new ones");
+  verb->add_option("--tail", flags->tail, "The newest so many lines; default: all that are kept")
+      ->check(common::WholeNumber(1, std::numeric_limits<int>::max()));
+  verb->add_flag("-f,--follow", flags->follow, "Go on with new ones, also after a restart of the coordinator");
   context.OnRun(verb, [flags, &context]() -> absl::Status {
-    v1::GetLogsRequest request;
+    v1::ReadLogRequest request;
     request.set_job(flags->job);
     request.set_tail(flags->tail);
     request.set_follow(flags->follow);
-    grpc::ClientContext call;
-    if (!flags->follow) Context::SetDeadline(call);
-    auto stream = context.coordinator().GetLogs(&call, request);
-    return PrintStream(context, *stream, "lines", flags->follow, [](const v1::LogLine& line) {
-      std::cout << line.trainer() << ": " << Printable(line.text()) << std::endl;
-    });
+    return PrintLog(context, request);
   });
 }
 

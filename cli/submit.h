@@ -2,8 +2,6 @@
 #ifndef REKINDLE_CLI_SUBMIT_H_
 #define REKINDLE_CLI_SUBMIT_H_
 
-#include <string>
-
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cli/context.h"
@@ -11,15 +9,12 @@
 
 namespace rekindle::cli {
 
-// With absolute paths: those in a job file are relative to it.
-absl::StatusOr<v1::Job> ReadJobFile(const std::string& path);
+// Submits it: the job as the coordinator took it in. Warns where nothing of it is kept.
+absl::StatusOr<v1::Job> SendJob(Context& context, const v1::Job& job);
 
-// For a job with model.weights: compares that set with the model, and fills in its digest. INVALID_ARGUMENT lists the
-// tensors that are missing, extra or of another shape; or says that the set is not the one that the digest is of.
-absl::Status PrepareWeights(Context& context, v1::Job* job);
-
-// Submits and prints it; with `wait` shows progress until it has ended, which is an error unless it succeeded.
-absl::Status SubmitJob(Context& context, const v1::Job& job, bool wait);
+// Prints a job that was submitted; with `wait` shows progress until it has ended, which is an error unless it
+// succeeded.
+absl::Status FollowJob(Context& context, const v1::Job& submitted, bool wait);
 
 void PrintJob(const Context& context, const v1::Job& job);
 

@@ -2,6 +2,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,30 +12,43 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "cli/context.h"
 #include "cli/supervisor.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/flag_values.h"
 #include "common/memory.h"
 #include "common/process.h"
+#include "common/unix_path.h"
 #include "coordinator/data_folder.h"
 #include "coordinator/fleet/providers/local_node.h"
+#include "coordinator/web/web_file.h"
 
 namespace rekindle::cli {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr double kStartSeconds = 10;
+constexpr size_t kLongestAddress = 16 << 10;  // That of the page holds a token.
 constexpr auto kPoll = std::chrono::milliseconds(20);
 
 struct Flags {
   int workers = 2;
   std::string dir;
   int port = 7070;
+  std::string web;  // A port, or "off"; empty: one that is free.
   std::string fleet;
   std::vector<std::string> pools;
 };
+
+constexpr char kNoPage[] = "off";
 
 std::string DefaultDir() {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state && *state) return std::string(state) + "/rekindle";
@@ -42,23 +56,40 @@ std::string DefaultDir() {
   return "rekindle-state";
 }
 
-// Restarts must find the same port, so a free one is chosen here rather than by the coordinator.
-int FreePort() {
+// That port of loopback where it is free; 0: any free one. Restarts must find the same port, so it is chosen here
+// rather than by the coordinator.
+int FreePort(int wanted = 0) {
   const common::UniqueFd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<uint16_t>(wanted));
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   socklen_t length = sizeof(address);
   if (!fd.valid() || bind(fd.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) return 0;
   if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) != 0) return 0;
   return ntohs(address.sin_port);
 }
 
-// The coordinator writes its address once it listens. `log`: where it says why it does not.
-absl::StatusOr<std::string> AwaitEndpoint(const std::string& file, const std::string& log) {
+// Of the page. Bookmarks and open tabs know the port of last time, which `file` has.
+int WebPort(const std::string& asked, const std::string& file) {
+  int port = 0;
+  if (absl::SimpleAtoi(asked, &port) && port != 0) return port;
+  const auto before = common::ReadFile(*common::PosixFileSystem(), file, kLongestAddress);
+  const std::string begin = "http://127.0.0.1:";
+  const bool known =
+      before.ok() && absl::StartsWith(*before, begin) &&
+      absl::SimpleAtoi(before->substr(begin.size(), before->find('/', begin.size()) - begin.size()), &port);
+  const int same = known && port > 0 && port <= 65535 ? FreePort(port) : 0;
+  return same != 0 ? same : FreePort();
+}
+
+// The coordinator writes each of its addresses once it listens there. `log`: where it says why it does not.
+absl::StatusOr<std::string> AwaitAddress(const std::string& file, const std::string& log) {
   const double end = common::SteadySeconds() + kStartSeconds;
   while (common::SteadySeconds() < end) {
-    auto text = common::ReadFile(*common::PosixFileSystem(), file, 256);
+    auto text = common::ReadFile(*common::PosixFileSystem(), file, kLongestAddress);
     if (text.ok() && !text->empty()) return text->substr(0, text->find('\n'));
     for (const pid_t child : common::Children()) {
       const auto identity = common::Identify(child);
@@ -103,17 +134,52 @@ absl::Status RemoveLeftovers(const std::string& root) {
   if (absl::Status status = fleet::MakeFolder(root + "/logs"); !status.ok()) return status;
   std::error_code error;
   std::filesystem::remove(held->File("endpoint"), error);
+  std::filesystem::remove(coordinator::web::WebFile(held->path()), error);
   std::filesystem::remove(root + "/logs/coordinator.log", error);
   return absl::OkStatus();
+}
+
+std::string WithoutToken(const std::string& address) { return address.substr(0, address.find('#')); }
+
+// Anything else than a terminal may be a log, in which a token has no place.
+std::string DescribePage(const std::string& address, const std::string& file) {
+  if (address.empty()) return "";
+  if (isatty(STDOUT_FILENO)) return absl::StrCat("\nsee it at:     ", address);
+  return absl::StrCat("\nsee it at:     ", WithoutToken(address), " (open the address in ", file,
+                      ": it has the token)");
+}
+
+// Nodes have sockets in their folders: with a longer path they would end as soon as they begin. Throws
+// CLI::ValidationError (wrong use).
+void CheckLength(const std::string& root, const Flags& flags) {
+  std::error_code error;
+  const std::string resolved = std::filesystem::weakly_canonical(root, error);  // As the nodes will see it.
+  const std::string node = flags.workers > 0 ? "/nodes/n" + std::to_string(flags.workers) : "/coordinator/nodes/p-1";
+  const size_t below = node.size() + common::kLongestNodeSocket.size();
+  const std::string& path = error ? root : resolved;
+  if (path.size() + below <= common::kLongestUnixPath) return;
+  throw CLI::ValidationError("--dir", path + " has " + std::to_string(path.size()) +
+                                          " bytes, and the paths of Unix sockets below it have room for " +
+                                          std::to_string(common::kLongestUnixPath - below) + ": use a shorter folder");
+}
+
+// Whether a command in another terminal finds this coordinator by itself.
+bool IsWhereCommandsLook(const std::string& endpoint) {
+  const auto connection = ResolveConnection({});
+  return connection.ok() && connection->endpoint == endpoint;
 }
 
 absl::Status Up(Context& context, const Flags& flags) {
   auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
+  umask(0077);  // Of all that runs below it, too.
   const std::string root = std::filesystem::absolute(flags.dir);
+  CheckLength(root, flags);
   // Before anything in it is touched: it may be that of another one, which goes on.
   const auto held = coordinator::DataFolder::Open(root, {.holder = "another `rekindle up`", .flag = "--dir"});
   if (!held.ok()) return held.status();
+  const std::string web_file = coordinator::web::WebFile(root + "/coordinator");
+  const int web_port = flags.web == kNoPage ? 0 : WebPort(flags.web, web_file);
   if (absl::Status status = RemoveLeftovers(root); !status.ok()) return status;
   const int port = flags.port != 0 ? flags.port : FreePort();
   const std::string endpoint_file = root + "/coordinator/endpoint";
@@ -123,11 +189,18 @@ absl::Status Up(Context& context, const Flags& flags) {
   if (!flags.fleet.empty()) {
     argv.insert(argv.end(), {"--fleet", std::filesystem::absolute(flags.fleet), "--end-local-machines"});
   }
+  if (web_port != 0) argv.insert(argv.end(), {"--web", absl::StrCat("127.0.0.1:", web_port)});
   absl::Status status =
       supervisor.Start({.name = "coordinator", .argv = std::move(argv), .log = root + "/logs/coordinator.log"});
   if (!status.ok()) return status;
-  const auto endpoint = AwaitEndpoint(endpoint_file, root + "/logs/coordinator.log");
+  const auto endpoint = AwaitAddress(endpoint_file, root + "/logs/coordinator.log");
   if (!endpoint.ok()) return endpoint.status();
+  std::string page;
+  if (web_port != 0) {
+    absl::StatusOr<std::string> address = AwaitAddress(web_file, root + "/logs/coordinator.log");
+    if (!address.ok()) return address.status();
+    page = *std::move(address);
+  }
   const auto memory = common::ReadMemory();
   if (!memory.ok()) return memory.status();
   const double share = memory->total / std::max(1, flags.workers);
@@ -140,11 +213,12 @@ absl::Status Up(Context& context, const Flags& flags) {
     if (!status.ok()) return status;
   }
   if (context.json()) {
-    std::cout << "{\"endpoint\": \"" << *endpoint << "\", \"dir\": \"" << root << "\"}" << std::endl;
+    const Json said = {{"endpoint", *endpoint}, {"web", WithoutToken(page)}, {"dir", root}};
+    std::cout << said.dump(-1, ' ', false, Json::error_handler_t::replace) << std::endl;
   } else {
     std::cout << "coordinator at " << *endpoint << ", " << flags.workers << " workers, everything under " << root
-              << "\nsubmit a job:  rekindle submit examples/gpt-text.yaml --wait"
-              << (flags.port == 7070 ? "" : "  --endpoint " + *endpoint)
+              << DescribePage(page, web_file) << "\nsubmit a job:  rekindle submit examples/gpt-text.yaml --wait"
+              << (IsWhereCommandsLook(*endpoint) ? "" : "  --endpoint " + *endpoint)
               << "\nstop with Ctrl-C; the same command goes on with the same jobs" << std::endl;
   }
   status = supervisor.RunUntilSignal(signals->get());
@@ -161,13 +235,21 @@ void AddUpVerb(CLI::App& app, Context& context) {
       app.add_subcommand("up", "Run a coordinator and some workers on this machine, and keep them running");
   verb->add_option("--workers", flags->workers,
                    "Nodes, one trainer each; 0 where the fleet file has local pools with machines")
-      ->check(CLI::Range(0, 64))
+      ->check(common::WholeNumber(0, 64))
       ->capture_default_str();
-  verb->add_option("--dir", flags->dir, "Folder for all state and logs")->capture_default_str();
+  verb->add_option("--dir", flags->dir, "Folder for all state and logs")->type_name("DIR")->capture_default_str();
   verb->add_option("--port", flags->port, "Of the coordinator, on loopback; 0: any")
-      ->check(CLI::Range(0, 65535))
+      ->check(common::WholeNumber(0, 65535))
       ->capture_default_str();
-  verb->add_option("--fleet", flags->fleet, "Fleet file with what nodes cost (docs/costs.md)");
+  verb->add_option("--web", flags->web,
+                   "Port of the web page, on loopback, or `off`; default: a free one, the same as last time")
+      ->type_name("PORT")
+      ->check([](const std::string& text) -> std::string {
+        int port = 0;
+        const bool fits = text == kNoPage || (absl::SimpleAtoi(text, &port) && port >= 0 && port <= 65535);
+        return fits ? "" : "'" + text + "' must be a port, 0 to 65535, or off";
+      });
+  verb->add_option("--fleet", flags->fleet, "Fleet file with what nodes cost (docs/costs.md)")->type_name("FILE");
   verb->add_option("--pool", flags->pools, "Pool of the fleet file that the workers are of; given twice: in turn");
   context.OnRun(verb, [flags, &context] { return Up(context, *flags); });
 }

@@ -42,10 +42,9 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
   const std::filesystem::path absolute = std::filesystem::absolute(path, error).lexically_normal();
   if (path.empty() || error)
     return absl::InvalidArgumentError(absl::StrCat(use.flag, " is missing: name a folder for the state"));
-  const bool existed = std::filesystem::exists(absolute, error);
   std::filesystem::create_directories(absolute, error);
   if (error) return Unusable(use.flag, absolute, error.value());
-  if (!existed) chmod(absolute.c_str(), 0700);
+  (void)chmod(absolute.c_str(), 0700);  // Not possible where it is another user's, who then answers for it.
 
   const std::string name = absolute / "lock";
   const int lock = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);

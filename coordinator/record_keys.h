@@ -4,8 +4,9 @@
 
 namespace rekindle::coordinator {
 
-inline constexpr char kJobKeys[] = "job/";                  // Before a uid: a JobRecord.
-inline constexpr char kIdentityKey[] = "cluster/identity";  // As common::Describe writes it.
+inline constexpr char kJobKeys[] = "job/";                            // Before a uid: a JobRecord.
+inline constexpr char kIdentityKey[] = "cluster/identity";            // As common::Describe writes it.
+inline constexpr char kForgottenJobsKey[] = "totals/forgotten_jobs";  // Sums of jobs whose records are gone.
 
 }  // namespace rekindle::coordinator
 

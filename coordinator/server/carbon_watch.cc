@@ -55,6 +55,15 @@ core::CarbonBook CarbonWatch::book() const {
   return book_;
 }
 
+std::map<std::string, double> CarbonWatch::IntensitiesAt(double at) const {
+  std::map<std::string, double> intensities;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [region, series] : book_.regions) {
+    if (const auto intensity = core::IntensityAt(book_, region, at)) intensities[region] = *intensity;
+  }
+  return intensities;
+}
+
 void CarbonWatch::Start() {
   if (book().given) thread_ = std::thread([this] { Run(); });
 }

@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +40,8 @@ class CarbonWatch {
   CarbonWatch(const CarbonWatch&) = delete;
 
   core::CarbonBook book() const;
+  // g/kWh at a Unix time, of the regions of which it is known.
+  std::map<std::string, double> IntensitiesAt(double at) const;
   bool SameFeed(const v1::Fleet::Carbon& carbon) const { return carbon.url() == options_.carbon.url(); }
   // Looks again each poll_seconds from now on. Once.
   void Start();

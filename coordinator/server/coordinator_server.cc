@@ -3,13 +3,18 @@
 #include <google/protobuf/util/json_util.h>
 #include <sys/stat.h>
 
+#include <set>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/object_uri.h"
+#include "common/random_bytes.h"
 #include "common/spec/yaml.h"
+#include "common/state_folder.h"
 #include "common/version.h"
 #include "coordinator/cluster_record.h"
 #include "coordinator/fleet/fleet_text.h"
@@ -22,6 +27,7 @@ namespace {
 
 constexpr double kFinishCallsSeconds = 2;
 constexpr double kEndMachinesSeconds = 7;
+constexpr size_t kProcessBytes = 8;
 
 // As JSON, with the fields of an event.
 std::string AlertText(const v1::Event& event) {
@@ -74,9 +80,18 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   }
 
   if (absl::Status restored = CheckComplete(self->folder_->path()); !restored.ok()) return restored;
+  if (const absl::Status marked = common::MarkStateFolder(self->folder_->path()); !marked.ok()) {
+    log::Warning("jobs may read the coordinator's state", {{"why", std::string(marked.message())}});
+  }
   self->reserve_ = std::make_unique<DiskReserve>(
       DiskReserve::Options{.folder = self->folder_->path(), .space = options.disk_space, .now = common::SteadySeconds},
       &self->metrics_);
+  const bool all_may_call = !options.rpc.security.HasTls() && common::IsLoopback(options.rpc.listen);
+  if (options.own_token && all_may_call && options.rpc.security.token_file.empty()) {
+    if (absl::Status made = self->UseOwnToken(&options.rpc.security); !made.ok()) return made;
+  }
+  absl::StatusOr<JobReach> reach = ReachOfJobs(options);
+  if (!reach.ok()) return reach.status();
   StateStore* store = options.store;
   const std::string database = store == nullptr ? self->folder_->File("state.db") : "";
   if (store == nullptr) {
@@ -112,42 +127,67 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   loop.on_orders = [raw](const std::vector<core::PoolOrder>& orders) {
     for (const core::PoolOrder& order : orders) raw->machines_->Order(order);
   };
+  loop.on_forgotten = [raw](const std::string& uid) {
+    const absl::Status posted = raw->desk_->Post([raw, uid] {
+      raw->desk_->store().Forget(uid);
+      raw->desk_->bulletin().Forget(uid);
+    });
+    if (!posted.ok()) log::Info("the log of a job that is forgotten is removed at the next start", {{"job_uid", uid}});
+  };
   loop.on_fatal = options.on_fatal;
   loop.take_notices = [raw] {
     raw->reserve_->Tend();
     return raw->reserve_->TakeEvents();
   };
+  absl::StatusOr<std::unique_ptr<LogDesk>> desk =
+      LogDesk::Start({.folder = self->folder_->File("logs"),
+                      .job_bytes = static_cast<int64_t>(options.job_log_bytes),
+                      .total_bytes = static_cast<int64_t>(options.log_bytes),
+                      .space = options.disk_space});
+  if (!desk.ok()) return desk.status();
+  self->desk_ = *std::move(desk);
   self->loop_ = std::make_unique<Loop>(store, &self->metrics_, std::move(loop));
+  self->logs_ = std::make_unique<LogStreams>(self->loop_.get(), self->desk_.get(),
+                                             absl::BytesToHexString(common::RandomBytes(kProcessBytes)));
+  self->metrics_source_ = std::make_unique<MetricsSource>(self->loop_.get());
+  self->metrics_.AddSource([raw](common::MetricSamples& samples) { raw->metrics_source_->Add(samples); });
   self->machines_ = std::make_unique<Machines>(Machines::Options{
       .fleet = options.fleet, .data = self->folder_->path(), .endpoint_file = self->folder_->File("endpoint")});
   self->trainers_ = std::make_unique<TrainersService>(self->loop_.get(), &*self->voice_, &self->metrics_);
-  self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &*self->voice_, &self->metrics_);
+  self->nodes_ = std::make_unique<NodesService>(self->loop_.get(), &*self->voice_, self->logs_.get(), &self->metrics_);
   self->backups_ = std::make_unique<Backups>(Backups::Options{.database = database,
                                                               .copy = self->folder_->File("backup.tmp"),
                                                               .stalled_seconds = options.backup_stalled_seconds});
   self->users_ = std::make_unique<UserService>(
       self->loop_.get(), &self->metrics_,
-      UserService::Options{options.defaults, common::IsLocalAddress(options.rpc.listen),
+      UserService::Options{{.defaults = options.defaults,
+                            .reach = *std::move(reach),
+                            .max_active_jobs = options.max_active_jobs,
+                            .reserve = self->reserve_.get()},
                            [raw](const v1::SetMarketRequest& request) {
                              if (raw->voice_->superseded()) {
                                return absl::FailedPreconditionError(DescribeSuperseded(raw->voice_->record()));
                              }
                              return raw->machines_->SetMarket(request);
                            },
-                           self->backups_.get(), self->reserve_.get()});
+                           self->backups_.get(),
+                           self->logs_.get()});
 
   // Listen first: a port in use must not change the state. Calls wait in the loop's queue until it runs.
   absl::StatusOr<std::unique_ptr<common::Server>> server =
       common::Server::Start(options.rpc, {self->trainers_.get(), self->nodes_.get(), self->users_.get()});
   if (!server.ok()) return server.status();
   self->server_ = *std::move(server);
+  if (options.own_token && all_may_call) self->PublishToken(options.rpc.security);
   if (!options.metrics.empty()) {
-    absl::StatusOr<std::string> metrics = self->metrics_.Serve(options.metrics);
+    absl::StatusOr<std::string> metrics = self->metrics_.Serve(options.metrics, options.rpc.security);
     if (!metrics.ok()) return metrics.status();
     self->metrics_address_ = *std::move(metrics);
   }
   if (cluster->superseded_by) self->Supersede(*cluster);
   if (absl::Status loaded = self->loop_->Start(); !loaded.ok()) return loaded;
+  // Whoever listens first does not know all jobs yet.
+  if (!cluster->listen_first && !cluster->superseded_by) self->RemoveOldLogs();
   if (absl::Status written = self->WriteEndpoint(options.advertise); !written.ok()) return written;
   if (!cluster->superseded_by) {
     absl::Status started =
@@ -166,6 +206,16 @@ absl::StatusOr<std::unique_ptr<CoordinatorServer>> CoordinatorServer::Start(Opti
   return self;
 }
 
+void CoordinatorServer::RemoveOldLogs() {
+  const absl::Status posted = loop_->Post([this] {
+    if (!loop_->ended().ok()) return;
+    std::set<std::string> uids;
+    for (const v1::JobRecord* record : loop_->cluster().Jobs()) uids.insert(record->job().uid());
+    (void)desk_->Post([this, uids = std::move(uids)] { desk_->store().ForgetAllBut(uids); });
+  });
+  if (!posted.ok()) log::Warning("old logs are not looked for", {{"error", std::string(posted.message())}});
+}
+
 // Its machines are the other one's to order from now on.
 void CoordinatorServer::Supersede(const ClusterRecord& record) {
   loop_->Supersede(ToWrites(record), DescribeSuperseded(record), [this] { machines_->Stop(); });
@@ -179,7 +229,10 @@ absl::Status CoordinatorServer::ReloadFleet() {
   if (!carbon.ok()) return carbon.status();
   // First: an order of a pool that is new finds its provider.
   if (absl::Status machines = machines_->Reload(fleet->fleet); !machines.ok()) return machines;
-  carbon_ = *std::move(carbon);  // The one before ends first: it must not have the last word.
+  {
+    const std::lock_guard lock(carbon_mutex_);
+    carbon_ = *std::move(carbon);  // The one before ends first: it must not have the last word.
+  }
   loop_->SetPrices(fleet::ToPriceBook(fleet->fleet, fleet->written));
   loop_->SetCarbon(carbon_->book());
   carbon_->Start();
@@ -196,24 +249,71 @@ absl::StatusOr<std::unique_ptr<CarbonWatch>> CoordinatorServer::OpenCarbon(const
   return absl::InvalidArgumentError(absl::StrCat(fleet_file_, ": ", opened.status().message()));
 }
 
-absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
-  const std::string endpoint = advertise.empty() ? address() : advertise;
-  const auto write = [&] {
-    return common::WriteFileAtomic(*common::PosixFileSystem(), folder_->File("endpoint"), endpoint + "\n");
-  };
+std::map<std::string, double> CoordinatorServer::CarbonIntensities() const {
+  const std::lock_guard lock(carbon_mutex_);
+  return carbon_ ? carbon_->IntensitiesAt(common::WallSeconds()) : std::map<std::string, double>();
+}
+
+absl::Status CoordinatorServer::WithReserve(const std::function<absl::Status()>& write) {
   const absl::Status written = write();
   return absl::IsResourceExhausted(written) && reserve_->Release() ? write() : written;
 }
 
+absl::StatusOr<JobReach> CoordinatorServer::ReachOfJobs(const Options& options) {
+  if (absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) return roots;
+  JobReach reach{.here = common::IsLocalAddress(options.rpc.listen)};
+  // Beyond loopback the nodes' files are not this machine's, and each has roots of its own.
+  const std::vector<std::string> all = {"/"};
+  const common::Security& keys = options.rpc.security;
+  reach.roots = data::DataRoots(options.data_roots.empty() ? all : options.data_roots,
+                                {keys.tls_cert, keys.tls_key, keys.tls_ca, keys.token_file});
+  std::vector<std::string> listed = options.store_endpoints;
+  const auto usual = common::ParseObjectUri(options.defaults.store);
+  if (usual.ok() && !usual->endpoint.empty()) listed.push_back(usual->endpoint);
+  auto endpoints = common::StoreEndpoints::Create(listed, reach.here);
+  if (!endpoints.ok()) return endpoints.status();
+  reach.endpoints = *std::move(endpoints);
+  return reach;
+}
+
+absl::Status CoordinatorServer::UseOwnToken(common::Security* security) {
+  security->token_file = folder_->File("token");
+  return WithReserve([&] { return common::MakeTokenFile(security->token_file); });
+}
+
+void CoordinatorServer::PublishToken(const common::Security& security) {
+  const absl::StatusOr<std::string> token = common::ReadToken(security.token_file);
+  absl::StatusOr<common::PublishedToken> published =
+      token.ok() ? common::PublishedToken::Publish(server_->port(), *token) : token.status();
+  if (published.ok()) {
+    published_token_.emplace(*std::move(published));
+    return;
+  }
+  log::Warning("nobody finds its token by its address: REKINDLE_TOKEN_FILE must name the file",
+               {{"file", security.token_file}, {"why", std::string(published.status().message())}});
+}
+
+absl::Status CoordinatorServer::WriteEndpoint(const std::string& advertise) {
+  const std::string endpoint = advertise.empty() ? address() : advertise;
+  return WithReserve(
+      [&] { return common::WriteFileAtomic(*common::PosixFileSystem(), folder_->File("endpoint"), endpoint + "\n"); });
+}
+
 void CoordinatorServer::Stop() {
-  carbon_.reset();
+  metrics_.StopServing();
+  {
+    const std::lock_guard lock(carbon_mutex_);
+    carbon_.reset();
+  }
   if (machines_) machines_->Stop();
   const bool are_its_own = voice_ && !voice_->superseded();
   if (machines_ && end_local_machines_ && are_its_own)
     machines_->EndLocal(kEndMachinesSeconds);  // While they can still drain.
   if (backups_) backups_->Stop();
   if (loop_) loop_->Stop();
+  if (desk_) desk_->Stop();
   if (server_) server_->Shutdown(kFinishCallsSeconds);
+  published_token_.reset();
 }
 
 }  // namespace rekindle::coordinator

@@ -97,13 +97,13 @@ TEST_F(ForgettingTest, WhoeverWatchesAJobIsToldThatThereIsNone) {
   Ended("job");
   grpc::ClientContext context;
   SetDeadline(context);
-  v1::GetLogsRequest request;
+  v1::ReadLogRequest request;
   request.set_job("job");
   request.set_follow(true);
-  auto logs = users_->GetLogs(&context, request);
+  auto logs = users_->ReadLog(&context, request);
   ASSERT_TRUE(Forget("job").ok());
-  v1::LogLine line;
-  while (logs->Read(&line)) {
+  v1::LogLines lines;
+  while (logs->Read(&lines)) {
   }
   const grpc::Status ended = logs->Finish();
   EXPECT_TRUE(ended.ok() || ended.error_code() == grpc::StatusCode::NOT_FOUND) << ended.error_message();

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "rekindle/v1/job.pb.h"
 
 namespace rekindle::coordinator {
@@ -46,13 +48,18 @@ class JobBoard {
     return by_name == newest_.end() ? nullptr : jobs_.at(by_name->second);
   }
 
-  const std::vector<std::string>& order() const { return order_; }  // Uids, in order of submission.
+  const std::map<std::string, JobPointer>& all() const { return jobs_; }  // By uid.
+  const std::vector<std::string>& order() const { return order_; }        // Uids, in order of submission.
 
  private:
   std::map<std::string, JobPointer> jobs_;
   std::map<std::string, std::string> newest_;
   std::vector<std::string> order_;
 };
+
+inline absl::Status NoJob(const std::string& name) {
+  return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
+}
 
 inline bool IsOver(const v1::Job& job) {
   const v1::JobState state = job.status().state();

@@ -33,14 +33,15 @@ bool IsAlert(const v1::Event& event) {
 Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
     : store_(store),
       options_(std::move(options)),
-      commit_seconds_(metrics->Histogram("rekindle_store_commit_seconds", "Transactions of the state store.")),
-      commit_failures_(metrics->Counter("rekindle_store_commit_failures_total", "Transactions that failed.")),
+      commit_seconds_(metrics->Histogram("rekindle_state_store_commit_seconds",
+                                         "Time of a transaction of the coordinator's database.")),
+      commit_failures_(metrics->Counter("rekindle_state_store_commit_failures_total",
+                                        "Transactions of the coordinator's database that failed.")),
       crowded_out_(metrics->Counter("rekindle_crowded_out_total",
                                     "Trainers, nodes, refusals and things told that full lists have forgotten.")),
       job_files_(options_.identity),
       cluster_(options_.tunables),
       journal_(store),
-      pools_(metrics),
       job_metrics_(metrics) {}
 
 absl::Status Loop::Stopped() { return absl::UnavailableError("the coordinator is stopping: try again"); }
@@ -52,6 +53,7 @@ double Loop::core_now() const { return (failing() ? failed_since_ : now()) - sta
 absl::Status Loop::Start() {
   absl::StatusOr<core::Restored> restored = journal_.Load();
   if (!restored.ok()) return restored.status();
+  if (absl::Status loaded = job_metrics_.totals().Load(*store_); !loaded.ok()) return loaded;
   {
     const std::lock_guard lock(mutex_);
     ended_ = superseded_;
@@ -68,11 +70,15 @@ absl::Status Loop::Start() {
   restored->epoch = {options_.identity.epoch, options_.identity.epoch_tag};
   restored->listen_first = options_.listen_seconds > 0;
   listens_until_ = now() + options_.listen_seconds;
-  for (const v1::JobRecord& record : restored->jobs) unpublished_.changed_jobs.insert(record.job().uid());
+  for (const v1::JobRecord& record : restored->jobs) {
+    unpublished_.changed_jobs.insert(record.job().uid());
+    job_metrics_.totals().Restore(record.job());
+  }
   for (const v1::PoolRecord& record : restored->pools) unpublished_.pools[record.name()] = record;
   (void)Take(*std::move(restored));  // Nobody asked.
   Settle();
   CommitAndPublish();  // What restoring changed: who asks from now on is not answered from empty books.
+  job_metrics_.totals().EndRestoring();
   thread_ = std::thread([this] { Run(); });
   return absl::OkStatus();
 }
@@ -241,12 +247,7 @@ void Loop::Handle(TrainerItem& item) {
 void Loop::Handle(NodeItem& item) {
   const NodeKey key(item.report.node(), item.report.agent_incarnation());
   const int32_t known_revision = item.report.known_revision();
-  for (const v1::LogChunk& chunk : item.report.logs()) {
-    if (jobs_.Find(chunk.job_uid()) == nullptr) continue;
-    logs_.Append(chunk);
-    bulletin_.Publish("logs/" + chunk.job_uid());
-  }
-  item.report.clear_logs();
+  item.report.clear_logs();  // Of earlier agents.
   unpublished_.touched_nodes.insert(key.first);
   const std::string rival = cluster_.RivalOf(key.first, key.second);
   const bool alone = !rival.empty() && !node_polls_.AnyAlive({key.first, rival});
@@ -277,7 +278,10 @@ void Loop::Handle(Mutation& mutation) {
   unpublished_.unanswered.push_back(std::move(mutation));
 }
 
-void Loop::Handle(core::PoolReported& report) { (void)Take(std::move(report)); }
+void Loop::Handle(core::PoolReported& report) {
+  pools_.Reported(report);
+  (void)Take(std::move(report));
+}
 
 absl::Status Loop::Take(const core::Event& event) {
   core::Effects effects;
@@ -342,6 +346,7 @@ void Loop::CommitAndPublish() {
   }
   for (const auto& [name, pool] : unpublished_.pools) pools_.Set(pool);
   PublishJobs(events);
+  for (const core::PoolOrder& order : unpublished_.orders) pools_.Ordered(order);
   if (!unpublished_.orders.empty()) options_.on_orders(unpublished_.orders);
   for (auto& [done, reply] : unpublished_.answers) done(std::move(reply));
   CheckPolls();
@@ -387,8 +392,9 @@ v1::TrainerDirective Loop::DirectiveForTrainer(const TrainerKey& key, int32_t kn
   return directive;
 }
 
-v1::NodeDirective Loop::DirectiveForAgent(const NodeKey& key, int32_t known) const {
+v1::NodeDirective Loop::DirectiveForAgent(const NodeKey& key, int32_t known) {
   v1::NodeDirective directive = cluster_.DirectiveForAgent(key.first, key.second, known);
+  log_senders_.Told(key.first, directive);
   const core::Cluster::Horizons horizons = cluster_.HorizonsOf(key.first);
   directive.set_alone_seconds(horizons.alone_seconds);
   if (!std::isinf(horizons.spend_until)) {
@@ -406,7 +412,7 @@ void Loop::PublishJobs(const std::vector<v1::Event>& events) {
       job_files_.Set(*record, now() + unix_offset_);
     }
     const JobBoard::JobPointer before = jobs_.Find(uid);
-    job_metrics_.Update(before.get(), record->job(), events);
+    job_metrics_.Update(before.get(), record->job(), events, unix_now());
     jobs_.Set(record->job());
     bulletin_.Publish("job/" + uid);
   }

@@ -20,14 +20,14 @@
 #include "common/clock.h"
 #include "common/cluster_identity.h"
 #include "common/metrics.h"
+#include "coordinator/bulletin.h"
 #include "coordinator/core/cluster.h"
-#include "coordinator/server/bulletin.h"
 #include "coordinator/server/job_board.h"
 #include "coordinator/server/job_file_book.h"
-#include "coordinator/server/job_metrics.h"
 #include "coordinator/server/journal.h"
 #include "coordinator/server/lease_book.h"
-#include "coordinator/server/log_book.h"
+#include "coordinator/server/log_senders.h"
+#include "coordinator/server/metrics/job_metrics.h"
 #include "coordinator/server/poll_table.h"
 #include "coordinator/server/pool_board.h"
 #include "coordinator/state_store.h"
@@ -61,6 +61,8 @@ class Loop {
     std::function<void(const std::vector<core::PoolOrder>&)> on_orders = [](const std::vector<core::PoolOrder>&) {};
     // What the coordinator has to say of its own machine, once each. On the loop's thread, between two transactions.
     std::function<std::vector<v1::Event>()> take_notices = [] { return std::vector<v1::Event>(); };
+    // Jobs that are forgotten, by uid, durably by now. On the loop's thread: must return at once.
+    std::function<void(const std::string& uid)> on_forgotten = [](const std::string&) {};
     // Another process writes this store: this one must end. On the loop's thread.
     std::function<void(const absl::Status&)> on_fatal = [](const absl::Status&) {};
   };
@@ -113,14 +115,18 @@ class Loop {
 
   // The rest on the loop's thread only.
   const absl::Status& ended() const { return ended_; }  // Why nobody is answered any more; OK: everybody is.
+  absl::Status WhyNoChange() const;                     // With which every mutation is refused now; OK: none is.
   double now() const;
+  double unix_now() const { return now() + unix_offset_; }
   // The core's clock: it stands still while the store fails and while the machine sleeps, so that nobody is found
   // silent who could not be heard. What passes meanwhile is charged all the same (core::ClockSet).
   double core_now() const;
   const core::Cluster& cluster() const { return cluster_; }
   const JobBoard& jobs() const { return jobs_; }
+  const LogSenders& log_senders() const { return log_senders_; }
   const PoolBoard& pools() const { return pools_; }
-  const LogBook& logs() const { return logs_; }
+  const JobMetrics& job_metrics() const { return job_metrics_; }
+  JobMetrics& job_metrics() { return job_metrics_; }
   StateStore& store() { return *store_; }
   Bulletin& bulletin() { return bulletin_; }
 
@@ -176,7 +182,7 @@ class Loop {
   void ForgetJobs();
   void CheckPolls();
   v1::TrainerDirective DirectiveForTrainer(const TrainerKey& key, int32_t known);
-  v1::NodeDirective DirectiveForAgent(const NodeKey& key, int32_t known) const;
+  v1::NodeDirective DirectiveForAgent(const NodeKey& key, int32_t known);
   // What members may be told of the job's newest generation.
   void SetLease(const v1::JobRecord& record);
   void AnswerLeases(const std::vector<core::LeaseQuestion>& questions);
@@ -220,7 +226,7 @@ class Loop {
   JobBoard jobs_;
   PoolBoard pools_;
   JobMetrics job_metrics_;
-  LogBook logs_;
+  LogSenders log_senders_;
   Bulletin bulletin_;
   TrainerPolls trainer_polls_;
   NodePolls node_polls_;

@@ -34,10 +34,15 @@ void Loop::CommitFailed(const absl::Status& status) {
   if (absl::IsAborted(status)) options_.on_fatal(status);
 }
 
+absl::Status Loop::WhyNoChange() const {
+  if (!ended_.ok() || !failing()) return ended_;
+  return absl::UnavailableError(absl::StrCat("the state cannot be saved: ", failure_.message()));
+}
+
 void Loop::Hold(std::vector<Item> items) {
   for (Item& item : items) {
     if (auto* mutation = std::get_if<Mutation>(&item)) {
-      mutation->done(absl::UnavailableError(absl::StrCat("the state cannot be saved: ", failure_.message())));
+      mutation->done(WhyNoChange());
     } else if (auto* task = std::get_if<Task>(&item)) {
       (*task)();
     } else {

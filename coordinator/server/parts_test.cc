@@ -2,12 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/bulletin.h"
 #include "coordinator/memory_store.h"
-#include "coordinator/server/bulletin.h"
 #include "coordinator/server/job_board.h"
-#include "coordinator/server/job_metrics.h"
 #include "coordinator/server/journal.h"
-#include "coordinator/server/log_book.h"
 #include "coordinator/server/poll_table.h"
 #include "coordinator/server/pool_board.h"
 
@@ -99,14 +97,6 @@ TEST(Bulletin, WakesOnceWhenATopicMovesOrTimeIsOver) {
   EXPECT_THAT(woken, ElementsAre(1, 2, 3, 4));
 }
 
-v1::LogChunk Chunk(const std::string& job, const std::vector<std::string>& lines) {
-  v1::LogChunk chunk;
-  chunk.set_job_uid(job);
-  chunk.set_trainer("n/0/x");
-  for (const std::string& line : lines) chunk.add_lines(line);
-  return chunk;
-}
-
 TEST(Bulletin, WhoeverWaitsOnATopicThatIsGoneIsWoken) {
   Bulletin bulletin;
   bulletin.Publish("a");
@@ -117,25 +107,6 @@ TEST(Bulletin, WhoeverWaitsOnATopicThatIsGoneIsWoken) {
   bulletin.Forget("a");
   EXPECT_THAT(woken, ElementsAre(1));
   EXPECT_EQ(bulletin.Version("a"), 0u);
-}
-
-TEST(LogBook, KeepsTheNewestLinesWithinItsBounds) {
-  LogBook book;
-  EXPECT_THAT(book.Read("a", 0, 10).lines, IsEmpty());
-  book.Append(Chunk("a", {"1", "2", "3"}));
-  EXPECT_EQ(book.Tail("a", 2), 1);
-  const LogBook::Page page = book.Read("a", 1, 1);
-  ASSERT_EQ(page.lines.size(), 1u);
-  EXPECT_EQ(page.lines[0].text(), "2");
-  EXPECT_EQ(page.next, 2);
-
-  for (size_t i = 0; i < LogBook::kLines; ++i) book.Append(Chunk("a", {"x"}));
-  EXPECT_EQ(book.Read("a", 0, 1).next, 4) << "the first three are gone";
-  book.Append(Chunk("a", {std::string(2 * LogBook::kLineBytes, 'y')}));
-  EXPECT_LT(book.Read("a", book.Tail("a", 1), 1).lines[0].text().size(), LogBook::kLineBytes + 8);
-
-  for (size_t i = 0; i < LogBook::kJobs; ++i) book.Append(Chunk("job" + std::to_string(i), {"x"}));
-  EXPECT_THAT(book.Read("a", 0, 1).lines, IsEmpty()) << "the job written to longest ago";
 }
 
 v1::Job MakeJob(const std::string& uid, const std::string& name) {
@@ -250,19 +221,19 @@ TEST(Journal, PoolsAndJobsAreSavedTogether) {
   EXPECT_EQ(restored->pools[0].SerializeAsString(), pool.SerializeAsString());
 }
 
-TEST(PoolBoard, ShowsWhatNeverRegistered) {
-  common::Metrics metrics;
-  PoolBoard board(&metrics);
+TEST(PoolBoard, KeepsWhatIsAskedOfPoolsAndWhatTheirProvidersSay) {
+  PoolBoard board;
   v1::PoolRecord pool;
   pool.set_name("p");
-  for (const double machines : {1.0, 3.0}) {
-    pool.mutable_never_registered()->set_machines(machines);
-    pool.mutable_never_registered()->set_spent(machines / 4);
-    board.Set(pool);
-    EXPECT_EQ(metrics.Gauge("rekindle_pool_never_registered", "", {{"pool", "p"}}).Value(), machines);
-    EXPECT_EQ(metrics.Gauge("rekindle_pool_never_registered_spent", "", {{"pool", "p"}}).Value(), machines / 4);
-  }
-  EXPECT_EQ(board.pools().size(), 1u);
+  pool.mutable_never_registered()->set_machines(3);
+  board.Set(pool);
+  board.Ordered({.pool = "p", .nodes = 4});
+  board.Reported({.pool = "p", .running = 2, .trouble = core::PoolTrouble::kThrottled});
+  board.Ordered({.pool = "p", .nodes = 5});
+  EXPECT_EQ(board.pools().at("p").never_registered().machines(), 3);
+  EXPECT_EQ(board.provided().at("p").nodes_ordered, 5);
+  EXPECT_EQ(board.provided().at("p").machines_running, 2);
+  EXPECT_EQ(board.provided().at("p").trouble, core::PoolTrouble::kThrottled);
 }
 
 TEST(Journal, RemembersRequestsWithinItsBounds) {
@@ -292,37 +263,6 @@ TEST(Journal, DamagedRecordsAreNamed) {
   const absl::Status status = Journal(&store).Load().status();
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(status.message()), testing::HasSubstr("job/x"));
-}
-
-TEST(JobMetrics, CountsWhatIsNew) {
-  common::Metrics metrics;
-  JobMetrics job_metrics(&metrics);
-  v1::Job before = MakeJob("1", "a");
-  before.mutable_status()->set_state(v1::RUNNING);
-  before.mutable_status()->set_generation(3);
-  before.mutable_status()->set_step(100);
-  job_metrics.Update(nullptr, before, {});
-  v1::Job after = before;
-  after.mutable_status()->set_generation(4);
-  after.mutable_status()->set_step(101);
-  after.mutable_status()->set_micro_batches_redone(2);
-  v1::Fault* fault = after.mutable_status()->add_faults();
-  fault->set_kind("trainer_killed");
-  fault->set_generation(4);
-  fault->set_pause_seconds(0.2);
-  job_metrics.Update(&before, after, {});
-  job_metrics.Update(&after, after, {});
-
-  EXPECT_EQ(metrics.Counter("rekindle_steps_total", "").Value(), 1);
-  EXPECT_EQ(metrics.Counter("rekindle_micro_batches_redone_total", "").Value(), 2);
-  EXPECT_EQ(
-      metrics.Counter("rekindle_generation_changes_total", "Changes of membership.", {{"reason", "trainer_killed"}})
-          .Value(),
-      1);
-  EXPECT_EQ(metrics.Histogram("rekindle_pause_seconds", "").Collect().histogram.sample_count, 1u);
-  EXPECT_EQ(metrics.Gauge("rekindle_jobs", "Jobs by state.", {{"state", "running"}}).Value(), 1);
-  job_metrics.Forget(after);
-  EXPECT_EQ(metrics.Gauge("rekindle_jobs", "Jobs by state.", {{"state", "running"}}).Value(), 0);
 }
 
 }  // namespace

@@ -1,36 +1,37 @@
-// What users may see of pools that take orders: only what is durable. Thread-compatible: the loop's thread owns it.
+// What users may see of pools that take orders: only what is durable. And what is asked of their providers, and what
+// these say. Thread-compatible: the loop's thread owns it.
 #ifndef REKINDLE_COORDINATOR_SERVER_POOL_BOARD_H_
 #define REKINDLE_COORDINATOR_SERVER_POOL_BOARD_H_
 
 #include <map>
 #include <string>
 
-#include "common/metrics.h"
+#include "coordinator/core/pool_orders.h"
 #include "rekindle/v1/store.pb.h"
 
 namespace rekindle::coordinator {
 
 class PoolBoard {
  public:
-  // Metrics are not owned and outlive it.
-  explicit PoolBoard(common::Metrics* metrics) : metrics_(metrics) {}
+  struct Provided {
+    int nodes_ordered = 0;
+    int machines_running = 0;
+    core::PoolTrouble trouble = core::PoolTrouble::kNone;
+  };
 
-  void Set(const v1::PoolRecord& pool) {
-    pools_[pool.name()] = pool;
-    const common::Metrics::Labels labels = {{"pool", pool.name()}};
-    metrics_
-        ->Gauge("rekindle_pool_never_registered", "Machines of a pool that ran and never registered, in all.", labels)
-        .Set(pool.never_registered().machines());
-    metrics_
-        ->Gauge("rekindle_pool_never_registered_spent", "What these have cost, in the fleet file's currency.", labels)
-        .Set(pool.never_registered().spent());
+  void Set(const v1::PoolRecord& pool) { pools_[pool.name()] = pool; }
+  void Ordered(const core::PoolOrder& order) { provided_[order.pool].nodes_ordered = order.nodes; }
+  void Reported(const core::PoolReported& report) {
+    provided_[report.pool].machines_running = report.running;
+    provided_[report.pool].trouble = report.trouble;
   }
 
-  const std::map<std::string, v1::PoolRecord>& pools() const { return pools_; }  // By name.
+  const std::map<std::string, v1::PoolRecord>& pools() const { return pools_; }  // By name, as the next.
+  const std::map<std::string, Provided>& provided() const { return provided_; }
 
  private:
-  common::Metrics* const metrics_;
   std::map<std::string, v1::PoolRecord> pools_;
+  std::map<std::string, Provided> provided_;
 };
 
 }  // namespace rekindle::coordinator

@@ -20,6 +20,13 @@ inline uint64_t NextStreamId() {
   return next++;
 }
 
+// Tells the caller that its stream is served, whenever there will be something to say. Before anything else of it.
+template <typename Reactor>
+void SayServed(grpc::CallbackServerContext* context, Reactor* reactor) {
+  context->AddInitialMetadata(common::kServesStream, "1");
+  reactor->StartSendInitialMetadata();
+}
+
 template <typename Message>
 class Stream final : public grpc::ServerWriteReactor<Message> {
  public:
@@ -30,8 +37,9 @@ class Stream final : public grpc::ServerWriteReactor<Message> {
   };
   using Pull = std::function<Pulled()>;  // On the loop's thread.
 
-  static Stream* Start(Loop* loop, Pull pull) {
+  static Stream* Start(grpc::CallbackServerContext* context, Loop* loop, Pull pull) {
     auto* stream = new Stream(loop, std::move(pull));
+    SayServed(context, stream);
     stream->Fetch();
     return stream;
   }

@@ -99,8 +99,29 @@ grpc::ServerUnaryReactor* TrainersService::Sync(grpc::CallbackServerContext* con
   return reactor;
 }
 
-NodesService::NodesService(Loop* loop, Voice* voice, common::Metrics* metrics)
-    : loop_(loop), voice_(voice), calls_(CallCounter(metrics, "Nodes.Sync")) {}
+NodesService::NodesService(Loop* loop, Voice* voice, LogStreams* logs, common::Metrics* metrics)
+    : loop_(loop),
+      voice_(voice),
+      logs_(logs),
+      calls_(CallCounter(metrics, "Nodes.Sync")),
+      log_reports_(CallCounter(metrics, "Nodes.KeepLines")) {}
+
+grpc::ServerUnaryReactor* NodesService::KeepLines(grpc::CallbackServerContext* context, const v1::LogReport* report,
+                                                  v1::LogReply* reply) {
+  log_reports_.Increment();
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  absl::Status status = CheckName("node", report->node());
+  status.Update(CheckName("incarnation", report->incarnation()));
+  if (status.ok() && !voice_->MayTell(report->node(), report->obeys())) {
+    status = absl::FailedPreconditionError("the node obeys another coordinator than this one");
+  }
+  if (status.ok()) {
+    logs_->Keep(report, reply, reactor);
+  } else {
+    reactor->Finish(common::StatusToGrpc(status));
+  }
+  return reactor;
+}
 
 grpc::ServerUnaryReactor* NodesService::Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
                                              v1::NodeDirective* directive) {

@@ -1,8 +1,9 @@
-// Trainers.Sync and Nodes.Sync: reports into the loop, directives out when they change.
+// Trainers.Sync and Nodes.Sync: reports into the loop, directives out when they change. Nodes.KeepLines: to the logs.
 #ifndef REKINDLE_COORDINATOR_SERVER_SYNC_SERVICES_H_
 #define REKINDLE_COORDINATOR_SERVER_SYNC_SERVICES_H_
 
 #include "common/metrics.h"
+#include "coordinator/server/log_streams.h"
 #include "coordinator/server/loop.h"
 #include "coordinator/server/voice.h"
 #include "rekindle/v1/node.grpc.pb.h"
@@ -27,14 +28,18 @@ class TrainersService final : public v1::Trainers::CallbackService {
 
 class NodesService final : public v1::Nodes::CallbackService {
  public:
-  NodesService(Loop* loop, Voice* voice, common::Metrics* metrics);
+  NodesService(Loop* loop, Voice* voice, LogStreams* logs, common::Metrics* metrics);
   grpc::ServerUnaryReactor* Sync(grpc::CallbackServerContext* context, const v1::NodeReport* report,
                                  v1::NodeDirective* directive) override;
+  grpc::ServerUnaryReactor* KeepLines(grpc::CallbackServerContext* context, const v1::LogReport* report,
+                                      v1::LogReply* reply) override;
 
  private:
   Loop* const loop_;
   Voice* const voice_;
+  LogStreams* const logs_;
   prometheus::Counter& calls_;
+  prometheus::Counter& log_reports_;
 };
 
 // The counter of one method's calls.

@@ -3,19 +3,16 @@
 #include <cmath>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
 #include "common/hash.h"
-#include "common/object_uri.h"
 #include "common/random_bytes.h"
 #include "common/rpc.h"
-#include "coordinator/core/job_file.h"
-#include "coordinator/job_files.h"
-#include "coordinator/job_secret.h"
+#include "coordinator/server/job_list.h"
 #include "coordinator/server/sync_services.h"
 
 namespace rekindle::coordinator {
@@ -24,14 +21,10 @@ namespace {
 constexpr int kDefaultPage = 100;
 constexpr int kLargestPage = 1000;
 constexpr size_t kPageBytes = 3 << 20;  // Below the limit of a message.
-constexpr size_t kMaxActiveJobs = 20'000;
 constexpr size_t kMaxRequestIdBytes = 128;
 constexpr size_t kMaxReasonBytes = 1000;
+constexpr size_t kMaxOwnerBytes = 128;
 constexpr size_t kMaxStoreBytes = 4096;
-
-absl::Status NoJob(const std::string& name) {
-  return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
-}
 
 absl::Status CheckRequestId(const std::string& id) {
   bool valid = id.size() <= kMaxRequestIdBytes;
@@ -79,41 +72,9 @@ absl::StatusOr<int> PageSize(int asked) {
 }  // namespace
 
 UserService::UserService(Loop* loop, common::Metrics* metrics, Options options)
-    : loop_(loop), metrics_(metrics), options_(std::move(options)) {}
+    : loop_(loop), metrics_(metrics), options_(std::move(options)), intake_(loop, options_.intake) {}
 
 void UserService::Count(const char* method) { CallCounter(metrics_, absl::StrCat("Coordinator.", method)).Increment(); }
-
-absl::StatusOr<v1::JobSpec> UserService::Resolve(const v1::Job& job) const {
-  if (absl::Status named = CheckJobName(job.name()); !named.ok()) return named;
-  absl::StatusOr<v1::JobSpec> resolved = ResolveSpec(job.spec(), options_.defaults);
-  if (resolved.ok()) {
-    if (absl::Status fits = core::CheckFitsJobFile(*resolved); !fits.ok()) return fits;
-  }
-  if (resolved.ok() && options_.check_files) {
-    if (absl::Status files = CheckJobFiles(*resolved); !files.ok()) return files;
-  }
-  return resolved;
-}
-
-absl::StatusOr<core::Event> UserService::MakeJob(const v1::Job& job, const v1::JobSpec& resolved,
-                                                 const std::string& uid) {
-  const size_t active = loop_->cluster().ActiveJobs();
-  if (active >= kMaxActiveJobs) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));
-  }
-  if (absl::Status room = options_.reserve->CheckRoomForJobs(); !room.ok()) return room;
-  v1::JobRecord record;
-  record.mutable_job()->set_name(job.name());
-  record.mutable_job()->set_uid(uid);
-  *record.mutable_job()->mutable_spec() = job.spec();
-  v1::JobStatus* status = record.mutable_job()->mutable_status();
-  status->set_state(v1::PENDING);
-  *status->mutable_resolved_spec() = resolved;
-  status->set_submitted_at(common::WallSeconds());
-  record.set_secret(NewJobSecret());
-  return core::SubmitJob{std::move(record)};
-}
 
 absl::StatusOr<std::string> UserService::FindUid(const std::string& name_or_uid) const {
   const v1::JobRecord* record = loop_->cluster().FindJob(name_or_uid);
@@ -127,17 +88,30 @@ absl::StatusOr<std::string> UserService::AnswerJob(const std::string& name_or_ui
   return record->job().SerializeAsString();
 }
 
+absl::StatusOr<std::string> UserService::AnswerNode(const std::string& name) const {
+  const std::optional<v1::Node> node = loop_->cluster().FindNode(loop_->core_now(), name);
+  if (node) return node->SerializeAsString();
+  return absl::NotFoundError(absl::StrCat("no node is named ", name, "; `rekindle nodes` lists all"));
+}
+
 grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::SubmitJobRequest* request,
                                                  v1::Job* reply) {
   Count("SubmitJob");
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  if (absl::Status id = CheckRequestId(request->request_id()); !id.ok()) return Refuse(reactor, id);
+  absl::Status valid = CheckRequestId(request->request_id());
+  if (request->owner().size() > kMaxOwnerBytes) {
+    valid.Update(absl::InvalidArgumentError(absl::StrCat("owner: at most ", kMaxOwnerBytes, " bytes")));
+  }
+  if (!valid.ok()) return Refuse(reactor, valid);
   // A repeated request gets its first answer even when the files are gone by now: so the loop decides, not the check.
   const std::string uid = absl::BytesToHexString(common::RandomBytes(16));
   loop_->Apply({request->request_id(), CallOf("SubmitJob", *request),
-                [this, job = request->job(), resolved = Resolve(request->job()), uid]() -> absl::StatusOr<core::Event> {
-                  if (!resolved.ok()) return resolved.status();
-                  return MakeJob(job, *resolved, uid);
+                [this, candidate = intake_.Look(request->job()), owner = request->owner(),
+                 uid]() -> absl::StatusOr<core::Event> {
+                  absl::StatusOr<v1::JobRecord> record = intake_.Admit(candidate, uid);
+                  if (!record.ok()) return record.status();
+                  record->mutable_job()->mutable_status()->set_owner(owner);
+                  return core::SubmitJob{*std::move(record)};
                 },
                 [this, uid] { return AnswerJob(uid); }, ParseInto(reactor, reply)});
   return reactor;
@@ -146,14 +120,15 @@ grpc::ServerUnaryReactor* UserService::SubmitJob(Context* context, const v1::Sub
 grpc::ServerUnaryReactor* UserService::ValidateJob(Context* context, const v1::ValidateJobRequest* request,
                                                    v1::Job* reply) {
   Count("ValidateJob");
-  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
-  absl::StatusOr<v1::JobSpec> resolved = Resolve(request->job());
-  if (!resolved.ok()) return Refuse(reactor, resolved.status());
-  reply->set_name(request->job().name());
-  *reply->mutable_spec() = request->job().spec();
-  *reply->mutable_status()->mutable_resolved_spec() = *std::move(resolved);
-  reactor->Finish(grpc::Status::OK);
-  return reactor;
+  return Answer(loop_, context->DefaultReactor(),
+                [this, candidate = intake_.Look(request->job()), reply]() -> absl::Status {
+                  if (absl::Status none = loop_->WhyNoChange(); !none.ok()) return none;
+                  if (const auto record = intake_.Admit(candidate, ""); !record.ok()) return record.status();
+                  reply->set_name(candidate.job.name());
+                  *reply->mutable_spec() = candidate.job.spec();
+                  *reply->mutable_status()->mutable_resolved_spec() = candidate.resolved;
+                  return absl::OkStatus();
+                });
 }
 
 grpc::ServerUnaryReactor* UserService::GetJob(Context* context, const v1::GetJobRequest* request, v1::Job* reply) {
@@ -182,9 +157,13 @@ grpc::ServerUnaryReactor* UserService::ListJobs(Context* context, const v1::List
     size_t bytes = 0;
     for (; at != order.end() && reply->jobs_size() < *page; ++at) {
       const JobBoard::JobPointer job = loop_->jobs().Find(*at);
-      bytes += job->ByteSizeLong();
-      if (bytes > kPageBytes && reply->jobs_size() > 0) break;
-      *reply->add_jobs() = *job;
+      if (!IsListed(*job, *request)) continue;
+      v1::Job* row = reply->add_jobs();
+      *row = request->brief() ? BriefOf(*job) : *job;
+      bytes += row->ByteSizeLong();
+      if (bytes <= kPageBytes || reply->jobs_size() == 1) continue;
+      reply->mutable_jobs()->RemoveLast();
+      break;
     }
     if (at != order.end()) reply->set_next_page_token(reply->jobs(reply->jobs_size() - 1).uid());
     return absl::OkStatus();
@@ -254,8 +233,8 @@ grpc::ServerUnaryReactor* UserService::ResumeJob(Context* context, const v1::Job
                   absl::InvalidArgumentError(absl::StrCat("store: at most ", kMaxStoreBytes, " bytes")));
   }
   if (!request->store().empty()) {
-    if (absl::Status store = common::ParseObjectUri(request->store()).status(); !store.ok()) {
-      return Refuse(context->DefaultReactor(), absl::InvalidArgumentError(absl::StrCat("store: ", store.message())));
+    if (absl::Status store = CheckStoreUri("store", request->store(), options_.intake.reach); !store.ok()) {
+      return Refuse(context->DefaultReactor(), store);
     }
   }
   return ChangeJob<core::ResumeJob>("ResumeJob", context, *request, reply);
@@ -267,8 +246,9 @@ grpc::ServerUnaryReactor* UserService::ListNodes(Context* context, const v1::Lis
   return Answer(loop_, context->DefaultReactor(), [this, request, reply]() -> absl::Status {
     const absl::StatusOr<int> page = PageSize(request->page_size());
     if (!page.ok()) return page.status();
-    for (v1::Node& node : loop_->cluster().Nodes(loop_->core_now())) {
-      if (node.name() <= request->page_token()) continue;
+    // One more than the page has tells whether there is another.
+    const auto limit = static_cast<size_t>(*page) + 1;
+    for (v1::Node& node : loop_->cluster().Nodes(loop_->core_now(), request->page_token(), limit)) {
       if (reply->nodes_size() == *page) {
         reply->set_next_page_token(reply->nodes(*page - 1).name());
         break;
@@ -310,13 +290,18 @@ grpc::ServerUnaryReactor* UserService::DrainNode(Context* context, const v1::Dra
   const core::DrainNode drain{request->node(), request->within_seconds(),
                               request->reason().empty() ? "asked by the user" : request->reason()};
   loop_->Apply({request->request_id(), CallOf("DrainNode", *request), [drain] { return core::Event(drain); },
-                [this, drain]() -> absl::StatusOr<std::string> {
-                  for (const v1::Node& node : loop_->cluster().Nodes(loop_->core_now())) {
-                    if (node.name() == drain.node) return node.SerializeAsString();
-                  }
-                  return absl::NotFoundError(absl::StrCat("no node '", drain.node, "'"));
-                },
-                ParseInto(reactor, reply)});
+                [this, node = drain.node] { return AnswerNode(node); }, ParseInto(reactor, reply)});
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* UserService::UndrainNode(Context* context, const v1::UndrainNodeRequest* request,
+                                                   v1::Node* reply) {
+  Count("UndrainNode");
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  if (absl::Status valid = CheckRequestId(request->request_id()); !valid.ok()) return Refuse(reactor, valid);
+  loop_->Apply({request->request_id(), CallOf("UndrainNode", *request),
+                [node = request->node()] { return core::Event(core::UndrainNode{node}); },
+                [this, node = request->node()] { return AnswerNode(node); }, ParseInto(reactor, reply)});
   return reactor;
 }
 

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "common/metrics.h"
-#include "coordinator/disk_reserve.h"
-#include "coordinator/job_spec.h"
 #include "coordinator/server/backups.h"
+#include "coordinator/server/intake.h"
+#include "coordinator/server/log_streams.h"
 #include "coordinator/server/loop.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
 
@@ -17,12 +17,11 @@ namespace rekindle::coordinator {
 class UserService final : public v1::Coordinator::CallbackService {
  public:
   struct Options {
-    Defaults defaults;
-    bool check_files = false;  // Trainers run on this machine: look at the files that a job names.
+    Intake::Options intake;
     // Of the local pools. Thread-safe; may take seconds.
     std::function<absl::Status(const v1::SetMarketRequest&)> set_market;
-    Backups* backups = nullptr;            // Not null, not owned.
-    const DiskReserve* reserve = nullptr;  // The same.
+    Backups* backups = nullptr;  // Not null, not owned.
+    LogStreams* logs = nullptr;  // Not null, not owned.
   };
 
   UserService(Loop* loop, common::Metrics* metrics, Options options);
@@ -43,6 +42,8 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ListNodes(Context* context, const v1::ListNodesRequest* request,
                                       v1::ListNodesReply* reply) override;
   grpc::ServerUnaryReactor* DrainNode(Context* context, const v1::DrainNodeRequest* request, v1::Node* reply) override;
+  grpc::ServerUnaryReactor* UndrainNode(Context* context, const v1::UndrainNodeRequest* request,
+                                        v1::Node* reply) override;
   grpc::ServerUnaryReactor* NodeGone(Context* context, const v1::NodeGoneRequest* request,
                                      v1::NodeGoneReply* reply) override;
   grpc::ServerUnaryReactor* ListPools(Context* context, const v1::ListPoolsRequest* request,
@@ -51,7 +52,7 @@ class UserService final : public v1::Coordinator::CallbackService {
                                       v1::SetMarketReply* reply) override;
   grpc::ServerWriteReactor<v1::Job>* WatchJob(Context* context, const v1::WatchJobRequest* request) override;
   grpc::ServerWriteReactor<v1::Event>* ListEvents(Context* context, const v1::ListEventsRequest* request) override;
-  grpc::ServerWriteReactor<v1::LogLine>* GetLogs(Context* context, const v1::GetLogsRequest* request) override;
+  grpc::ServerWriteReactor<v1::LogLines>* ReadLog(Context* context, const v1::ReadLogRequest* request) override;
   grpc::ServerWriteReactor<v1::BackupChunk>* Backup(Context* context, const v1::BackupRequest* request) override;
 
  private:
@@ -59,14 +60,14 @@ class UserService final : public v1::Coordinator::CallbackService {
   grpc::ServerUnaryReactor* ChangeJob(const char* method, Context* context, const v1::JobRequest& request,
                                       v1::Job* reply);
   void Count(const char* method);
-  absl::StatusOr<v1::JobSpec> Resolve(const v1::Job& job) const;
-  absl::StatusOr<core::Event> MakeJob(const v1::Job& job, const v1::JobSpec& resolved, const std::string& uid);
   absl::StatusOr<std::string> FindUid(const std::string& name_or_uid) const;  // Loop's thread.
+  absl::StatusOr<std::string> AnswerNode(const std::string& name) const;
   absl::StatusOr<std::string> AnswerJob(const std::string& name_or_uid) const;
 
   Loop* const loop_;
   common::Metrics* const metrics_;
   const Options options_;
+  const Intake intake_;
 };
 
 }  // namespace rekindle::coordinator

@@ -154,6 +154,85 @@ TEST_F(UserServiceTest, JobsAndNodesArePaged) {
   EXPECT_EQ(users_->ListJobs(&context, request, &reply).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
 }
 
+TEST_F(UserServiceTest, JobsAreListedByTeamStateAndTime) {
+  Start();
+  for (const char* team : {"vision", "speech"}) {
+    v1::Job job = JobNamed(absl::StrCat("of-", team));
+    job.mutable_spec()->set_team(team);
+    ASSERT_TRUE(Submit(job).ok());
+  }
+  ASSERT_TRUE(Cancel("of-speech").ok());
+  const auto names = [&](const v1::ListJobsRequest& request) {
+    grpc::ClientContext context;
+    v1::ListJobsReply reply;
+    EXPECT_TRUE(users_->ListJobs(&context, request, &reply).ok());
+    std::vector<std::string> listed;
+    for (const v1::Job& job : reply.jobs()) listed.push_back(job.name());
+    return listed;
+  };
+  v1::ListJobsRequest of_team, ended, later, ended_of_vision;
+  of_team.set_team("vision");
+  EXPECT_THAT(names(of_team), ElementsAre("of-vision"));
+  ended.add_states(v1::CANCELLED);
+  ended.add_states(v1::FAILED);
+  EXPECT_THAT(names(ended), ElementsAre("of-speech"));
+  later.set_submitted_since(1e12);
+  EXPECT_THAT(names(later), ElementsAre());
+  ended_of_vision = ended;
+  ended_of_vision.set_team("vision");
+  ended_of_vision.set_page_size(1);
+  EXPECT_THAT(names(ended_of_vision), ElementsAre());
+}
+
+TEST_F(UserServiceTest, ABriefListLeavesTheHistoryOut) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  grpc::ClientContext context;
+  v1::ListJobsRequest request;
+  request.set_brief(true);
+  v1::ListJobsReply reply;
+  ASSERT_TRUE(users_->ListJobs(&context, request, &reply).ok());
+  ASSERT_EQ(reply.jobs_size(), 1);
+  const v1::JobStatus& brief = reply.jobs(0).status();
+  EXPECT_EQ(brief.state(), v1::RUNNING);
+  EXPECT_EQ(brief.members_size(), 1);
+  EXPECT_GT(brief.submitted_at(), 1.7e9);
+  EXPECT_GT(brief.resolved_spec().training().steps(), 0);
+  EXPECT_FALSE(reply.jobs(0).has_spec());
+  EXPECT_EQ(brief.levers_size() + brief.loss_curve_size() + brief.faults_size(), 0);
+}
+
+TEST_F(UserServiceTest, TheOwnerIsWhoTheRequestNames) {
+  Start();
+  v1::SubmitJobRequest request;
+  *request.mutable_job() = JobNamed("job");
+  request.set_owner(std::string(128, 'o'));
+  grpc::ClientContext context, too_long, get;
+  v1::Job job;
+  ASSERT_TRUE(users_->SubmitJob(&context, request, &job).ok());
+  EXPECT_EQ(job.status().owner(), request.owner());
+  request.set_owner(std::string(129, 'o'));
+  EXPECT_EQ(users_->SubmitJob(&too_long, request, &job).error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(UserServiceTest, ADrainIsTakenBack) {
+  Start();
+  v1::TrainerReport report;
+  RunOne("job", &report);
+  v1::DrainNodeRequest drain;
+  drain.set_node(report.node());
+  v1::UndrainNodeRequest undrain;
+  undrain.set_node(report.node());
+  v1::Node node;
+  grpc::ClientContext drains, undrains, again;
+  ASSERT_TRUE(users_->DrainNode(&drains, drain, &node).ok());
+  EXPECT_EQ(node.state(), "draining");
+  ASSERT_TRUE(users_->UndrainNode(&undrains, undrain, &node).ok());
+  EXPECT_EQ(node.state(), "ready");
+  EXPECT_EQ(users_->UndrainNode(&again, undrain, &node).error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
 TEST_F(UserServiceTest, DrainTellsTheNode) {
   Start();
   ASSERT_TRUE(Sync(AgentReport("node-a")).ok());
@@ -218,37 +297,6 @@ TEST_F(UserServiceTest, EventsResumeAndFollow) {
   for (const v1::Event& only : Events("b")) EXPECT_EQ(only.job(), "b");
   Restart();
   EXPECT_EQ(Events("a").at(0).revision(), first[0].revision());
-}
-
-TEST_F(UserServiceTest, LogsComeFromAgents) {
-  Start();
-  const auto job = Submit(JobNamed("job"));
-  ASSERT_TRUE(job.ok());
-  v1::NodeReport report = AgentReport("node-a");
-  v1::LogChunk* chunk = report.add_logs();
-  chunk->set_job_uid(job->uid());
-  chunk->set_trainer("node-a/0/x");
-  for (int i = 0; i < 300; ++i) chunk->add_lines("line " + std::to_string(i));
-  report.add_logs()->set_job_uid("unknown");
-  ASSERT_TRUE(Sync(report).ok());
-
-  const auto read = [&](bool follow, int tail) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    v1::GetLogsRequest request;
-    request.set_job("job");
-    request.set_follow(follow);
-    request.set_tail(tail);
-    auto stream = users_->GetLogs(&context, request);
-    std::vector<std::string> lines;
-    for (v1::LogLine line; stream->Read(&line);) lines.push_back(line.text());
-    EXPECT_TRUE(stream->Finish().ok());
-    return lines;
-  };
-  EXPECT_THAT(read(false, 2), ElementsAre("line 298", "line 299"));
-  EXPECT_EQ(read(false, 0).size(), 200u);
-  ASSERT_TRUE(Cancel("job").ok());
-  EXPECT_THAT(read(true, 1), ElementsAre("line 299")) << "ends after the job's end";
 }
 
 TEST_F(UserServiceTest, StreamsEndWhenTheCoordinatorStops) {

@@ -11,13 +11,6 @@ namespace {
 
 constexpr double kShortestInterval = 0.1;  // Between two states of a watched job.
 constexpr int kEventsAtOnce = 200;
-constexpr size_t kLinesAtOnce = 500;
-constexpr int kDefaultTail = 200;
-constexpr double kTrailingSeconds = 2;  // After a job's end its last lines may still be on their way.
-
-absl::Status NoJob(const std::string& name) {
-  return absl::NotFoundError(absl::StrCat("no job '", name.substr(0, 100), "'; `rekindle jobs` lists all"));
-}
 
 // The newest state of one job, never one twice.
 class JobWatch {
@@ -73,43 +66,6 @@ class EventFeed {
   const bool follow_;
 };
 
-class LogFeed {
- public:
-  LogFeed(Loop* loop, const v1::GetLogsRequest& request)
-      : loop_(loop),
-        job_(request.job()),
-        tail_(request.tail() > 0 ? request.tail() : kDefaultTail),
-        follow_(request.follow()) {}
-
-  Stream<v1::LogLine>::Pulled operator()() {
-    const JobBoard::JobPointer job = loop_->jobs().Find(uid_.empty() ? job_ : uid_);
-    if (job == nullptr) return {{}, NoJob(job_), {}};
-    if (uid_.empty()) {
-      uid_ = job->uid();
-      next_ = loop_->logs().Tail(uid_, tail_);
-    }
-    const std::string topic = "logs/" + uid_;
-    const uint64_t seen = loop_->bulletin().Version(topic);
-    LogBook::Page page = loop_->logs().Read(uid_, next_, kLinesAtOnce);
-    next_ = page.next;
-    const double now = loop_->now();
-    if (IsOver(*job) && over_since_ == kForever) over_since_ = now;
-    const bool trailing = follow_ && now < over_since_ + kTrailingSeconds;
-    // Looks again in a while: a job's end makes no line.
-    const double look_again = now + kTrailingSeconds;
-    return {std::move(page.lines), page.lines.size() == kLinesAtOnce || trailing, {topic, seen, 0, look_again}};
-  }
-
- private:
-  Loop* const loop_;
-  const std::string job_;
-  const int64_t tail_;
-  const bool follow_;
-  std::string uid_;
-  int64_t next_ = 0;
-  double over_since_ = kForever;
-};
-
 // std::function wants copies; the state of a pull is one.
 template <typename Feed, typename... Arguments>
 auto Pulling(Arguments&&... arguments) {
@@ -118,19 +74,19 @@ auto Pulling(Arguments&&... arguments) {
 
 }  // namespace
 
-grpc::ServerWriteReactor<v1::Job>* UserService::WatchJob(Context*, const v1::WatchJobRequest* request) {
+grpc::ServerWriteReactor<v1::Job>* UserService::WatchJob(Context* context, const v1::WatchJobRequest* request) {
   Count("WatchJob");
-  return Stream<v1::Job>::Start(loop_, Pulling<JobWatch>(loop_, request->job()));
+  return Stream<v1::Job>::Start(context, loop_, Pulling<JobWatch>(loop_, request->job()));
 }
 
-grpc::ServerWriteReactor<v1::Event>* UserService::ListEvents(Context*, const v1::ListEventsRequest* request) {
+grpc::ServerWriteReactor<v1::Event>* UserService::ListEvents(Context* context, const v1::ListEventsRequest* request) {
   Count("ListEvents");
-  return Stream<v1::Event>::Start(loop_, Pulling<EventFeed>(loop_, *request));
+  return Stream<v1::Event>::Start(context, loop_, Pulling<EventFeed>(loop_, *request));
 }
 
-grpc::ServerWriteReactor<v1::LogLine>* UserService::GetLogs(Context*, const v1::GetLogsRequest* request) {
-  Count("GetLogs");
-  return Stream<v1::LogLine>::Start(loop_, Pulling<LogFeed>(loop_, *request));
+grpc::ServerWriteReactor<v1::LogLines>* UserService::ReadLog(Context* context, const v1::ReadLogRequest* request) {
+  Count("ReadLog");
+  return options_.logs->Read(context, *request);
 }
 
 grpc::ServerWriteReactor<v1::BackupChunk>* UserService::Backup(Context* context, const v1::BackupRequest*) {

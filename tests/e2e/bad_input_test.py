@@ -127,7 +127,7 @@ class BadInputTest(ClusterTest):
         failed = [e for e in cluster.events(spec["name"])["events"] if e["kind"] == "checkpoint_failed"]
         self.assertTrue(failed)
         self.assertIn(error, failed[-1]["text"])
-        self.assertGreater(metric(port, "rekindle_checkpoint_failures_total"), 0)
+        self.assertGreater(metric(port, "rekindle_checkpoints_failed_total"), 0)
         return status
 
     def test_shared_memory_that_is_full_while_staging(self):

@@ -135,8 +135,10 @@ class CostTest(ClusterTest):
             status = cluster.status("job")
             self.assertEqual(status["state"], "PAUSED")
             self.assertIn("the budget must not be crossed", status["reason"])
-            # That the last step is complete is known from the exchange of the next one, which does not come.
-            self.assertIn(status["checkpoint_step"] - status["step"], (0, 1))
+            self.assertEqual(status["checkpoint_step"], status["step"])
+            self.assertFalse(status["members"])
+            self.assertIn(f"{status['cost']['spent']:.2f} USD of 220.00 USD are spent", status["reason"])
+            self.assertTrue(self.kinds(cluster, "paused"))
             spent = self.cost(cluster)["spent"]
             self.assertLess(spent, 220 + 10 * 3)
             [half] = self.kinds(cluster, "budget_alert")

@@ -55,11 +55,12 @@ class DurabilityTest(ClusterTest):
 
     def fails_and_heals(self, spoil, heal, *words):
         """From spoil() to heal() checkpoints fail, for a reason with one of `words`, and steps go on."""
-        known, counted = len(self.failures()), metric(self.metrics, "rekindle_checkpoint_failures_total")
+        known, counted = len(self.failures()), metric(self.metrics, "rekindle_checkpoints_failed_total")
         spoil()
         wait_until(lambda: any(word in text for text in self.failures()[known:] for word in words), PATIENCE,
                    f"a checkpoint that failed for {words}", poll=0.05)
-        self.assertGreater(metric(self.metrics, "rekindle_checkpoint_failures_total"), counted)
+        wait_until(lambda: metric(self.metrics, "rekindle_checkpoints_failed_total") > counted, PATIENCE,
+                   "the metric of failed checkpoints to grow", poll=0.05)
         step = self.running.status("job")["step"]
         wait_until(lambda: self.running.status("job")["step"] > step + 10, PATIENCE, "steps without checkpoints",
                    poll=0.05)

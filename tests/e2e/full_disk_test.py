@@ -54,7 +54,7 @@ class FullDiskTest(ClusterTest):
             self.submit("b")
         self.change_until(lambda: self.held() == 0)
         self.assertFalse((self.data / "reserve").exists())
-        self.assertEqual(metric(self.metrics, "rekindle_store_commit_failures_total"), 0)
+        self.assertEqual(metric(self.metrics, "rekindle_state_store_commit_failures_total"), 0)
         self.assertEqual(self.happened(), ["disk_reserve_used"])
 
         # A restart finds what was answered, and no room for another reserve.

@@ -9,9 +9,12 @@ MICRO_BATCHES = 16
 
 
 class HeteroTest(ClusterTest):
-    def share_of(self, cluster, node):
-        """Micro-batches of a step; all of them for a node that is no member."""
-        sizes = {m["node"]: m["micro_batch_end"] - m["micro_batch_begin"] for m in cluster.status("job")["members"]}
+    def share_of(self, cluster, node, cuts=None):
+        """Micro-batches of a step; all of them for a node that is no member. `cuts` gets what was told of the newest cut."""
+        status = cluster.status("job")
+        if cuts is not None:
+            cuts.update(lever["text"] for lever in status["levers"] if lever["lever"] == "ranges")
+        sizes = {m["node"]: m["micro_batch_end"] - m["micro_batch_begin"] for m in status["members"]}
         return sizes.get(node, MICRO_BATCHES)
 
     def test_ranges_follow_a_slowed_rank_through_a_kill(self):
@@ -23,14 +26,16 @@ class HeteroTest(ClusterTest):
         inject.await_steps(12)
         with throttled(cluster.nodes["n2"], 0.2):
             generation = cluster.status("job")["generation"]
-            wait_until(lambda: self.share_of(cluster, "n2") <= 3, 60, "n2 to get less", poll=0.1)
+            cuts = set()   # Events tell of the first cut within a minute, and of the last.
+            wait_until(lambda: self.share_of(cluster, "n2", cuts) <= 3, 60, "n2 to get less", poll=0.1)
+            self.assertIn("n2/0 takes", "\n".join(cuts))
+            self.assertTrue(self.events(cluster, "ranges", ""))
             self.assertEqual(cluster.status("job")["generation"], generation)
-            wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 60,
+            wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 120,   # A minute after another one.
                        "the straggler to be named", poll=0.2)
             row = inject.trainer_killed("n1")
             self.assertEqual(row["steps_redone"], 0)
             self.assertLessEqual(self.share_of(cluster, "n2"), 4)   # The new membership has not forgotten it.
-        self.assertTrue(self.events(cluster, "ranges", "n2/0 takes"))
         status = self.await_end(cluster, "job")
         self.assert_undisturbed(status, spec)
 

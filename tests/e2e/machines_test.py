@@ -74,7 +74,7 @@ class MachinesTest(ClusterTest):
         [pool] = cluster.cli("cost")["pools"]
         self.assertEqual((pool["name"], pool["never_registered"]["machines"]), ("site", 3))
         self.assertEqual(pool["of_no_job"]["machines"], 0)
-        self.assertEqual(metric(self.metrics, "rekindle_pool_never_registered"), 3)
+        self.assertEqual(metric(self.metrics, "rekindle_pool_never_registered_machines_total"), 3)
         for what in (["job"], ["--team", "vision"], []):
             shown = subprocess.run([program("rekindle"), "cost", *what, "--endpoint", cluster.endpoint], env=cluster.env,
                                    capture_output=True, text=True, timeout=60, check=True).stdout

@@ -57,7 +57,8 @@ def noticed(cluster, node, after):
 
 def stopped(cluster, nodes, job, after):
     """When the last of the trainers of these nodes had ended its part in a generation; None: not all have."""
-    times = [min(logged(cluster.nodes[n].dir / "logs" / f"{job}-0.log", after, *STOPPED), default=None) for n in nodes]
+    times = [min((at for log in (cluster.nodes[n].dir / "logs").glob(f"{job}-0-*.log") for at in logged(log, after, *STOPPED)),
+                 default=None) for n in nodes]
     return None if None in times else max(times)
 
 

@@ -35,6 +35,14 @@ def program(name):
 ENDED = ("SUCCEEDED", "FAILED", "CANCELLED")   # The states of a job that is over.
 
 
+def error_message(stderr):
+    """Of `rekindle ... -o json`: warnings may stand before it."""
+    try:
+        return json.loads(stderr.strip().rpartition("\n")[2])["error"]["message"]
+    except (ValueError, KeyError, TypeError):
+        return stderr.strip()
+
+
 def wait_until(found, seconds, what, poll=0.005):
     """The first true value of found(), or an error that names what was waited for."""
     end = time.monotonic() + seconds
@@ -74,10 +82,15 @@ def free_port():
         return s.getsockname()[1]
 
 
-def metric(port, name):
-    """The sum of a metric over its labels, as a program serves it to Prometheus on loopback."""
+def metrics_page(port):
+    """What a program serves to Prometheus on loopback."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        lines = answer.read().decode().splitlines()
+        return answer.read().decode()
+
+
+def metric(port, name):
+    """The sum of a metric over its labels."""
+    lines = metrics_page(port).splitlines()
     return sum(float(line.rsplit(" ", 1)[1]) for line in lines if line.split("{")[0].split(" ")[0] == name)
 
 
@@ -118,11 +131,15 @@ class Node:
 
     def start_worker(self):
         flags = ["--advertise", self.cluster.addresses[self.name]] if self.name in self.cluster.addresses else []
+        if not self.cluster.host.startswith("127."):
+            flags += ["--data-root", "/"]   # Elsewhere a node reads what is put into one folder.
+        endpoint = self.cluster.endpoint_for.get(self.name, self.cluster.endpoint)
+        env = {**self.cluster.worker_env.get(self.name, {})}
+        if endpoint != self.cluster.endpoint and "REKINDLE_TLS_CERT" not in self.cluster.env:
+            env.setdefault("REKINDLE_TOKEN_FILE", str(self.cluster.token_file()))   # None is found by a relay's port.
         self.worker = self.cluster.spawn(
-            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator",
-             self.cluster.endpoint_for.get(self.name, self.cluster.endpoint),
-             "--node", self.name, *flags, *self.cluster.worker_flags.get(self.name, [])],
-            f"{self.name}-worker", self.enter(), self.cluster.worker_env.get(self.name))
+            ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", endpoint, "--node", self.name, *flags,
+             *self.cluster.worker_flags.get(self.name, [])], f"{self.name}-worker", self.enter(), env)
         self.children.append(self.worker)
 
     def enter(self):
@@ -150,11 +167,15 @@ class Node:
             f"{self.name}-checkpoint", self.enter(), self.cluster.checkpoint_env.get(self.name))
         self.children.append(self.checkpoint)
 
+    def metrics_port(self, program):
+        """Of the `checkpoint` service or the `worker` that was started last, with `--metrics HOST:0`; 0: not known yet."""
+        log = (self.cluster.logs / f"{self.name}-{program}.log").read_text()
+        ports = re.findall(r" metrics (?:node=\S+ )?address=\S*:(\d+)", log)
+        return int(ports[-1]) if ports else 0
+
     def checkpoint_metric(self, name):
         """What the checkpoint service that runs now says; it was started with `--metrics 127.0.0.1:0`."""
-        log = (self.cluster.logs / f"{self.name}-checkpoint.log").read_text()
-        port = re.findall(r": metrics address=[^ ]*:(\d+)$", log, re.M)[-1]
-        return metric(int(port), name)
+        return metric(self.metrics_port("checkpoint"), name)
 
     def pids(self, role):
         """Of `trainer`, `agent`, `init` or `checkpoint`."""
@@ -262,6 +283,9 @@ class Cluster:
     def coordinator_data(self):
         return self.dir / "coordinator"
 
+    def token_file(self):
+        return self.coordinator_data() / "token"
+
     def swap_coordinator(self, aside, back=None, make=lambda data: None, answers=True):
         """The coordinator is killed, and started at its address on another folder: the one that was put aside as `back`,
         or what `make` makes there."""
@@ -336,7 +360,7 @@ class Cluster:
         done = subprocess.run(self.command(*args), env=self.env, capture_output=True, text=True, timeout=60)
         if done.returncode != 0:
             if check:
-                raise RuntimeError(f"rekindle {' '.join(args)}: exit {done.returncode}: {done.stderr.strip()}")
+                raise RuntimeError(f"rekindle {' '.join(args)}: exit {done.returncode}: {error_message(done.stderr)}")
             return None
         return json.loads(done.stdout) if done.stdout.strip() else {}
 

@@ -252,7 +252,8 @@ class Azure(Server):
 def main(everything):
     start = time.monotonic()
     kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers")),
-             ("Kubernetes manifests", lambda: python_wheels("manifests")), ("Auto Scaling", lambda: python_wheels("moto"))]
+             ("Kubernetes manifests", lambda: python_wheels("manifests")), ("Auto Scaling", lambda: python_wheels("moto")),
+             ("a terminal", lambda: python_wheels("terminal"))]
     for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()

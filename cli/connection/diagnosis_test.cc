@@ -1,0 +1,67 @@
+// What is said of each mistake; that real servers lead to it is shown by tests/e2e/tls_mistakes_test.py.
+#include "cli/connection/diagnosis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::cli {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const Connection kPlain{.endpoint = "host:7070"};
+const Connection kTls{.endpoint = "host:7070",
+                      .security = {.tls_cert = "/me.pem", .tls_key = "/me.key", .tls_ca = "/ca.pem"}};
+
+TEST(DiagnosisTest, WhatTlsDoesNotExplain) {
+  EXPECT_EQ(ExplainTls(kPlain, {}, ""), "");
+  EXPECT_EQ(ExplainTls(kTls, {}, "2020-01-01 00:00 UTC"), "");
+  EXPECT_EQ(ExplainTls(kPlain, {.connected = true}, ""), "");
+  EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true, .talks = true}, ""), "");
+  EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true}, ""), "");  // It hangs.
+}
+
+TEST(DiagnosisTest, OneSideSpeaksTls) {
+  EXPECT_THAT(ExplainTls(kPlain, {.connected = true, .speaks_tls = true}, ""),
+              AllOf(HasSubstr("speaks TLS"), HasSubstr("--tls-ca"), HasSubstr("REKINDLE_TLS_CA")));
+  EXPECT_THAT(ExplainTls(kTls, {.connected = true}, ""),
+              AllOf(HasSubstr("host:7070 does not speak TLS"), HasSubstr("--tls-ca"), HasSubstr("REKINDLE_TLS_CA")));
+}
+
+TEST(DiagnosisTest, TheServersCertificate) {
+  Handshake seen{.connected = true, .speaks_tls = true, .trust = "certificate has expired", .expired = true};
+  seen.until = "2020-01-01 00:00 UTC";
+  EXPECT_THAT(ExplainTls(kTls, seen, ""), HasSubstr("has expired on 2020-01-01 00:00 UTC"));
+  seen = {.connected = true, .speaks_tls = true, .trust = "self-signed certificate", .unknown_authority = true};
+  EXPECT_THAT(ExplainTls(kTls, seen, ""),
+              AllOf(HasSubstr("not signed by the authority in /ca.pem"), HasSubstr("--tls-ca or REKINDLE_TLS_CA")));
+  seen = {.connected = true, .speaks_tls = true, .trust = "hostname mismatch", .other_name = true};
+  seen.names = "a.example, b\033[2J";
+  EXPECT_THAT(ExplainTls(kTls, seen, ""), AllOf(HasSubstr("names others: a.example, b?[2J"), HasSubstr("--endpoint")));
+  seen = {.connected = true, .speaks_tls = true, .trust = "certificate is not yet valid"};
+  EXPECT_THAT(ExplainTls(kTls, seen, ""), HasSubstr("clocks"));
+}
+
+TEST(DiagnosisTest, TheCommandsOwnCertificate) {
+  const Handshake refused{.connected = true, .speaks_tls = true, .hung_up = true, .alert = "unknown CA"};
+  EXPECT_THAT(ExplainTls(kTls, refused, ""),
+              AllOf(HasSubstr("does not take your certificate /me.pem (unknown CA)"), HasSubstr("--tls-cert")));
+  EXPECT_THAT(ExplainTls(kTls, refused, "2020-01-01 00:00 UTC"),
+              HasSubstr("your certificate /me.pem has expired on 2020-01-01 00:00 UTC"));
+  EXPECT_THAT(ExplainTls(kTls, {.connected = true, .speaks_tls = true, .hung_up = true}, ""),
+              HasSubstr("does not take your certificate /me.pem: give"));
+}
+
+TEST(DiagnosisTest, Tokens) {
+  EXPECT_THAT(ExplainToken(kPlain),
+              AllOf(HasSubstr("wants its token"), HasSubstr("--token-file"), HasSubstr("REKINDLE_TOKEN_FILE")));
+  Connection wrong = kPlain;
+  wrong.security.token_file = "/token";
+  wrong.context = "prod";
+  EXPECT_THAT(ExplainToken(wrong),
+              AllOf(HasSubstr("(context prod) does not take the token in /token"), HasSubstr("--token-file")));
+}
+
+}  // namespace
+}  // namespace rekindle::cli

@@ -1,0 +1,139 @@
+#include "cli/list/fitted_table.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace rekindle::cli {
+namespace {
+
+constexpr size_t kGap = 2;
+constexpr size_t kDefaultColumns = 80;
+constexpr size_t kFewestColumns = 20;
+constexpr char kCut[] = "..";
+
+bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+std::string Cut(const std::string& cell, size_t width) {
+  if (CountCharacters(cell) <= width) return cell;
+  const size_t kept = width - std::min(width, sizeof(kCut) - 1);
+  size_t bytes = 0;
+  for (size_t characters = 0; bytes < cell.size(); ++bytes) {
+    if (!ContinuesCharacter(cell[bytes]) && characters++ == kept) break;
+  }
+  return cell.substr(0, bytes) + std::string(kCut).substr(0, width);
+}
+
+// The columns of a table that are shown, and how wide.
+class Layout {
+ public:
+  explicit Layout(const std::vector<Column>& columns) : columns_(columns) {}
+
+  void Show(size_t column, size_t width) {
+    shown_.push_back(column);
+    widths_.push_back(width);
+  }
+
+  size_t Total() const {
+    return std::accumulate(widths_.begin(), widths_.end(), kGap * (shown_.size() - std::min<size_t>(1, shown_.size())));
+  }
+
+  // Cuts what may be cut, from the right, and leaves out what is least important.
+  void Fit(size_t width) {
+    while (Least() > width) {
+      const auto last = std::max_element(shown_.begin(), shown_.end(),
+                                         [&](size_t a, size_t b) { return columns_[a].rank < columns_[b].rank; });
+      if (columns_[*last].rank == 0) break;
+      widths_.erase(widths_.begin() + (last - shown_.begin()));
+      shown_.erase(last);
+    }
+    for (size_t i = shown_.size(); i-- > 0 && Total() > width;) {
+      const size_t least = LeastOf(i);
+      widths_[i] -= std::min(widths_[i] - least, Total() - width);
+    }
+  }
+
+  const std::vector<size_t>& shown() const { return shown_; }
+  const std::vector<size_t>& widths() const { return widths_; }
+
+ private:
+  size_t LeastOf(size_t i) const {
+    const size_t least = columns_[shown_[i]].least;
+    return least == 0 ? widths_[i] : std::min(widths_[i], least);
+  }
+  size_t Least() const {
+    size_t least = Total();
+    for (size_t i = 0; i < shown_.size(); ++i) least -= widths_[i] - LeastOf(i);
+    return least;
+  }
+
+  const std::vector<Column>& columns_;
+  std::vector<size_t> shown_;   // In order.
+  std::vector<size_t> widths_;  // Of these.
+};
+
+}  // namespace
+
+size_t CountCharacters(const std::string& utf8) {
+  return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return !ContinuesCharacter(c); }));
+}
+
+std::string FittedTable::Text(size_t width) const {
+  Layout layout(columns_);
+  for (size_t i = 0; i < columns_.size(); ++i) {
+    size_t widest = 0;
+    for (const auto& row : rows_) widest = std::max(widest, CountCharacters(row[i]));
+    if (widest > 0) layout.Show(i, std::max(widest, CountCharacters(columns_[i].head)));
+  }
+  if (width > 0) layout.Fit(width);
+  std::string out;
+  const auto add = [&](const auto& cell_of) {
+    std::string line;
+    for (size_t i = 0; i < layout.shown().size(); ++i) {
+      const std::string cell = Cut(cell_of(layout.shown()[i]), layout.widths()[i]);
+      const bool last = i + 1 == layout.shown().size();
+      absl::StrAppend(&line, cell, std::string(last ? 0 : layout.widths()[i] - CountCharacters(cell) + kGap, ' '));
+    }
+    absl::StrAppend(&out, line, "\n");
+  };
+  add([&](size_t column) { return columns_[column].head; });
+  for (const auto& row : rows_) add([&](size_t column) { return row[column].empty() ? "-" : row[column]; });
+  return out;
+}
+
+size_t OutputColumns() {
+  winsize size = {};
+  if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) {
+    return std::max<size_t>(size.ws_col, kFewestColumns);
+  }
+  uint32_t columns = 0;
+  const char* variable = std::getenv("COLUMNS");
+  if (variable != nullptr && absl::SimpleAtoi(variable, &columns) && columns > 0) {
+    return std::max<size_t>(columns, kFewestColumns);
+  }
+  return kDefaultColumns;
+}
+
+std::string Span(double seconds) {
+  if (!std::isfinite(seconds) || seconds > 1e10) return "";
+  const auto whole = static_cast<int64_t>(std::max(0.0, seconds));
+  const auto both = [](int64_t first, const char* unit, int64_t second, const char* smaller) {
+    return absl::StrCat(first, unit, second == 0 ? "" : absl::StrCat(second, smaller));
+  };
+  if (whole < 60) return absl::StrCat(whole, "s");
+  if (whole < 3600) return absl::StrCat(whole / 60, "m");
+  if (whole < 24 * 3600) return both(whole / 3600, "h", whole / 60 % 60, "m");
+  if (whole < 100 * 24 * 3600) return both(whole / (24 * 3600), "d", whole / 3600 % 24, "h");
+  return absl::StrCat(whole / (24 * 3600), "d");
+}
+
+}  // namespace rekindle::cli

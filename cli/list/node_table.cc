@@ -1,0 +1,57 @@
+#include "cli/list/node_table.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "cli/text.h"
+
+namespace rekindle::cli {
+namespace {
+
+// "us-east-2a/t/spot", with "(unpriced)" where the fleet file has no such pool.
+std::string Pool(const v1::Node& node) {
+  if (node.pool().empty()) return "";
+  return absl::StrCat(Printable(node.pool()), node.capacity() == "unpriced" ? " (unpriced)" : "");
+}
+
+// "cuda sm_90", "cpu"; empty where the agent did not say.
+std::string DeviceText(const v1::Device& device) {
+  if (device.compute_capability() <= 0) return Printable(device.kind());
+  return absl::StrCat(Printable(device.kind()), " sm_", device.compute_capability());
+}
+
+}  // namespace
+
+std::vector<std::string> NodeCells(const v1::Node& node) {
+  return {
+      Printable(node.name()),
+      node.state(),
+      absl::StrCat(node.trainers_size(), "/", node.slots()),
+      Pool(node),
+      node.capacity() == "unpriced" ? "" : Printable(node.capacity()),
+      Printable(node.zone()),
+      DeviceText(node.device()),
+      node.device().memory_bytes() > 0 ? absl::StrCat(Fixed(node.device().memory_bytes() / (1 << 30), 1), " GiB") : "",
+      absl::StrCat(Span(node.last_seen_seconds()), " ago"),
+      Printable(node.version()),
+      Printable(absl::StrJoin(node.trainers(), " ")),
+      Printable(node.reason())};
+}
+
+FittedTable NodeTable(const std::vector<std::vector<std::string>>& rows) {
+  FittedTable table({{.head = "NODE", .least = 12},
+                     {.head = "STATE"},
+                     {.head = "USED"},
+                     {.head = "POOL", .rank = 2, .least = 12},
+                     {.head = "CAPACITY", .rank = 3},
+                     {.head = "ZONE", .rank = 3, .least = 10},
+                     {.head = "DEVICE", .rank = 2},
+                     {.head = "MEMORY", .rank = 3},
+                     {.head = "SEEN", .rank = 1},
+                     {.head = "VERSION", .rank = 4},
+                     {.head = "TRAINERS", .rank = 5, .least = 12},
+                     {.head = "REASON", .least = 14}});
+  for (const auto& row : rows) table.Add(row);
+  return table;
+}
+
+}  // namespace rekindle::cli

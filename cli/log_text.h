@@ -1,0 +1,16 @@
+// Lines of a job's log for people.
+#ifndef REKINDLE_CLI_LOG_TEXT_H_
+#define REKINDLE_CLI_LOG_TEXT_H_
+
+#include <string>
+
+#include "rekindle/v1/coordinator.pb.h"
+
+namespace rekindle::cli {
+
+// "n1/0/1a2b3c4d: text", or "... " and what is missing where lines are. `now`: Unix seconds.
+std::string LogText(const v1::LogLine& line, double now);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_LOG_TEXT_H_

@@ -1,0 +1,81 @@
+#include "cli/utf8.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::cli {
+namespace {
+
+using testing::ElementsAre;
+
+std::optional<char32_t> First(std::string_view text, size_t* taken) {
+  std::string_view rest = text;
+  const std::optional<char32_t> point = TakeCodePoint(&rest);
+  *taken = text.size() - rest.size();
+  return point;
+}
+
+TEST(Utf8Test, CodePointsOfAllLengths) {
+  size_t taken = 0;
+  EXPECT_EQ(First("a!", &taken), U'a');
+  EXPECT_EQ(taken, 1u);
+  EXPECT_EQ(First("é!", &taken), U'é');
+  EXPECT_EQ(taken, 2u);
+  EXPECT_EQ(First("語!", &taken), U'語');
+  EXPECT_EQ(taken, 3u);
+  EXPECT_EQ(First("\U0001F680!", &taken), U'\U0001F680');
+  EXPECT_EQ(taken, 4u);
+  EXPECT_EQ(First("\xF4\x8F\xBF\xBF", &taken), U'\U0010FFFF');
+}
+
+TEST(Utf8Test, WhatIsNoneTakesOneByte) {
+  for (const std::string_view wrong :
+       {"\x80", "\xBF\xBF", "\xC0\x80", "\xC1\xBF", "\xC3", "\xC3(", "\xE0\x80\x80", "\xE0\x9F\xBF", "\xE8\xAA",
+        "\xE8\xAA(", "\xED\xA0\x80", "\xED\xBF\xBF", "\xF0\x80\x80\x80", "\xF0\x8F\xBF\xBF", "\xF4\x90\x80\x80",
+        "\xF5\x80\x80\x80", "\xFF"}) {
+    size_t taken = 0;
+    EXPECT_EQ(First(wrong, &taken), std::nullopt) << testing::PrintToString(wrong);
+    EXPECT_EQ(taken, 1u);
+  }
+}
+
+TEST(Utf8Test, ColumnsAreNotBytes) {
+  EXPECT_EQ(ColumnsOf(""), 0);
+  EXPECT_EQ(ColumnsOf("step"), 4);
+  EXPECT_EQ(ColumnsOf("█░▏"), 3);
+  EXPECT_EQ(ColumnsOf("名前"), 4);
+  EXPECT_EQ(ColumnsOf("e\u0301"), 1);
+  EXPECT_EQ(ColumnsOf("a\xFF"
+                      "b"),
+            3);
+}
+
+TEST(Utf8Test, CutsBetweenCodePoints) {
+  EXPECT_EQ(CutTo("abcdef", 6), "abcdef");
+  EXPECT_EQ(CutTo("abcdef", 5), "abcd…");
+  EXPECT_EQ(CutTo("名前名", 6), "名前名");
+  EXPECT_EQ(CutTo("名前名", 5), "名前…");
+  EXPECT_EQ(CutTo("名前名", 4), "名…");
+  EXPECT_EQ(CutTo("e\u0301e\u0301e\u0301", 2), "e\u0301…");
+  EXPECT_EQ(CutTo("ab", 1), "…");
+  EXPECT_EQ(CutTo("ab", 0), "");
+}
+
+TEST(Utf8Test, AsciiAlone) { EXPECT_EQ(ToAscii("a名e\u0301\xff\tb"), "a?e??\tb"); }
+
+TEST(Utf8Test, PadsByColumns) {
+  EXPECT_EQ(PadTo("名", 4), "名  ");
+  EXPECT_EQ(PadTo("名前名", 4), "名… ");
+  EXPECT_EQ(PadTo("abc", 2), "a…");
+}
+
+TEST(Utf8Test, WrapsAtSpaces) {
+  EXPECT_THAT(Wrap("one two three", 7, 3), ElementsAre("one two", "three", ""));
+  EXPECT_THAT(Wrap("one two three", 6, 2), ElementsAre("one", "two t…"));
+  EXPECT_THAT(Wrap("名前名前", 5, 2), ElementsAre("名前", "名前"));
+  EXPECT_THAT(Wrap("", 5, 1), ElementsAre(""));
+  EXPECT_THAT(Wrap("abc", 5, 0), ElementsAre());
+}
+
+}  // namespace
+}  // namespace rekindle::cli

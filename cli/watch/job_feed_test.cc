@@ -1,0 +1,255 @@
+#include "cli/watch/job_feed.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/rpc.h"
+
+namespace rekindle::cli {
+namespace {
+
+using testing::ElementsAre;
+
+constexpr auto kPatience = std::chrono::seconds(20);
+constexpr auto kPoll = std::chrono::milliseconds(10);
+constexpr JobFeed::Times kQuick = {
+    .quiet = 0.02, .answer = 0.1, .away = 0.5, .first = 0.3, .patience = 600, .retry = 0.02};
+
+v1::Job JobAt(int step, v1::JobState state = v1::RUNNING) {
+  v1::Job job;
+  job.set_name("job");
+  job.set_uid("uid-1");
+  job.mutable_status()->set_step(step);
+  job.mutable_status()->set_state(state);
+  return job;
+}
+
+// A coordinator with one job, that can be stopped as SIGSTOP does it: calls stay open, and nothing is said.
+class FakeCoordinator final : public v1::Coordinator::Service {
+ public:
+  void Set(const v1::Job& job) {
+    Change([&] {
+      job_ = job;
+      ++version_;
+    });
+  }
+  void Freeze(bool frozen) {
+    Change([&] { frozen_ = frozen; });
+  }
+  // Ends the streams that are open.
+  void EndStreams(const grpc::Status& status) {
+    Change([&] {
+      ++ended_streams_;
+      stream_end_ = status;
+    });
+  }
+  std::vector<std::string> Watched() {
+    const std::lock_guard lock(mutex_);
+    return watched_;
+  }
+  int Waiting() {  // Calls of GetJob that are not answered.
+    const std::lock_guard lock(mutex_);
+    return waiting_;
+  }
+
+  grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
+                        grpc::ServerWriter<v1::Job>* writer) override {
+    std::unique_lock lock(mutex_);
+    watched_.push_back(request->job());
+    int seen = 0;
+    const int ended = ended_streams_;
+    while (!context->IsCancelled()) {
+      if (ended_streams_ != ended) return stream_end_;
+      if (!frozen_ && !job_) return {grpc::StatusCode::NOT_FOUND, "no such job"};
+      if (!frozen_ && seen != version_) {
+        seen = version_;
+        writer->Write(*job_);
+      }
+      changed_.wait_for(lock, kPoll);  // Nobody tells of a call that was cancelled.
+    }
+    return grpc::Status::CANCELLED;
+  }
+
+  grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest*, v1::Job* reply) override {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    while (frozen_ && !context->IsCancelled()) changed_.wait_for(lock, kPoll);
+    --waiting_;
+    if (!job_) return {grpc::StatusCode::NOT_FOUND, "no such job"};
+    *reply = *job_;
+    return grpc::Status::OK;
+  }
+
+ private:
+  template <typename Make>
+  void Change(const Make& make) {
+    {
+      const std::lock_guard lock(mutex_);
+      make();
+    }
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<v1::Job> job_;
+  int version_ = 0;
+  bool frozen_ = false;
+  int waiting_ = 0;
+  int ended_streams_ = 0;
+  grpc::Status stream_end_;
+  std::vector<std::string> watched_;
+};
+
+class JobFeedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto server = common::Server::Start({}, {&coordinator_});
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+    auto channel = common::Connect(server_->address());
+    ASSERT_TRUE(channel.ok()) << channel.status();
+    stub_ = v1::Coordinator::NewStub(*channel);
+  }
+
+  void TearDown() override {
+    feed_.reset();  // Also from a coordinator that says nothing.
+  }
+
+  void Start(const JobFeed::Times& times = kQuick) {
+    feed_ = std::make_unique<JobFeed>(
+        stub_.get(), "job", common::StatusFromGrpc,
+        [this] {
+          const std::lock_guard lock(mutex_);
+          woken_ = true;
+          changed_.notify_all();
+        },
+        times);
+  }
+
+  // Takes news until `enough` says so of the newest; the steps that came are in steps_.
+  template <typename Enough>
+  JobFeed::News Await(const Enough& enough) {
+    const auto end = std::chrono::steady_clock::now() + kPatience;
+    for (;;) {
+      JobFeed::News news = feed_->Next();
+      if (news.job) steps_.push_back(news.job->status().step());
+      if (enough(news)) return news;
+      if (std::chrono::steady_clock::now() > end) {
+        ADD_FAILURE() << "waited for news";
+        return news;
+      }
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, kPoll, [this] { return woken_; });  // Time passes without a wake-up.
+      woken_ = false;
+    }
+  }
+  void AwaitStep(int step) {
+    Await([step](const JobFeed::News& news) { return news.job && news.job->status().step() == step; });
+  }
+  absl::Status AwaitEnd() {
+    const JobFeed::News news = Await([](const JobFeed::News& n) { return n.end.has_value(); });
+    return news.end.value_or(absl::UnknownError("it goes on"));
+  }
+
+  FakeCoordinator coordinator_;
+  std::unique_ptr<common::Server> server_;
+  std::unique_ptr<v1::Coordinator::StubInterface> stub_;
+  std::unique_ptr<JobFeed> feed_;
+  std::vector<int> steps_;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool woken_ = false;
+};
+
+TEST_F(JobFeedTest, EachStateOnceAndThenTheEnd) {
+  coordinator_.Set(JobAt(1));
+  Start();
+  AwaitStep(1);
+  coordinator_.Set(JobAt(2));
+  AwaitStep(2);
+  coordinator_.Set(JobAt(3, v1::SUCCEEDED));
+  EXPECT_TRUE(AwaitEnd().ok());
+  EXPECT_THAT(steps_, ElementsAre(1, 2, 3));
+}
+
+TEST_F(JobFeedTest, ARefusalEndsIt) {
+  Start();
+  EXPECT_TRUE(absl::IsNotFound(AwaitEnd()));
+}
+
+TEST_F(JobFeedTest, AfterALostStreamItGoesOnWithTheSameJobAndNoStateTwice) {
+  coordinator_.Set(JobAt(1));
+  Start();
+  AwaitStep(1);
+  for (const auto& status : {grpc::Status(grpc::StatusCode::UNAVAILABLE, "stops"), grpc::Status::OK}) {
+    const size_t streams = coordinator_.Watched().size();
+    coordinator_.EndStreams(status);
+    Await([&](const JobFeed::News&) { return coordinator_.Watched().size() > streams; });
+  }
+  coordinator_.Set(JobAt(2));
+  AwaitStep(2);
+  EXPECT_THAT(steps_, ElementsAre(1, 2));
+  EXPECT_THAT(coordinator_.Watched(), ElementsAre("job", "uid-1", "uid-1"));
+}
+
+TEST_F(JobFeedTest, ACoordinatorThatSaysNothingIsAwayUntilItAnswers) {
+  coordinator_.Set(JobAt(1));
+  const double before = common::WallSeconds();
+  Start();
+  AwaitStep(1);
+  coordinator_.Freeze(true);
+  const JobFeed::News away = Await([](const JobFeed::News& news) { return news.away_since.has_value(); });
+  EXPECT_GE(away.away_since.value_or(0), before);
+  EXPECT_LE(away.away_since.value_or(0), common::WallSeconds() - kQuick.away + 0.1);
+  coordinator_.Freeze(false);  // The job has not changed: that it answers is enough.
+  Await([](const JobFeed::News& news) { return !news.away_since; });
+  EXPECT_THAT(steps_, ElementsAre(1));
+}
+
+TEST_F(JobFeedTest, ACoordinatorThatDoesNotComeBackIsGivenUp) {
+  coordinator_.Set(JobAt(1));
+  JobFeed::Times times = kQuick;
+  times.patience = 0.7;
+  Start(times);
+  AwaitStep(1);
+  coordinator_.Freeze(true);  // Its streams stay open.
+  EXPECT_TRUE(absl::IsDeadlineExceeded(AwaitEnd()));
+}
+
+TEST_F(JobFeedTest, OneThatNeverSaidAWordIsGivenUpSooner) {
+  coordinator_.Freeze(true);
+  Start();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(AwaitEnd()));
+}
+
+TEST_F(JobFeedTest, WhereNobodyListensItEndsAtOnce) {
+  server_->Shutdown(0);
+  JobFeed::Times times = kQuick;
+  times.first = 600;
+  Start(times);
+  EXPECT_TRUE(absl::IsUnavailable(AwaitEnd()));
+}
+
+TEST_F(JobFeedTest, ItsEndDoesNotWaitForACoordinatorThatIsStopped) {
+  coordinator_.Set(JobAt(1));
+  JobFeed::Times times = kQuick;
+  times.answer = 600;
+  Start(times);
+  AwaitStep(1);
+  coordinator_.Freeze(true);
+  Await([this](const JobFeed::News&) { return coordinator_.Waiting() > 0; });
+  const double before = common::SteadySeconds();
+  feed_.reset();
+  EXPECT_LT(common::SteadySeconds() - before, 60);
+}
+
+}  // namespace
+}  // namespace rekindle::cli

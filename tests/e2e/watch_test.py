@@ -1,0 +1,205 @@
+"""`rekindle watch` as a user sees it: on terminals of several sizes, on such as cannot draw, and without one."""
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from base import ClusterTest, small_job, wait_until
+from cluster import program
+import screen
+import servers
+
+UTF8 = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
+WIDTHS = (40, 80, 120, 200)
+LABELS = ("elapsed", "ETA", "loss", "validation", "speed", "members", "generation", "interrupted", "checkpoint", "spent",
+          "rate", "budget", "reason", "last event")
+FRAMES = 100
+STEPS = 20_000   # More than it makes here, and few enough for a curve of a point in fifty steps.
+SECONDS = 60   # For what takes one of them on a machine that does nothing else.
+
+
+def stands_as_drawn(shown):
+    """The newest drawing is what is seen, above nothing and below nothing of an older one."""
+    frames, lines = shown.frames(), shown.lines()
+    if shown.bytes.count(b"\033[J") != len(frames) or not shown.bytes.endswith(b"\033[J"):
+        return False   # Another one has begun meanwhile.
+    drawn = [line.rstrip() for line in frames[-1]]
+    return [line for line in lines if line] == [line for line in drawn if line] and lines[-len(drawn):] == drawn
+
+
+class WatchTest(ClusterTest):
+    def setUp(self):
+        super().setUp()
+        try:
+            screen.emulator()
+        except servers.Missing as why:
+            self.skipTest(str(why))
+        self.running = self.cluster(nodes=("n1", "n2"))
+        self.running.submit(small_job("long", self.text, steps=STEPS, workers=2))
+
+    def command(self, *args):
+        return [program("rekindle"), *args, "--endpoint", self.running.endpoint]
+
+    def on_screen(self, *args, columns=80, env=None):
+        """The command on a terminal, at whose end the cursor already is, as after a day's work."""
+        shown = screen.Screen(self.command(*args), columns=columns, env={**UTF8, **(env or {})})
+        self.addCleanup(shown.close)
+        shown.stream.feed(b"\r\n" * 23)
+        return shown
+
+    def in_file(self, *args):
+        """The command without a terminal: its process, and the file that it writes to."""
+        path = pathlib.Path(self.folder) / f"{'-'.join(args)}.txt"
+        with open(path, "wb") as out:
+            process = subprocess.Popen(self.command(*args), stdout=out, stderr=out, stdin=subprocess.DEVNULL)
+
+        def stop():
+            process.kill()
+            process.wait()
+        self.addCleanup(stop)
+        return process, path
+
+    def await_all(self, screens, found, what):
+        wait_until(lambda: all([found(shown) for shown in screens]), SECONDS, what, poll=0.05)
+
+    def shows(self, shown, *patterns):
+        """All of them stand on the screen at once, sooner or later: it may be in the middle of a drawing."""
+        def there():
+            text = shown.text()
+            return all(re.search(pattern, text) for pattern in patterns)
+        try:
+            wait_until(there, SECONDS, "words on the screen", poll=0.05)
+        except TimeoutError:
+            text = shown.text()
+            self.fail(f"not there: {[p for p in patterns if not re.search(p, text)]}, on\n{text}")
+
+    def test_a_watched_job(self):
+        drawn = {columns: self.on_screen("watch", "long", columns=columns) for columns in WIDTHS}
+        dumb = self.on_screen("watch", "long", env={"TERM": "dumb"})
+        ascii_only = self.on_screen("watch", "long", env={"LC_ALL": "C"})
+        file, lines = self.in_file("watch", "long")
+        objects, documents = self.in_file("watch", "long", "-o", "json")
+        self.draws_in_place(drawn)
+        self.says_what_there_is_to_say(drawn[80])
+        self.follows_the_size(drawn[120])
+        self.begins_anew_after_a_stop(drawn[200])
+        self.prints_plain_lines(dumb, ascii_only, lines)
+        self.writes_an_object_a_change(documents)
+        self.says_that_the_coordinator_is_away(list(drawn.values()), dumb, lines)
+        self.ends_alone([(drawn[40], signal.SIGTERM), (drawn[80], None), (dumb, None)], file, lines)
+        self.running.cli("cancel", "long")
+        self.ends_with_the_job(drawn[200], ascii_only, objects, documents)
+        self.waits_after_a_submit()
+
+    def draws_in_place(self, drawn):
+        self.await_all(drawn.values(), lambda shown: len(shown.frames()) >= 1, "a first drawing")
+        first = {columns: (len(shown.frames()[0]), shown.scrolled()) for columns, shown in drawn.items()}
+        self.await_all(drawn.values(), lambda shown: len(shown.frames()) > FRAMES, "many drawings")
+        for columns, shown in drawn.items():
+            frames = shown.frames()
+            self.assertEqual({len(frame) for frame in frames}, {first[columns][0]}, columns)
+            self.assertEqual(shown.scrolled(), first[columns][1], columns)
+            self.assertEqual(shown.scrolled(), len(frames[0]) - 1, columns)   # Those of before the first drawing.
+            self.assertLess(max(shown.width_of(line) for frame in frames for line in frame), columns)
+            self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
+            self.shows(shown, r"long  RUNNING")
+
+    def says_what_there_is_to_say(self, shown):
+        self.shows(shown, *LABELS, r"[█░]  \d+/20000 \(\d+ %\)", r"ETA +\d+[hm] \d\d[ms]\n",
+                   r"loss +\d\.\d{4} +validation +\d\.\d{4}, \d\.\d{4} bits/byte",
+                   r"speed +[\d.]+k? tokens/s +members +2 \(\d+/\d+\)", r"checkpoint +step \d+, (\d+m )?\d+s old",
+                   r"last event +\w",
+                   r"\n\d\.\d+ +█", r"\n +step \d+ +\d+\n",    # The curve begins with its highest loss; its steps.
+                   r"\nCtrl-C stops watching; the job goes on$")
+
+    def follows_the_size(self, shown):
+        shown.resize(60, 30)
+        begin = len(shown.frames())
+        wait_until(lambda: len(shown.frames()) > begin + 2, SECONDS, "drawings of another size", poll=0.05)
+        narrow = shown.frames()[begin + 1:]
+        self.assertLess(max(shown.width_of(line) for frame in narrow for line in frame), 60)
+        self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
+        self.shows(shown, r"^long  RUNNING")   # At the top of a screen that was cleared: nothing is left of before.
+
+    def begins_anew_after_a_stop(self, shown):
+        """As after Ctrl-Z and `fg`: a shell has written below what was drawn."""
+        before, rows = shown.scrolled(), len(shown.frames()[-1])
+        shown.process.send_signal(signal.SIGSTOP)
+        shown.process.send_signal(signal.SIGCONT)
+        wait_until(lambda: shown.scrolled() > before, SECONDS, "a drawing below the one of before", poll=0.05)
+        self.await_all([shown], lambda one: one.scrolled() == before + rows, "all of it")
+        self.assertFalse(shown.echoes())
+
+    def prints_plain_lines(self, dumb, ascii_only, path):
+        wait_until(lambda: len(dumb.lines()) > 1 and len(ascii_only.lines()) > 1, SECONDS, "lines", poll=0.05)
+        for what in (dumb.bytes.decode(), ascii_only.bytes.decode(), path.read_text()):
+            self.assertNotIn("\033", what)
+            self.assertRegex(what, r"long RUNNING  step \d+/20000 \(0 %\)  elapsed ")
+            self.assertLess(len(what.splitlines()), FRAMES / 2)
+        self.assertTrue(ascii_only.bytes.isascii())
+        self.assertRegex(ascii_only.bytes.decode(), r"^\[----------\] long ")
+
+    def writes_an_object_a_change(self, path):
+        jobs = [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        self.assertGreater(len(jobs), 10)
+        self.assertTrue(all(one != next_one for one, next_one in zip(jobs, jobs[1:])))
+
+    def says_that_the_coordinator_is_away(self, drawn, dumb, path):
+        self.running.coordinator.send_signal(signal.SIGSTOP)
+        since = time.monotonic()
+        try:
+            self.await_all(drawn, lambda shown: "coordinator away since" in shown.text(), "it to be missed")
+            self.assertLess(time.monotonic() - since, 6)   # Three are meant, on a machine that does nothing else.
+            self.await_all([dumb], lambda shown: "coordinator away since" in shown.text(), "a line")
+        finally:
+            self.running.coordinator.send_signal(signal.SIGCONT)
+        self.await_all(drawn, lambda shown: "away" not in shown.text(), "it to be back")
+        wait_until(lambda: "the coordinator answers again\n" in path.read_text(), SECONDS, "a line", poll=0.05)
+
+    def ends_alone(self, shown_by, file, path):
+        """`shown_by`: terminals, and the signal that ends what runs there; None: Ctrl-C is typed."""
+        words = "job long goes on: `rekindle watch long` shows it again, `rekindle cancel long` ends it"
+        for shown, sig in shown_by:
+            with self.subTest(columns=shown.screen.columns, signal=sig):
+                draws = b"\033" in shown.bytes
+                self.assertEqual(shown.echoes(), not draws)   # What is typed would stand in what is drawn.
+                if sig is None:
+                    shown.type(b"\x03")
+                self.assertEqual(shown.end(sig), 130)
+                self.assertTrue(shown.echoes())
+                # A narrow terminal breaks these words, wherever that may be.
+                self.assertIn("".join(words.split()), "".join(shown.text().split()))
+                if draws:
+                    self.assertNotIn(b"^C", shown.bytes)
+                    self.assertIn("long  RUNNING", shown.text())   # What was drawn last still stands.
+        file.send_signal(signal.SIGINT)
+        self.assertEqual(file.wait(timeout=SECONDS), 130)
+        self.assertIn(words, path.read_text())
+        self.assertEqual(self.running.status("long")["state"], "RUNNING")
+
+    def ends_with_the_job(self, shown, lines, objects, path):
+        self.assertEqual(shown.end(), 0)
+        self.assertRegex(shown.text(), r"long  CANCELLED")
+        self.assertRegex(shown.lines()[-1], r"^ended at \d\d:\d\d:\d\d$")
+        self.assertTrue(shown.echoes())
+        self.assertEqual(lines.end(), 0)
+        self.assertIn("long CANCELLED", lines.text())
+        self.assertEqual(objects.wait(timeout=SECONDS), 0)
+        self.assertEqual(json.loads(path.read_text().splitlines()[-1])["status"]["state"], "CANCELLED")
+
+    def waits_after_a_submit(self):
+        job = pathlib.Path(self.folder) / "next.yaml"
+        job.write_text(json.dumps(small_job("next", self.text, steps=STEPS, workers=2)))
+        shown = self.on_screen("submit", str(job), "--wait")
+        self.shows(shown, r"next  RUNNING")
+        shown.type(b"\x03")
+        self.assertEqual(shown.end(), 130)
+        self.assertIn("`rekindlecancelnext`endsit", "".join(shown.text().split()))
+        self.assertEqual(self.running.status("next")["state"], "RUNNING")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,107 @@
+"""A program on a terminal of its own, and what its user sees there: a pseudo-terminal, and pyte, which emulates one."""
+import fcntl
+import glob
+import os
+import pty
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import servers
+
+
+def emulator():
+    """pyte; servers.Missing where it cannot be had."""
+    [site] = glob.glob(f"{servers.python_wheels('terminal')}/lib/python3*/site-packages")
+    if site not in sys.path:
+        sys.path.append(site)
+    import pyte   # pylint: disable=import-outside-toplevel
+    return pyte
+
+
+class Screen:
+    """`command` runs there, with `env` beside or instead of this process's environment."""
+
+    def __init__(self, command, columns=80, rows=24, env=None):
+        pyte = emulator()
+        self.screen = pyte.HistoryScreen(columns, rows, history=10_000)
+        self.stream = pyte.ByteStream(self.screen)
+        self.bytes = b""
+        self.master, end = pty.openpty()
+        self.set_size(columns, rows)
+        # A session of its own, whose terminal this one becomes: only then Ctrl-C is a signal.
+        self.process = subprocess.Popen(
+            command, env={**os.environ, **(env or {})}, stdin=end, stdout=end, stderr=end, start_new_session=True,
+            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(end)
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        os.close(self.master)
+
+    def set_size(self, columns, rows):
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+
+    def resize(self, columns, rows):
+        """Of the window while the program runs, which is told by SIGWINCH."""
+        self.read()
+        self.screen.resize(rows, columns)
+        self.set_size(columns, rows)
+
+    def type(self, keys):
+        os.write(self.master, keys)
+
+    def echoes(self):
+        return bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
+
+    def read(self):
+        """All that was written so far."""
+        while select.select([self.master], [], [], 0)[0]:
+            try:
+                some = os.read(self.master, 65536)
+            except OSError:   # The program has ended, and closed its side.
+                break
+            if not some:
+                break
+            self.bytes += some
+            self.stream.feed(some)
+
+    def lines(self):
+        """What stands on the screen, without what is empty below."""
+        self.read()
+        return "\n".join(line.rstrip() for line in self.screen.display).rstrip("\n").split("\n")
+
+    def text(self):
+        return "\n".join(self.lines())
+
+    def scrolled(self):
+        """How many lines have left the screen at its top."""
+        self.read()
+        return len(self.screen.history.top)
+
+    def frames(self):
+        """The drawings so far, each as its lines, as they were written: before the terminal did anything with them."""
+        self.read()
+        drawings = self.bytes.decode(errors="replace").split("\033[J")[:-1]
+        return [[line.rstrip("\r\n") for line in drawing.split("\033[2K")[1:]] for drawing in drawings]
+
+    def width_of(self, line):
+        import wcwidth   # pylint: disable=import-outside-toplevel
+        return wcwidth.wcswidth(re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line))
+
+    def end(self, sig=None, seconds=20):
+        """The exit code, after a signal if one is named."""
+        if sig is not None:
+            self.process.send_signal(sig)
+        end = time.monotonic() + seconds
+        while self.process.poll() is None and time.monotonic() < end:   # It may wait for somebody to read.
+            select.select([self.master], [], [], 0.05)
+            self.read()
+        self.read()
+        return self.process.wait(timeout=1)
