@@ -238,7 +238,11 @@ void TakeEnded(Turn& turn, const PoolReported& report) {
 void RefreshSought(State& state, double now) {
   state.sought.clear();
   std::set<std::string> doubted;
-  if (now < state.started + state.tunables.reconnect_seconds) return;
+  const double begins = state.started + state.tunables.reconnect_seconds;
+  if (now < begins) {
+    state.watch_nodes_at = std::min(state.watch_nodes_at, begins);  // Those that are missing then say nothing.
+    return;
+  }
   for (const auto& [uid, job] : state.jobs) {
     if (IsOver(job)) continue;
     for (const v1::JobRecord::ChargedNode& lost : job.record.lost_nodes()) doubted.insert(lost.node());
