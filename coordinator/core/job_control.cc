@@ -354,7 +354,9 @@ void Advance(Turn& turn, Job& job) {
   if (job.active) Watch(turn, job);
   if (job.active || IsOver(job)) return;
   TryForm(turn, job);
-  if (job.active) WakeWhenGone(turn, job);
+  if (!job.active) return;
+  WakeWhenGone(turn, job);
+  if (MustStop(job)) ConsiderChange(turn, job);  // It was formed only to save: its members stop at the first boundary.
 }
 
 }  // namespace rekindle::core

@@ -176,7 +176,9 @@ std::vector<std::string> SetFields(const ScenarioOptions& options, v1::TrainerRe
 
 void FollowDirective(const v1::TrainerDirective& directive, v1::TrainerReport& report) {
   const v1::Membership& membership = directive.membership();
-  if (directive.action() == v1::TrainerDirective::RUN && report.generation() != membership.generation()) {
+  const bool steps =
+      directive.action() == v1::TrainerDirective::RUN || directive.action() == v1::TrainerDirective::YIELD;
+  if (steps && report.generation() != membership.generation()) {
     report.set_phase(v1::TRAINER_RUNNING);
     report.set_generation(membership.generation());
     *report.mutable_membership() = membership;
