@@ -32,6 +32,18 @@ bool HoldsNewest(const Job& job, const Trainer& trainer) {
   return HoldsState(job, trainer.report) && trainer.report.phase() != v1::TRAINER_READY;
 }
 
+// Those that can go on, each with what it holds of the newest state.
+std::vector<Candidate> StoppedMembers(const Job& job, const std::vector<MemberView>& views) {
+  std::vector<Candidate> members;
+  for (const MemberView& view : views) {
+    if (view.standing != Standing::kStopped || !StaleMicroBatch(job, view.trainer->report).empty()) continue;
+    Candidate candidate = ToCandidate(*view.trainer, view.member->rank());
+    candidate.live = HoldsNewest(job, *view.trainer) && candidate.step >= job.completed_step;
+    members.push_back(std::move(candidate));
+  }
+  return members;
+}
+
 // The only stopped member with usable state; empty when there are more.
 std::string OnlyHolder(const Job& job, const std::vector<MemberView>& views) {
   std::string holder;
@@ -236,6 +248,9 @@ bool TryFinish(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   if (finished == 0) return false;
   if (digests.size() == 1) {
     if (!IsFinalDurable(job, step)) {
+      // Too few may be left to have all of it: then there is nothing to keep, and the job goes back.
+      const bool is_lost = !job.active && !IsFinishing(job) && FindBest(StoppedMembers(job, views)) == nullptr;
+      if (is_lost) return false;
       return TakeFailedSave(turn, job, {step, digests.begin()->first, early, finished}, views);
     }
     v1::JobStatus* status = job.record.mutable_job()->mutable_status();
@@ -272,15 +287,7 @@ void TryForm(Turn& turn, Job& job) {
     }
     views = SurveyMembers(turn.state, job);
   }
-  std::vector<Candidate> pool;
-  bool boundary = true;
-  for (const MemberView& view : views) {
-    if (view.standing != Standing::kStopped || !StaleMicroBatch(job, view.trainer->report).empty()) continue;
-    Candidate candidate = ToCandidate(*view.trainer, view.member->rank());
-    candidate.live = HoldsNewest(job, *view.trainer) && candidate.step >= job.completed_step;
-    boundary = boundary && view.trainer->report.phase() != v1::TRAINER_INTERRUPTED;
-    pool.push_back(std::move(candidate));
-  }
+  std::vector<Candidate> pool = StoppedMembers(job, views);
   const Candidate* best = FindBest(pool);
   const auto take_back = [&] {  // Whom an accusation left out: without it the others do not have the state.
     job.forming.removed.clear();
@@ -291,7 +298,9 @@ void TryForm(Turn& turn, Job& job) {
     if (!job.forming.removed.empty()) return take_back();
     if (!LoseFinal(turn, job, views)) return;
   }
+  bool boundary = true;
   for (const Candidate& candidate : pool) {
+    boundary = boundary && FindTrainer(job, candidate.trainer)->report.phase() != v1::TRAINER_INTERRUPTED;
     boundary = boundary && (best == nullptr || !candidate.live ||
                             std::tie(candidate.step, candidate.attempt) == std::tie(best->step, best->attempt));
   }
