@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -87,6 +88,20 @@ void Stop(Turn& turn, Job& job) {
             absl::StrCat(job.active ? "pause at the next step boundary: " : "", job.record.budget_stop()));
 }
 
+// What a job that holds nothing but nodes without a price lacks of its minimum. A gang comes together in one group of
+// nodes, so none of those counts for it.
+int SlotsToBuy(const State& state, const Job& job) {
+  const int least = MinWorkers(job);
+  double held = 0;
+  for (const v1::JobRecord::ChargedNode& node : job.record.held_nodes()) {
+    const auto known = state.nodes.find(node.node());
+    if (known != state.nodes.end()) held += node.part() * known->second.record.slots();
+  }
+  const auto has = static_cast<int>(std::lround(held));
+  if (has >= least) return 0;
+  return least == MaxWorkers(job) ? least : least - has;
+}
+
 // A paused job still holds its nodes, and these cost. So when its state is safe, or the limit is reached anyhow, they
 // go.
 void TryRelease(Turn& turn, Job& job) {
@@ -168,9 +183,9 @@ void KeepBudget(Turn& turn, Job& job) {
   if (!job.active) turn.Wake(job, turn.now + turn.state.tunables.evaluation_seconds);
   const double rate = LivingRate(turn.state, job, UnixNow(turn));
   if (rate <= 0 && cost->spent() < cost->budget()) {  // Nothing that it has could be stopped.
-    const bool waits = !job.active && job.shares.empty() && job.record.lost_nodes().empty();
-    if (waits && RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < MinWorkers(job))
-      Stop(turn, job);
+    const bool waits = !job.active && job.record.lost_nodes().empty();
+    const int lacks = waits ? SlotsToBuy(turn.state, job) : 0;
+    if (RoomForSlots(turn, job, LowestPrice(turn.state, job, UnixNow(turn))) < lacks) Stop(turn, job);
     return;
   }
   const double left = rate > 0 ? BudgetLeft(turn.state, job, UnixNow(turn)) / rate * kHour : 0;

@@ -264,8 +264,10 @@ void ShareNodes(Turn& turn) {
     job.shares = shares;
     job.lost_shares = lost;
     ShowCosts(turn, job);
-    if (!IsOver(job)) GrantSpending(turn, job);  // Its new nodes are told of it with their first order.
     Touch(job);
+    if (IsOver(job)) continue;
+    GrantSpending(turn, job);  // Its new nodes are told of it with their first order.
+    if (!job.active && CostOf(job)->budget() > 0) turn.Wake(job, turn.now);  // It may have no room for the rest.
   }
 }
 
