@@ -178,6 +178,7 @@ void World::Save(const Effects& effects) {
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
     NoteAdoption(e);
+    if (e.kind() == "old_given_up") jobs_.at(e.job()).completed = 0;  // What they hold is given up with them.
   }
 }
 
