@@ -83,6 +83,7 @@ void CountAccusations(Turn& turn, Job& job, const std::vector<MemberView>& views
 bool Settle(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   bool settled = true;
   for (const MemberView& view : views) {
+    if (view.standing == Standing::kStopped && !view.trainer->waits) job.trainers[view.member->trainer()].waits = true;
     if (view.standing != Standing::kAwaited) continue;
     if (turn.now >= view.give_up_at) {
       job.trainers[view.member->trainer()].left_out = true;
@@ -201,7 +202,7 @@ void OpenForming(Turn& turn, Job& job, const std::string& reason, bool failure) 
   job.forming.failure = failure;
   job.forming.completed_at = job.completed_at;
   job.ready_since = kNever;
-  for (auto& [id, trainer] : job.trainers) trainer.left_out = false;
+  for (auto& [id, trainer] : job.trainers) trainer.left_out = trainer.waits = false;
   if (!failure) return;
   for (const v1::Member& member : job.record.membership().members()) {
     const auto found = turn.state.nodes.find(member.node());

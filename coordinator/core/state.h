@@ -39,6 +39,7 @@ struct Trainer {
   bool certain = false;      // That it is dead; see fence.h.
   double stopped_at = 0;     // When it first said so in the generation it last reported.
   bool left_out = false;     // Did not stop in time during the running regroup.
+  bool waits = false;        // Has stopped in it: what it is told while it waits may change.
   v1::TrainerReport report;  // The newest by sequence.
 };
 

@@ -27,7 +27,8 @@ bool HasStopped(const State& state, const Job& job, const Trainer& trainer) {
       return false;
   }
   if (report.phase() != v1::TRAINER_READY && report.generation() == job.record.membership().generation()) return true;
-  return !job.active && report.known_revision() == TrainerDirectiveFor(state, job, report.trainer()).revision();
+  if (job.active) return false;
+  return trainer.waits || report.known_revision() == TrainerDirectiveFor(state, job, report.trainer()).revision();
 }
 
 struct Word {
