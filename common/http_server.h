@@ -55,7 +55,6 @@ class HttpServer {
   class Parser;
 
   HttpServer(Options options, Handler handler);
-  absl::Status Listen();
   void Serve();
   HttpAnswer Answer(const HttpRequest& request) const;
 

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <openssl/crypto.h>
 #include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -150,6 +151,10 @@ absl::StatusOr<std::string> ReadToken(const std::string& path) {
   const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid()) return Unfit(path, absl::StrCat("cannot be read: ", std::strerror(errno)));
   return ReadAll(file.get(), path);
+}
+
+bool SameSecret(std::string_view given, std::string_view expected) {
+  return given.size() == expected.size() && CRYPTO_memcmp(given.data(), expected.data(), expected.size()) == 0;
 }
 
 absl::Status MakeTokenFile(const std::string& path) {

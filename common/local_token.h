@@ -10,6 +10,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,7 +24,10 @@ namespace rekindle::common {
 // names the flag, the file and what is wrong with it.
 absl::StatusOr<std::string> ReadToken(const std::string& path);
 
-// As ReadToken; where there is no such file, one with a new token is made, for this user alone (0600). Not from two
+// Whether both are the same, in a time that depends on their lengths alone, which are no secret.
+bool SameSecret(std::string_view given, std::string_view expected);
+
+// Reads a token. Where there is no such file, one with a new token is made, for this user alone (0600). Not from two
 // processes at once.
 absl::Status MakeTokenFile(const std::string& path);
 

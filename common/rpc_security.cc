@@ -2,7 +2,6 @@
 
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
-#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <unistd.h>
@@ -96,8 +95,7 @@ class TokenChecker final : public grpc::AuthMetadataProcessor {
       return {grpc::StatusCode::UNAUTHENTICATED, refusals_.missing};
     }
     const grpc::string_ref given = found->second;
-    // Constant time in what the token holds; its length is no secret.
-    if (given.size() != expected_.size() || CRYPTO_memcmp(given.data(), expected_.data(), expected_.size()) != 0) {
+    if (!SameSecret({given.data(), given.size()}, expected_)) {
       return {grpc::StatusCode::UNAUTHENTICATED, refusals_.wrong};
     }
     consumed->emplace(kHeader, std::string(given.data(), given.size()));

@@ -14,8 +14,6 @@
 namespace rekindle::common {
 namespace {
 
-constexpr int kBacklog = 128;
-
 int PortOf(int socket) {
   sockaddr_storage address = {};
   socklen_t length = sizeof address;
@@ -29,7 +27,7 @@ absl::Status WhyNot(int cause, const HostPort& at, const std::string& flag) {
   if (cause == EADDRINUSE) {
     return absl::UnavailableError(absl::StrCat("port ", at.port, " of ", host,
                                                " is in use: stop the other process, or give another port (", flag, " ",
-                                               host, ":0 takes any free one)"));
+                                               host, ":0 takes any free port)"));
   }
   return absl::UnavailableError(
       absl::StrCat("cannot listen on ", flag, " ", host, ":", at.port, ": ", std::strerror(cause)));
@@ -48,7 +46,7 @@ absl::StatusOr<HostPort> ParseListen(const std::string& flag, const std::string&
       absl::StrCat(flag, " '", text, "' is no address: write host:port, as 127.0.0.1:7080 or [::1]:7080"));
 }
 
-absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag) {
+absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag, int backlog) {
   addrinfo hints = {};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
@@ -63,7 +61,7 @@ absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag) {
     UniqueFd fd(socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
     const int on = 1;
     if (fd.valid()) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (!fd.valid() || bind(fd.get(), one->ai_addr, one->ai_addrlen) != 0 || listen(fd.get(), kBacklog) != 0) {
+    if (!fd.valid() || bind(fd.get(), one->ai_addr, one->ai_addrlen) != 0 || listen(fd.get(), backlog) != 0) {
       cause = errno;
       continue;
     }

@@ -10,7 +10,7 @@
 
 namespace rekindle::common {
 
-// As it stands in a URL: with brackets where it has colons.
+// The host as a URL has it: in brackets where it has colons.
 std::string InUrl(const std::string& host);
 
 // What a flag says to listen on. INVALID_ARGUMENT names the flag, and says how to write it.
@@ -23,7 +23,8 @@ struct Listener {
 
 // `flag`: which gave the address, for messages. UNAVAILABLE: the port is in use, or the host not of this machine;
 // INVALID_ARGUMENT: the host cannot be found.
-absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag);
+// `backlog`: connections that may wait to be accepted.
+absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag, int backlog = 128);
 
 }  // namespace rekindle::common
 

@@ -71,7 +71,7 @@ MetricsSource::Facts MetricsSource::Look(const Loop& loop) {
   const JobTimes& times = loop.job_metrics().times();
   for (const auto& [uid, job] : loop.jobs().all()) {
     ++facts.states[job->status().state()];
-    if (HasEnded(*job)) continue;
+    if (IsOver(*job)) continue;
     facts.live.push_back({job, times.WaitsSince(*job), times.UnsavedSince(*job)});
     if (facts.guessed.size() < kJobsAtOnce && times.IsGuessed(uid)) facts.guessed.emplace_back(uid, job->name());
   }

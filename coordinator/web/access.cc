@@ -1,18 +1,17 @@
 #include "coordinator/web/access.h"
 
-#include <openssl/crypto.h>
-
 #include <memory>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "common/local_token.h"
 #include "common/rpc.h"
 #include "coordinator/web/json.h"
 
 namespace rekindle::coordinator::web {
 namespace {
 
-// Of a Host header: lower case, without port and brackets. Empty: it is none.
+// The host in a Host header: lower case, without port and brackets. Empty: there is none.
 std::string HostOf(const std::string& header) {
   const bool has_port = header.rfind(':') != std::string::npos && header.back() != ']';
   const auto parts = common::SplitAddress(has_port ? header : header + ":0");
@@ -29,9 +28,7 @@ common::PageAnswer Refusal(int status, const std::string& message) {
 }
 
 bool Access::HasToken(const common::PageRequest& request) const {
-  const std::string& given = request.Header("authorization");
-  // Constant time in what the token holds; its length is no secret.
-  return given.size() == expected_.size() && CRYPTO_memcmp(given.data(), expected_.data(), expected_.size()) == 0;
+  return common::SameSecret(request.Header("authorization"), expected_);
 }
 
 std::optional<common::PageAnswer> Access::Refuse(const common::PageRequest& request, bool needs_token) const {

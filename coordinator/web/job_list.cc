@@ -9,15 +9,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "coordinator/money.h"
+#include "coordinator/server/job_board.h"
 #include "coordinator/web/json.h"
 
 namespace rekindle::coordinator::web {
 namespace {
-
-bool IsOver(const v1::Job& job) {
-  const v1::JobState state = job.status().state();
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
-}
 
 double Progress(const v1::Job& job) {
   const int steps = job.status().resolved_spec().training().steps();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "coordinator/server/job_board.h"
+
 namespace rekindle::coordinator {
 namespace {
 
@@ -59,13 +61,13 @@ bool JobMetrics::AreTotalsSettled(double now) const {
 
 // A pause is known once a step was completed after the fault.
 void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
-  if (HasEnded(after)) {
+  if (IsOver(after)) {
     measured_faults_.erase(after.uid());
     return;
   }
   if (before != nullptr && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
-  std::set<int> shown;  // Of a job that lives long the status has the newest faults only.
+  std::set<int> shown;  // The status of a job that lives long has the newest faults only.
   for (const v1::Fault& fault : after.status().faults()) {
     const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;
     if (is_new && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());

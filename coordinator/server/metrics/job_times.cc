@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "coordinator/server/job_board.h"
+
 namespace rekindle::coordinator {
 
 bool IsTraining(const v1::Job& job) {
   return job.status().state() == v1::RUNNING || job.status().state() == v1::FINISHING;
-}
-
-bool HasEnded(const v1::Job& job) {
-  const v1::JobState state = job.status().state();
-  return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
 double UnsavedSinceBy(const v1::Event& event) {
@@ -20,7 +17,7 @@ double UnsavedSinceBy(const v1::Event& event) {
 }
 
 void JobTimes::Update(const v1::Job* before, const v1::Job& after, double now) {
-  if (HasEnded(after)) return Forget(after.uid());
+  if (IsOver(after)) return Forget(after.uid());
   Times& times = jobs_[after.uid()];
   const v1::JobState was = before == nullptr ? v1::JOB_STATE_UNSPECIFIED : before->status().state();
   if (after.status().state() == v1::PENDING && was != v1::PENDING) times.pending_since = now;

@@ -19,8 +19,8 @@ class JobTimes {
 
   // Since when a PENDING job waits: its submit, or where it has trained before, when it was seen to stop.
   double WaitsSince(const v1::Job& job) const;
-  // Of a job that trains: its newest durable checkpoint, or when it began to train, where that is later or where there
-  // is no checkpoint.
+  // Since when nothing of a job that trains was saved: its newest durable checkpoint, or when it began, where that is
+  // later or where there is no checkpoint.
   double UnsavedSince(const v1::Job& job) const;
 
   // Did that job train when it was seen for the first time, so that its events know more than this does?
@@ -44,7 +44,6 @@ class JobTimes {
 double UnsavedSinceBy(const v1::Event& event);
 
 bool IsTraining(const v1::Job& job);
-bool HasEnded(const v1::Job& job);
 
 }  // namespace rekindle::coordinator
 
