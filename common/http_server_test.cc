@@ -12,6 +12,7 @@
 #include <future>
 
 #include "common/clock.h"
+#include "common/temporary_folder_testing.h"
 
 namespace rekindle::common {
 namespace {
@@ -28,13 +29,6 @@ HttpAnswer Page(const HttpRequest& request) {
 
 class HttpServerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/rk-http-server-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // An authority with certificates for the server and a client, and one of a foreign authority.
   void MakeCertificates() {
     const std::string script =
@@ -99,7 +93,8 @@ class HttpServerTest : public testing::Test {
     return connected;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(HttpServerTest, LoopbackIsServedInTheClear) {

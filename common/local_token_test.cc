@@ -11,6 +11,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/temporary_folder_testing.h"
+
 namespace rekindle::common {
 namespace {
 
@@ -23,18 +25,12 @@ constexpr uid_t kNobody = 65534;
 class LocalTokenTest : public testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/rk-token-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
     ASSERT_EQ(mkdir(Runtime().c_str(), 0700) | mkdir(Home().c_str(), 0700), 0);
     setenv("XDG_RUNTIME_DIR", Runtime().c_str(), 1);
     setenv("HOME", Home().c_str(), 1);
     mask_ = umask(0);  // What is private is so by its own mode.
   }
-  void TearDown() override {
-    umask(mask_);
-    fs::remove_all(folder_);
-  }
+  void TearDown() override { umask(mask_); }
 
   std::string Runtime() const { return folder_ + "/run"; }
   std::string Home() const { return folder_ + "/home"; }
@@ -57,7 +53,8 @@ class LocalTokenTest : public testing::Test {
     return names;
   }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   mode_t mask_ = 0;
 };
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "common/rpc.h"
+#include "common/temporary_folder_testing.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
 
 namespace rekindle::common {
@@ -30,13 +30,9 @@ class EchoService final : public v1::Coordinator::CallbackService {
 class RpcTest : public testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/rk-rpc-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
     setenv("XDG_RUNTIME_DIR", folder_.c_str(), 1);
     setenv("HOME", folder_.c_str(), 1);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string Write(const std::string& name, const std::string& content) {
     std::ofstream(folder_ + "/" + name) << content;
@@ -65,7 +61,8 @@ class RpcTest : public testing::Test {
 
   absl::Status Refusal(const ServerOptions& options) { return Server::Start(options, {&service_}).status(); }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   EchoService service_;
 };
 

@@ -5,24 +5,17 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "cli/job_file/job_file.h"
+#include "common/temporary_folder_testing.h"
 
 namespace rekindle::cli {
 
 // A folder of files.
 class JobFileFixture : public testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/rk-job-file-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Write(const std::string& text, const std::string& name = "job.yaml") {
     std::ofstream(folder_ + "/" + name) << text;
     return folder_ + "/" + name;
@@ -32,7 +25,8 @@ class JobFileFixture : public testing::Test {
     return "name: " + name + "\nspec: {data: {text: /a.txt}, training: {\n  steps: 5}}\n";
   }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 }  // namespace rekindle::cli

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -13,6 +12,7 @@
 #include "common/http.h"
 #include "common/serve/page_server.h"
 #include "common/serve/raw_client_testing.h"
+#include "common/temporary_folder_testing.h"
 
 namespace rekindle::common {
 namespace {
@@ -22,19 +22,16 @@ using testing::HasSubstr;
 class PageTlsTest : public testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/rk-page-tls-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
     const std::string command = absl::StrCat(
         "cd ", folder_, " && for name in one other; do openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 ",
         "-nodes -days 2 -subj /CN=page -addext subjectAltName=DNS:page.example,DNS:*.pages.example,IP:127.0.0.1 ",
         "-keyout $name.key -out $name.pem; done > openssl.log 2>&1");
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
   std::string File(const std::string& name) const { return folder_ + "/" + name; }
 
-  std::string folder_;
+  TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(PageTlsTest, ServesWhoeverBelievesTheCertificate) {

@@ -13,19 +13,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/temporary_folder_testing.h"
 #include "coordinator/logs/job_log.h"
 
 namespace rekindle::coordinator {
 
 class LogTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/rk-logs-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   // The files of a folder, and the bytes of one.
   static std::vector<std::string> FilesIn(const std::string& folder) {
     std::vector<std::string> files;
@@ -43,7 +37,8 @@ class LogTest : public testing::Test {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
   }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 // Whole lines that begin at that position.

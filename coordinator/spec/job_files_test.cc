@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/temporary_folder_testing.h"
+
 namespace rekindle::coordinator {
 namespace {
 
@@ -26,15 +28,11 @@ absl::Status CheckJobFiles(const v1::JobSpec& spec, const JobReach& reach) {
 class JobFiles : public testing::Test {
  protected:
   void SetUp() override {
-    char path[] = "/tmp/rk-files-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
     spec_.mutable_model()->set_context(10);
     spec_.mutable_data()->set_validation_fraction(0.1);
     spec_.mutable_checkpoint()->set_every_steps(5);
     spec_.mutable_checkpoint()->set_store("file://" + folder_ + "/store/deep");
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   std::string Write(const std::string& name, size_t bytes) {
     std::ofstream(folder_ + "/" + name) << std::string(bytes, 'x');
@@ -48,7 +46,8 @@ class JobFiles : public testing::Test {
     return status.ok() ? "OK" : std::string(status.message());
   }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   v1::JobSpec spec_;
   JobReach reach_{.here = true};
 };

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/http.h"
 #include "common/serve/raw_client_testing.h"
+#include "common/temporary_folder_testing.h"
 #include "coordinator/web/prepared_source_testing.h"
 #include "coordinator/web/token.h"
 #include "coordinator/web/web_file.h"
@@ -27,15 +28,7 @@ using testing::StartsWith;
 
 class WebServerTest : public testing::Test {
  protected:
-  void SetUp() override {
-    char path[] = "/tmp/rk-web-XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    folder_ = path;
-  }
-  void TearDown() override {
-    server_.reset();
-    std::filesystem::remove_all(folder_);
-  }
+  void TearDown() override { server_.reset(); }
 
   absl::Status Start(const std::string& listen, const common::Security& security = {}) {
     server_.reset();
@@ -59,7 +52,8 @@ class WebServerTest : public testing::Test {
     return RawClient::Ask(address, path, headers);
   }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
   std::unique_ptr<WebServer> server_;
 };
 

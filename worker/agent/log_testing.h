@@ -12,26 +12,21 @@
 #include <string>
 #include <vector>
 
+#include "common/temporary_folder_testing.h"
 #include "rekindle/v1/node.pb.h"
 
 namespace rekindle::agent {
 
 class LogFolderTest : public ::testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/rekindle-agent-logs-XXXXXX";
-    ASSERT_NE(mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string Path(const std::string& name) const { return folder_ + "/" + name + ".log"; }
   void Write(const std::string& name, const std::string& text) const {
     std::ofstream(Path(name), std::ios::app) << text;
   }
   bool Exists(const std::string& name) const { return std::filesystem::exists(Path(name)); }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 // Keeps pieces as the coordinator does, by its own rule: a piece counts only if it begins where its trainer stands.
