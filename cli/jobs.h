@@ -11,7 +11,8 @@
 
 namespace rekindle::cli {
 
-inline constexpr int kPageSize = 1000;  // Of lists; the coordinator cuts what would be too long for a message.
+inline constexpr int kPageSize =
+    1000;  // Entries of a list at a time. The coordinator cuts what would be too long for a message.
 
 // Those that the request asks for, one after the other in order of submission, a page at a time.
 absl::Status ForEachJob(Context& context, v1::ListJobsRequest request, const std::function<void(v1::Job)>& take);

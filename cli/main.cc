@@ -11,7 +11,7 @@
 
 namespace {
 
-// Of its commit; where that is not known, a manual page is as old as the day on which it was made.
+// The day of the commit. Where that is not known, a manual page is as old as the day on which it was made.
 std::string Date() {
   if (rekindle::common::kCommitDate[0] != '\0') return rekindle::common::kCommitDate;
   const time_t now = time(nullptr);

@@ -13,7 +13,7 @@ namespace rekindle::cli {
 std::string Table(const std::vector<std::vector<std::string>>& rows);
 // `width` cells, filled to done / total with eighth blocks.
 std::string Bar(double done, double total, int width);
-// The same for terminals without UTF-8: "[####------]", with `width` cells between the brackets.
+// A bar for terminals without UTF-8: "[####------]", with `width` cells between the brackets.
 std::string AsciiBar(double done, double total, int width);
 // 12345 -> "12.3k".
 std::string Short(double value);
@@ -36,7 +36,7 @@ std::string UnitOf(const v1::JobSpec& spec);
 // the tab, DEL, C1), those that change the direction of writing or begin a line, and bytes that are no UTF-8 become
 // '?'.
 std::string Printable(const std::string& text);
-// The same, and line feeds stay.
+// Like Printable, but line feeds stay.
 std::string PrintableLines(const std::string& text);
 
 // What is left to do with a coordinator's data folder that was made anew.

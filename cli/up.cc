@@ -72,7 +72,7 @@ int FreePort(int wanted = 0) {
   return ntohs(address.sin_port);
 }
 
-// Of the page. Bookmarks and open tabs know the port of last time, which `file` has.
+// Chooses the page's port. Bookmarks and open tabs know the port of last time, which `file` has.
 int WebPort(const std::string& asked, const std::string& file) {
   int port = 0;
   if (absl::SimpleAtoi(asked, &port) && port != 0) return port;
@@ -153,7 +153,7 @@ std::string DescribePage(const std::string& address, const std::string& file) {
 // CLI::ValidationError (wrong use).
 void CheckLength(const std::string& root, const Flags& flags) {
   std::error_code error;
-  const std::string resolved = std::filesystem::weakly_canonical(root, error);  // As the nodes will see it.
+  const std::string resolved = std::filesystem::weakly_canonical(root, error);  // Nodes see the path without links.
   const std::string node = flags.workers > 0 ? "/nodes/n" + std::to_string(flags.workers) : "/coordinator/nodes/p-1";
   const size_t below = node.size() + common::kLongestNodeSocket.size();
   const std::string& path = error ? root : resolved;
@@ -172,7 +172,7 @@ bool IsWhereCommandsLook(const std::string& endpoint) {
 absl::Status Up(Context& context, const Flags& flags) {
   auto signals = common::OpenSignalFd({SIGTERM, SIGINT});
   if (!signals.ok()) return signals.status();
-  umask(0077);  // Of all that runs below it, too.
+  umask(0077);  // Whatever runs below inherits it.
   const std::string root = std::filesystem::absolute(flags.dir);
   CheckLength(root, flags);
   // Before anything in it is touched: it may be that of another one, which goes on.

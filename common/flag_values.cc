@@ -12,7 +12,7 @@
 namespace rekindle::common {
 namespace {
 
-constexpr size_t kShown = 60;  // Of what was given, in a refusal.
+constexpr size_t kShown = 60;  // A refusal shows so many bytes of what was given.
 
 std::string Given(const std::string& text) {
   return absl::StrCat("'", text.substr(0, kShown), text.size() > kShown ? "..." : "", "'");

@@ -16,7 +16,7 @@ namespace rekindle::common {
 // Thread-compatible.
 class HttpConnection final : public httplib::Stream {
  public:
-  static constexpr size_t kMaxRequestBytes = 16 << 10;  // Of the request, headers and all.
+  static constexpr size_t kMaxRequestBytes = 16 << 10;  // A request has at most so many, headers and all.
 
   // `socket` does not block. Everything fails once `seconds` have passed, or `stop` can be read.
   HttpConnection(UniqueFd socket, int stop, double seconds);

@@ -18,7 +18,7 @@ class MetricSamples {
   // One value. All of a name have its first help and its kind, and the same labels never come twice: of two the first
   // counts, as a page with both would be refused as a whole.
   void Gauge(const std::string& name, const std::string& help, double value, const Labels& labels = {});
-  // Of what never falls, but when its process starts anew.
+  // A counter never falls, but when its process starts anew.
   void Counter(const std::string& name, const std::string& help, double value, const Labels& labels = {});
 
   // All that were given, by name. Nothing is left.

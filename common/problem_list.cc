@@ -22,7 +22,7 @@ size_t SentBytes(const std::string& text) {
   return bytes;
 }
 
-// Of a character that began before.
+// This byte is the rest of a character that began before.
 bool IsWithinCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace rekindle::common {
 
 inline constexpr size_t kMostProblemsTold = 20;
-inline constexpr size_t kMostProblemBytes = 500;  // Of one of them.
-// Of a status: gRPC sends it in a call's trailer, of 8 KiB with all else that is in it.
+inline constexpr size_t kMostProblemBytes = 500;  // One problem's text has at most so many.
+// A status's text has at most so many: gRPC sends it in a call's trailer, of 8 KiB with all else that is in it.
 inline constexpr size_t kMostStatusBytes = 6000;
 
 // On one line, of at most so many bytes; what is left out shows as "...". Characters of UTF-8 stay whole.

@@ -6,7 +6,7 @@
 
 namespace rekindle::common {
 
-// Of this process, as /proc tells it; what it does not tell is left out. Thread-safe.
+// What /proc tells of this process; what it does not tell is left out. Thread-safe.
 void AddProcessMetrics(MetricSamples& samples);
 
 }  // namespace rekindle::common

@@ -1,4 +1,4 @@
-// Of which commit a build is, for `--version`. Only the main files of programs may link this: it changes with each
+// The commit of a build, for `--version`. Only the main files of programs may link this: it changes with each
 // commit, and everything that links it is linked anew.
 #ifndef REKINDLE_COMMON_RELEASE_H_
 #define REKINDLE_COMMON_RELEASE_H_

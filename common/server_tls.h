@@ -34,7 +34,7 @@ class ServerTls {
   const Security security_;
   std::mutex mutex_;
   std::shared_ptr<SSL_CTX> context_;
-  std::string stamp_;  // Of the files that were looked at last.
+  std::string stamp_;  // Tells the files that were looked at last from newer ones.
 };
 
 }  // namespace rekindle::common

@@ -55,7 +55,7 @@ struct Connection {
   End there;
 };
 
-// Of a descriptor; nothing where it is no connected TCP socket.
+// The addresses of a descriptor; nothing where it is no connected TCP socket.
 std::optional<Connection> ConnectionOf(int fd) {
   int type = 0;
   socklen_t length = sizeof type;
@@ -67,7 +67,7 @@ std::optional<Connection> ConnectionOf(int fd) {
   return Connection{EndOf(here), EndOf(there)};
 }
 
-// Of this process, to that port on loopback.
+// The connections of this process to that port on loopback.
 std::vector<Connection> ConnectionsTo(int port) {
   std::vector<Connection> found;
   DIR* descriptors = opendir("/proc/self/fd");

@@ -113,7 +113,8 @@ absl::StatusOr<std::unique_ptr<WebServer>> StartPage(const std::string& listen,
                                                      const rk::coordinator::CoordinatorServer::Options& options,
                                                      rk::coordinator::CoordinatorServer& server) {
   if (listen.empty()) {
-    unlink(rk::coordinator::web::WebFile(options.data).c_str());  // Of a coordinator before: nobody answers there.
+    // An earlier coordinator may have written it, and nobody answers there.
+    unlink(rk::coordinator::web::WebFile(options.data).c_str());
     return nullptr;
   }
   auto source = std::make_unique<rk::coordinator::web::LoopSource>(server.loop(),

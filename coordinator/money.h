@@ -25,11 +25,11 @@ std::string DescribeCarbon(const v1::Cost& cost);
 // "0.19 USD in 0.250 node-hours of 1.00 machines".
 std::string DescribeNeverRegistered(const v1::NeverRegistered& sum, const std::string& currency);
 
-// Of the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent. No
-// forecast where that of a job is not known.
+// Sums up the jobs of a team: amounts, rates, node-hours, and forecasts, in which a job that is over counts as spent.
+// No forecast where that of a job is not known.
 v1::Cost TotalOf(const v1::ListJobsReply& jobs);
 
-// The same, one job after the other.
+// Sums up costs, one job after the other.
 class CostTotal {
  public:
   void Add(const v1::Job& job);

@@ -12,7 +12,7 @@ namespace rekindle::cli {
 
 inline constexpr char kDefaultEndpoint[] = "127.0.0.1:7070";
 
-// As the command line has it; empty: not given.
+// What the command line says. A part that is empty was not given.
 struct ConnectionFlags {
   std::string context;
   std::string endpoint;

@@ -94,7 +94,7 @@ absl::Status Remove(const Context& context, const std::string& name) {
   return absl::OkStatus();
 }
 
-// Of `set`; what is not given stays as it is.
+// The flags of `set`. What is not given stays as it is.
 using Change = std::optional<std::string>;
 struct Changes {
   std::string name;

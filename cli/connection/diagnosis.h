@@ -13,7 +13,7 @@ namespace rekindle::cli {
 // does. Connects to the coordinator, for 2 s at most beside the look-up of its name.
 std::string DiagnoseTls(const Connection& connection);
 
-// The same, of what was seen. `own_end`: when the command's own certificate ended; empty: it has not.
+// Explains what was seen. `own_end`: when the command's own certificate ended; empty: it has not.
 std::string ExplainTls(const Connection& connection, const Handshake& seen, const std::string& own_end);
 
 // After a call was refused as UNAUTHENTICATED; `said`: how.

@@ -23,7 +23,8 @@ namespace {
 
 constexpr double kPatienceSeconds = 2;
 constexpr int kMostNames = 8;
-constexpr unsigned char kHttp2[] = {2, 'h', '2'};  // As ALPN has it: a gRPC server hangs up on whoever offers nothing.
+constexpr unsigned char kHttp2[] = {2, 'h',
+                                    '2'};  // ALPN's name of HTTP/2: a gRPC server hangs up on whoever offers nothing.
 
 template <auto Free>
 struct Freer {

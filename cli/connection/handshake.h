@@ -11,23 +11,23 @@ namespace rekindle::cli {
 // What was seen. Texts of the server's certificate are its own words: print them through Printable.
 struct Handshake {
   bool connected = false;          // Somebody listens.
-  bool speaks_tls = false;         // And has answered with a certificate.
+  bool speaks_tls = false;         // The server has answered with a certificate.
   bool talks = false;              // It has said something after the handshake: it takes us as we are.
   std::string trust;               // Why its certificate is not to be trusted; empty: it is.
-  bool expired = false;            // That is why.
-  bool unknown_authority = false;  // Or that: it is not signed by the authority that was given.
-  bool other_name = false;         // Or that: it names another host.
+  bool expired = false;            // The certificate has ended.
+  bool unknown_authority = false;  // Another authority than the given one has signed it.
+  bool other_name = false;         // It names another host.
   std::string names;               // Whom the certificate names.
   std::string until;               // When it ends, or has ended: "2026-01-31 12:00 UTC".
   bool hung_up = false;            // It ended the connection instead of that.
-  std::string alert;               // And why, in TLS's words; empty: it did not say.
+  std::string alert;               // Why the server hung up, in TLS's words; empty: it did not say.
 };
 
 // Takes 2 s at most beside the look-up of the host. Without files (`security` has no TLS) nothing is trusted. Sends no
 // token and no request.
 Handshake ShakeHands(const common::HostPort& at, const common::Security& security);
 
-// Of a PEM certificate: when it ended, as above; empty: it has not, or cannot be read.
+// When a PEM certificate ended, as above; empty: it has not, or cannot be read.
 std::string EndedAt(const std::string& certificate_file);
 
 }  // namespace rekindle::cli

@@ -33,7 +33,7 @@ using NamesOf = std::function<std::vector<std::string>(Names, const GivenFlags&)
 // where such a name may stand.
 Completion Complete(const VerbText& root, const std::vector<std::string>& words, const NamesOf& names_of);
 
-// As the shells' scripts read it: a candidate a line, with a tab before its description; ":files" and ":folders".
+// Text for the shells' scripts: a candidate a line, with a tab before its description; ":files" and ":folders".
 std::string ToLines(const Completion& completion);
 
 // The script that makes a shell ask: of "bash", "zsh" or "fish".

@@ -14,7 +14,7 @@ namespace rekindle::cli {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(200);
-constexpr int kMost = 1000;  // Of the first page: nobody reads more.
+constexpr int kMost = 1000;  // Nobody reads more than the first page of candidates.
 
 std::string Given(const GivenFlags& given, const std::string& flag) {
   const auto found = given.find(flag);

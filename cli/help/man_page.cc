@@ -10,7 +10,7 @@
 namespace rekindle::cli {
 namespace {
 
-// Of a line: a dot or an apostrophe at its begin would be a request.
+// A dot or an apostrophe at the begin of a line would be a request to troff.
 std::string Escaped(const std::string& text) {
   std::string out = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"~", "\\(ti"}, {"^", "\\(ha"}});
   if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");

@@ -10,7 +10,7 @@ namespace rekindle::cli {
 
 struct ArgumentText {
   std::string usage;                 // "JOB", "[JOB]", "FILE...", or several: "JOB [CHECKPOINT] DIR".
-  std::vector<std::string> names;    // Of `usage`, without brackets and dots, in order.
+  std::vector<std::string> names;    // The names in `usage`, without brackets and dots, in order.
   std::vector<std::string> choices;  // Where only these are allowed.
   std::string description;
   bool repeated = false;  // The last name takes all that follow.
@@ -32,7 +32,7 @@ struct FlagText {
 struct VerbText {
   std::string path;   // "rekindle checkpoint ls"
   std::string name;   // "ls"
-  std::string group;  // Of verbs, in the help of its parent.
+  std::string group;  // The group of verbs under which its parent's help lists it.
   std::string description;
   std::string footer;
   std::vector<ArgumentText> arguments;
@@ -44,7 +44,7 @@ struct VerbText {
 // With all verbs below it, but for hidden ones and hidden flags.
 VerbText Describe(const CLI::App& app);
 
-// Of the whole tree, the verb at `path`, as {"checkpoint", "ls"}; null where there is none.
+// Finds in the whole tree the verb at `path`, as {"checkpoint", "ls"}; null where there is none.
 const VerbText* FindVerb(const VerbText& root, const std::vector<std::string>& path);
 
 // "rekindle get [FLAGS] JOB"

@@ -12,7 +12,7 @@ using coordinator::Facts;
 
 Facts OfflineFacts() { return {.own_files = CheckWeights}; }
 
-// As it will be submitted, as far as its own text can tell.
+// The job as it will be submitted, as far as its own text can tell.
 v1::Job WithDigest(const v1::Job& written) {
   v1::Job job = written;
   const v1::JobSpec::Model& model = written.spec().model();
@@ -29,7 +29,7 @@ coordinator::Checker CheckAlone(const v1::Job& written, const Facts& facts) {
   return check;
 }
 
-// Of a job that could not be read in full: values that are wrong in themselves, whatever the rest was to be.
+// Finds in a job that could not be read in full the values that are wrong in themselves, whatever the rest was to be.
 void AddWrongValues(const JobDocument& document, Problems* problems) {
   for (const coordinator::Problem& problem : CheckAlone(document.job, {}).Problems()) {
     const bool is_given = document.lines.contains(problem.field) || document.flags.contains(problem.field);

@@ -16,8 +16,8 @@ namespace rekindle::cli {
 struct JobDocument {
   v1::Job job;                               // With absolute paths, and what --set says.
   int line = 1;                              // At which it begins.
-  std::map<std::string, int> lines;          // Of each field that the file gives, by its path.
-  std::map<std::string, std::string> flags;  // Of each field that --set gives: that flag.
+  std::map<std::string, int> lines;          // The line of each field that the file gives, by its path.
+  std::map<std::string, std::string> flags;  // The flag that gives a field, by the field's path.
   // What could not be read; with it the job is not what its user meant. Line 0: of a flag, which the sentence names.
   std::vector<common::YamlProblem> unread;
 };

@@ -14,7 +14,7 @@ namespace rekindle::cli {
 struct Override {
   std::string field;  // Its whole path, as "spec.training.steps".
   std::string value;  // A YAML scalar.
-  std::string flag;   // As the user gave it, for errors.
+  std::string flag;   // What the user wrote, for errors.
 };
 
 // Adds --set, which may be repeated, to a verb. What has no '=' is wrong use.

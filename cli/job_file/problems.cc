@@ -18,7 +18,7 @@ struct Place {
   std::string flag;
 };
 
-// Of the field, or of the nearest part around it that is given.
+// The line of the field, or of the nearest part around it that is given.
 Place PlaceOf(const JobDocument& document, std::string field) {
   while (true) {
     if (const auto flag = document.flags.find(field); flag != document.flags.end()) return {0, flag->second};

@@ -51,7 +51,7 @@ void PrintOffline(const std::vector<JobFile>& files) {
   std::cout << "not checked without a coordinator: " << absl::StrJoin(unchecked, ", ") << "\n";
 }
 
-// Of one file; prints its jobs where there was a coordinator.
+// Checks one file, and prints its jobs where there was a coordinator.
 absl::Status ValidateFile(Context& context, bool offline, JobFile* file) {
   if (offline) return ValidateOffline(*file);
   const absl::StatusOr<std::vector<v1::Job>> jobs = Validate(context, file);

@@ -18,8 +18,8 @@ inline constexpr char kDigestToCome[] = "--------------------------------";
 // errors of files. Each begins with the field's name. OK for a job without weights.
 absl::Status CheckWeights(const v1::JobSpec& resolved);
 
-// The same, and fills in the digest, which takes reading all of it: shows how far it is. A job whose model is wrong is
-// left as it is: that is for the coordinator to say.
+// Checks the weights, too, and fills in the digest, which takes reading all of it: shows how far it is. A job whose
+// model is wrong is left as it is: that is for the coordinator to say.
 absl::Status PrepareWeights(const Context& context, v1::Job* job);
 
 }  // namespace rekindle::cli

@@ -78,7 +78,7 @@ class Layout {
 
   const std::vector<Column>& columns_;
   std::vector<size_t> shown_;   // In order.
-  std::vector<size_t> widths_;  // Of these.
+  std::vector<size_t> widths_;  // The width of each of these.
 };
 
 }  // namespace

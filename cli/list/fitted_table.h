@@ -33,7 +33,7 @@ class FittedTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Of the terminal that stdout is, else COLUMNS, else 80.
+// The columns of the terminal that stdout is, else COLUMNS, else 80.
 size_t OutputColumns();
 
 // Characters; a terminal shows each in one column.

@@ -70,7 +70,7 @@ class JobFeed {
   const std::function<void()> wake_;
   const Times times_;
 
-  std::string newest_;  // Of the thread that listens.
+  std::string newest_;  // Only the thread that listens uses it.
 
   std::mutex mutex_;
   std::condition_variable changed_;  // stopped_, end_, or job_ was taken.
@@ -79,7 +79,7 @@ class JobFeed {
   std::optional<absl::Status> end_;
   bool known_ = false;  // A state of the job has come.
   double heard_at_;     // Steady seconds of the last word; before the first one, of the start.
-  double heard_wall_;   // The same in Unix seconds.
+  double heard_wall_;   // That moment in Unix seconds.
   bool stopped_ = false;
   std::set<grpc::ClientContext*> calls_;
 

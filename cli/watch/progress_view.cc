@@ -11,7 +11,7 @@ namespace rekindle::cli {
 namespace {
 
 constexpr int kLabelColumns = 12;
-constexpr int kFactColumns = 39;  // Of a label and what it says.
+constexpr int kFactColumns = 39;  // Room for a label and what it says.
 constexpr int kMostFactsALine = 4;
 constexpr int kWidestBar = 100;
 constexpr int kLowestCurve = 4;

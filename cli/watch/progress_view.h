@@ -23,7 +23,7 @@ struct Watched {
 // curve where there is room. How many there are depends on the terminal's size alone.
 std::vector<std::string> ProgressLines(const Watched& watched, TerminalSize size);
 
-// The same on one line, for where nothing can be drawn over; without the last event.
+// Says it on one line, for where nothing can be drawn over; without the last event.
 std::string ProgressLine(const Watched& watched);
 
 // "coordinator away since 12:03:07, 14s". REQUIRES: it is.

@@ -23,7 +23,7 @@ class Terminal {
   bool IsUtf8() const { return utf8_; }
   // Lines can be drawn over each other, with block characters. Elsewhere lines are printed one below the other.
   bool CanRedraw() const { return is_terminal_ && has_cursor_ && utf8_; }
-  // As it is now; the default where it does not say.
+  // The size as it is now; the default where the terminal does not say.
   TerminalSize Size() const;
 
  private:

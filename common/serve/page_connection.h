@@ -18,7 +18,7 @@
 namespace rekindle::common {
 
 struct RequestLimits {
-  size_t bytes = 16 << 10;    // Of request line and headers.
+  size_t bytes = 16 << 10;    // Request line and headers have at most so many.
   double read_seconds = 5;    // From when the server begins to read a request until its last byte.
   double write_seconds = 10;  // For the answer.
 };
@@ -32,7 +32,7 @@ class PageConnection final : public httplib::Stream {
 
   // The limits of the next request count from now.
   void Begin(const RequestLimits& limits);
-  // Of TLS, once; true where there is nothing to do. Begin first.
+  // Makes TLS's handshake, once; true where there is nothing to do. Begin first.
   bool Handshake();
   // Bytes have come that nobody has read, and that the socket does not know any more.
   bool HasBuffered() const;
@@ -48,7 +48,7 @@ class PageConnection final : public httplib::Stream {
   ssize_t write(const char* from, size_t bytes) override;
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string& ip, int& port) const override;
-  // Of use to cpp-httplib's own loop alone, which wants a small number.
+  // Only cpp-httplib's own loop needs it, which wants a small number.
   socket_t socket() const override { return INVALID_SOCKET; }
 
  private:

@@ -32,7 +32,7 @@ class PageTls {
   bool Names(const std::string& host);
 
  private:
-  using Version = std::tuple<int64_t, int64_t, uint64_t>;  // Of a file: seconds, nanoseconds, inode.
+  using Version = std::tuple<int64_t, int64_t, uint64_t>;  // A file's seconds, nanoseconds and inode.
   PageTls(std::string cert_file, std::string key_file)
       : cert_file_(std::move(cert_file)), key_file_(std::move(key_file)) {}
   std::pair<Version, Version> Written() const;

@@ -93,7 +93,7 @@ absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& 
 }
 
 absl::Status ParseYaml(const std::string& text, const std::string& source, Message* message) {
-  const std::unique_ptr<Message> others(message->New());  // Of documents that are too many.
+  const std::unique_ptr<Message> others(message->New());  // Documents beyond the limit are read into it and dropped.
   Message* next = message;
   const auto documents = ParseYamlDocuments(text, source, [&] { return std::exchange(next, others.get()); });
   if (!documents.ok()) return documents.status();

@@ -15,8 +15,8 @@
 namespace rekindle::common {
 
 inline constexpr size_t kMaxYamlBytes = 1 << 20;
-inline constexpr int kMaxYamlDocuments = 100;   // Of one text; empty ones count.
-inline constexpr int kMaxYamlValues = 100'000;  // Of one document, as often as they are used where they have an anchor.
+inline constexpr int kMaxYamlDocuments = 100;   // One text has at most so many; empty ones count.
+inline constexpr int kMaxYamlValues = 100'000;  // One document has at most so many, counted at each use of an anchor.
 
 // What is wrong in a document.
 struct YamlProblem {
@@ -27,7 +27,7 @@ struct YamlProblem {
 
 struct YamlDocument {
   int line = 1;                      // At which it begins.
-  std::map<std::string, int> lines;  // Of each field that it gives, by its path.
+  std::map<std::string, int> lines;  // The line of each field that it gives, by its path.
   std::vector<YamlProblem> problems;
 };
 

@@ -44,7 +44,7 @@ class YamlReader {
 
   YamlDocument& document_;
   int values_ = 0;
-  int line_ = 1;  // Of the entry that is being read.
+  int line_ = 1;  // The line of the entry that is being read.
 };
 
 }  // namespace rekindle::common

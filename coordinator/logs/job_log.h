@@ -24,7 +24,7 @@ namespace rekindle::coordinator {
 struct LogCursor {
   std::string log;    // v1.LogLines.log
   int64_t after = 0;  // Lines up to this number are not wanted any more.
-  // Of JobLog alone.
+  // Only JobLog uses the rest.
   int64_t file = 0;
   int64_t offset = 0;
   int64_t lines = 0;  // Before that offset.
@@ -48,8 +48,8 @@ class JobLog {
   };
   // Where a trainer stands.
   struct Trainer {
-    std::string incarnation;  // Of its node's folder.
-    int64_t end = 0;          // Of its bytes, so many are kept, or known to be gone.
+    std::string incarnation;  // The incarnation of its node's folder.
+    int64_t end = 0;          // So many of its bytes are kept, or known to be gone.
     bool last = false;        // It has ended, and these were all.
     double at = 0;            // Unix seconds, of its newest piece.
   };
@@ -124,7 +124,7 @@ class JobLog {
   int64_t lines_ = 0;
   std::map<std::string, Trainer> trainers_;
   std::optional<LogSegment> newest_;  // The last of files_, while it is open.
-  int64_t head_bytes_ = 0;            // Of that one.
+  int64_t head_bytes_ = 0;            // The head of that file has so many.
 };
 
 }  // namespace rekindle::coordinator

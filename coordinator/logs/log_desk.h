@@ -22,7 +22,7 @@ namespace rekindle::coordinator {
 class LogDesk {
  public:
   static constexpr size_t kMaxTasks = 100'000;
-  static constexpr size_t kMaxBytes = 64 << 20;  // Of lines that wait to be kept.
+  static constexpr size_t kMaxBytes = 64 << 20;  // Lines that wait to be kept have at most so many.
 
   // Errors of LogStore::Open.
   static absl::StatusOr<std::unique_ptr<LogDesk>> Start(LogStore::Options options);

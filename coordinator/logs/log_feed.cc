@@ -36,7 +36,7 @@ void LogFeed::Begin(JobLog& log, const Facts& facts) {
     return;
   }
   cursor_.log = request_.log();
-  constexpr double kMost = 9e15;  // Of a double, whole numbers below that are exact.
+  constexpr double kMost = 9e15;  // A double holds whole numbers below that exactly.
   cursor_.after = static_cast<int64_t>(std::clamp(request_.after(), 0.0, kMost));
   for (const auto& [name, trainer] : log.trainers()) {
     if (!trainer.last && trainer.end > 0 && facts.wall - trainer.at < kRecentSeconds) waiting_[name] = trainer.end;

@@ -14,7 +14,7 @@ namespace rekindle::coordinator {
 
 // What is known of a node that lines came from.
 struct LogNode {
-  std::string incarnation;  // Of its folder.
+  std::string incarnation;  // The incarnation of its folder.
   bool is_lost = false;     // Nothing is heard of it.
 };
 using LogNodes = std::map<std::string, LogNode>;  // By name. What is not there is lost, too.
@@ -48,7 +48,7 @@ class LogFeed {
   void Begin(JobLog& log, const Facts& facts);
   // Adds the item, and what is to be said after it.
   void Add(LogItem item, JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
-  // Of those that are known to be lost by now.
+  // Tells of the trainers that are known to be lost by now.
   void AddLost(JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
   bool IsDone(JobLog* log, const Facts& facts);
 

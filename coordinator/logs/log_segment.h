@@ -16,7 +16,7 @@
 
 namespace rekindle::coordinator {
 
-// As write(2); tests put disks that are full or fail in its place.
+// Writes as write(2) does; tests put disks that are full or fail in its place.
 using WriteCall = std::function<ssize_t(int fd, const void* data, size_t bytes)>;
 
 // Movable, thread-compatible.

@@ -29,7 +29,7 @@ class LogStore {
   struct Options {
     std::string folder;               // Made where it is missing, for its owner only (0700).
     int64_t job_bytes = 64 << 20;     // At least 1 MiB.
-    int64_t total_bytes = 4LL << 30;  // The same.
+    int64_t total_bytes = 4LL << 30;  // All jobs' logs together have at most so many.
     std::function<double()> wall = common::WallSeconds;
     WriteCall write;  // Empty: write(2).
     std::function<absl::StatusOr<common::DiskSpace>(const std::string& folder)> space = common::SpaceOf;
@@ -75,7 +75,7 @@ class LogStore {
   void Count(const std::string& job_uid, Entry& entry);
   // After all together had `bytes_before`.
   void MakeRoom(int64_t bytes_before);
-  // Of the job that has the oldest; false: there is nothing that can go.
+  // Removes the oldest file of the job that has the oldest; false: there is nothing that can go.
   bool RemoveOldest();
   bool IsDiskNearlyFull() const;
   void Complain(const absl::Status& status);

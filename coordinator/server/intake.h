@@ -29,7 +29,7 @@ class Intake {
 
   // A job with its defaults, and what is wrong in it as far as the cluster has no part in that.
   struct Candidate {
-    v1::Job job;  // As the user wrote it.
+    v1::Job job;  // What the user wrote.
     v1::JobSpec resolved;
     Checker check;
   };

@@ -247,7 +247,7 @@ void Loop::Handle(TrainerItem& item) {
 void Loop::Handle(NodeItem& item) {
   const NodeKey key(item.report.node(), item.report.agent_incarnation());
   const int32_t known_revision = item.report.known_revision();
-  item.report.clear_logs();  // Of earlier agents.
+  item.report.clear_logs();  // Earlier agents send lines so.
   unpublished_.touched_nodes.insert(key.first);
   const std::string rival = cluster_.RivalOf(key.first, key.second);
   const bool alone = !rival.empty() && !node_polls_.AnyAlive({key.first, rival});

@@ -115,7 +115,7 @@ class Loop {
 
   // The rest on the loop's thread only.
   const absl::Status& ended() const { return ended_; }  // Why nobody is answered any more; OK: everybody is.
-  absl::Status WhyNoChange() const;                     // With which every mutation is refused now; OK: none is.
+  absl::Status WhyNoChange() const;                     // The refusal of every mutation now; OK: none is refused.
   double now() const;
   double unix_now() const { return now() + unix_offset_; }
   // The core's clock: it stands still while the store fails and while the machine sleeps, so that nobody is found

@@ -35,7 +35,7 @@ class MetricsSource {
   struct Facts {
     double now = 0;  // Unix seconds.
     FleetFacts fleet;
-    std::map<v1::JobState, int> states;  // Of all jobs.
+    std::map<v1::JobState, int> states;  // The number of jobs in each state.
     std::vector<LiveJob> live;
     JobSums sums;
     bool sums_settled = false;

@@ -37,14 +37,14 @@ std::string Describe(unsigned needs);
 
 // What is checked. Not owned.
 struct Submission {
-  const v1::Job& job;           // As the user wrote it.
+  const v1::Job& job;           // What the user wrote.
   const v1::JobSpec& resolved;  // Its spec, by FillSpec.
 };
 
 // What checks may ask. What is left out is not known, and the checks that need it are not run.
 struct Facts {
   const Defaults* settings = nullptr;  // Not owned.
-  const JobReach* reach = nullptr;     // Of the settings, too; not owned. Null: a job may name whatever it likes.
+  const JobReach* reach = nullptr;     // A part of the settings; not owned. Null: a job may name whatever it likes.
   bool files = false;
   std::function<absl::Status(const v1::JobSpec& resolved)> own_files = nullptr;
   // Both together. May another job come? Would the core refuse this one for that reason?

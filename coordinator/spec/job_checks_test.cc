@@ -85,7 +85,7 @@ TEST(JobChecksTest, AnythingMayBeChecked) {
   v1::Job job;
   EXPECT_FALSE(Refused(job, {}).empty());
   const google::protobuf::Descriptor* spec = v1::JobSpec::descriptor();
-  for (const double value : {-1e300, -1.0, 1e300}) {  // Of each field of each section at once.
+  for (const double value : {-1e300, -1.0, 1e300}) {  // Each field of each section has it at once.
     v1::Job wild;
     for (int i = 0; i < spec->field_count(); ++i) {
       if (spec->field(i)->message_type() == nullptr) continue;

@@ -45,7 +45,7 @@ DataFiles DataFilesOf(const v1::JobSpec& spec) {
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
   for (const std::string& entry : wanted.entries) {
-    // Of a glob the part that is written out: what it leads to is looked at where it is read.
+    // The part of a glob that is written out: what it leads to is looked at where it is read.
     const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
     if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
   }

@@ -27,7 +27,7 @@ absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach);
 
 // A store or archive on a server that is not listed.
 absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach);
-// The same of one store; and it must be one.
+// Checks one store, and that it is one.
 absl::Status CheckStoreUri(const std::string& field, const std::string& uri, const JobReach& reach);
 
 // A data file or glob that is missing, unreadable, no regular file, empty or of no whole records, or Rekindle's own;

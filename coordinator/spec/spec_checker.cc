@@ -17,7 +17,7 @@ namespace {
 constexpr size_t kMaxProblems = 1000;
 constexpr size_t kMaxShown = 100;  // Bytes of a value in a sentence.
 
-// As users write it: 2592000, not 2.592e+06.
+// Numbers as users write them: 2592000, not 2.592e+06.
 std::string Limit(double limit) {
   const auto whole = static_cast<int64_t>(limit);
   return static_cast<double>(whole) == limit ? absl::StrCat(whole) : absl::StrCat(limit);

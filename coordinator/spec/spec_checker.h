@@ -41,7 +41,8 @@ class Checker {
   bool Sound(const Fields& fields) const;
   // In the order of the checks: one a field, and none that speaks of a field that is wrong itself.
   std::vector<Problem> Problems() const;
-  // Of the code of the first problem; the text of each on a line of its own, as common::ListProblems bounds them.
+  // A status with the code of the first problem, and the text of each on a line of its own, as common::ListProblems
+  // bounds them.
   absl::Status status() const;
 
  private:

@@ -19,8 +19,8 @@ namespace rekindle::coordinator::web {
 // Thread-safe.
 class EventTails {
  public:
-  static constexpr size_t kEvents = 300;  // Of a tail.
-  static constexpr size_t kTails = 64;    // Of the jobs that were asked for last.
+  static constexpr size_t kEvents = 300;  // A tail has at most so many.
+  static constexpr size_t kTails = 64;    // The jobs that were asked for last have one.
   static constexpr int kAtOnce = 500;     // Events of one question to the coordinator.
 
   explicit EventTails(Source* source) : source_(source) {}

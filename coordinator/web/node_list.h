@@ -19,8 +19,8 @@ std::string NodeListJson(const std::vector<v1::Node>& nodes, const ListQuery& qu
 
 struct NodeTotals {
   std::map<std::string, int> states;  // Nodes by their state.
-  int slots = 0;                      // Of those that are neither lost nor drained.
-  int trainers = 0;                   // The same: that run there.
+  int slots = 0;                      // The slots of nodes that are neither lost nor drained.
+  int trainers = 0;                   // The trainers that run there.
 };
 NodeTotals TotalsOf(const std::vector<v1::Node>& nodes);
 

@@ -19,7 +19,7 @@ namespace rekindle::coordinator::web {
 namespace {
 
 constexpr char kApi[] = "/api/";
-constexpr size_t kMaxName = 200;  // Of a job; longer ones are no job's.
+constexpr size_t kMaxName = 200;  // No job has a longer name.
 // A look at all nodes takes more of the coordinator's one thread than one at all jobs: so many answers have the same
 // one.
 constexpr double kAnswersOfNodes = 4;

@@ -34,7 +34,7 @@ class Page {
  public:
   struct Options {
     Access::Options access;
-    std::string version;          // Of the program.
+    std::string version;          // The program's.
     double answer_seconds = 0.5;  // An answer is the same for all who ask within so long.
   };
   // `source` is not owned and outlives the page.

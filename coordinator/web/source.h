@@ -28,10 +28,10 @@ struct PoolFacts {
   int max = 0;
   double price = 0;
   double price_from = 0;  // Unix seconds since when it is known; 0: not known.
-  bool stale = false;     // That is longer ago than the fleet file allows.
+  bool stale = false;     // The prices are older than the fleet file allows.
   std::optional<double> on_demand;
   std::string carbon_region;        // Empty: what its nodes emit is not counted.
-  std::optional<double> intensity;  // Of that region now, g/kWh.
+  std::optional<double> intensity;  // The region's carbon intensity now, g/kWh.
   v1::NeverRegistered never_registered;
 };
 

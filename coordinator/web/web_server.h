@@ -37,8 +37,8 @@ class WebServer {
 
   // What to open: "https://host:port/".
   const std::string& address() const { return address_; }
-  // The same, on loopback with the token behind: opening it is enough. For a terminal and private files, never for a
-  // log. The part behind "#" is sent to no server.
+  // The page's address, on loopback with the token behind: opening it is enough. For a terminal and private files,
+  // never for a log. The part behind "#" is sent to no server.
   const std::string& address_with_token() const { return address_with_token_; }
 
  private:

@@ -14,7 +14,7 @@
 namespace rekindle::agent {
 namespace {
 
-constexpr int kMaxPieces = 256;       // Of a report.
+constexpr int kMaxPieces = 256;       // A report has at most so many.
 constexpr double kLateSeconds = 10;   // What a trainer left behind may write for so long after its end.
 constexpr double kFirstPause = 1;     // Before a coordinator that does not want a log is asked again,
 constexpr double kLongestPause = 60;  // and the longest one.

@@ -74,7 +74,7 @@ class LogBacklog {
   const FreeBlocks free_blocks_;
   std::map<std::string, Log> logs_;  // By trainer.
   std::string next_;                 // Trainer that comes first in the next report.
-  std::string process_;              // Of the coordinator that answered last.
+  std::string process_;              // Names the coordinator's process that answered last.
   bool has_more_ = false;
 };
 

@@ -18,7 +18,7 @@ namespace rekindle::agent {
 namespace {
 
 constexpr size_t kMaxOwnerBytes = 4096;
-constexpr int64_t kBytesOfABlock = 512;  // Of st_blocks.
+constexpr int64_t kBytesOfABlock = 512;  // The unit of st_blocks.
 constexpr int64_t kFreedAtOnce =
     1 << 20;  // Whole blocks of every file system: what is left of one would read as zeros.
 

@@ -36,7 +36,8 @@ class LogFile {
     bool operator==(const Owner&) const = default;
   };
 
-  // As it was written down before, or that now. NOT_FOUND: there is no such file. Others: it could not be written down.
+  // Opens a log of the owner that was written down before, or writes `owner` down. NOT_FOUND: there is no such file.
+  // Others: it could not be written down.
   static absl::StatusOr<LogFile> OpenOrOwn(const std::string& path, const Owner& owner);
   // NOT_FOUND: nobody's. DATA_LOSS: whose it is cannot be read.
   static absl::StatusOr<LogFile> Open(const std::string& path);

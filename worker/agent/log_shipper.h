@@ -23,7 +23,7 @@ namespace rekindle::agent {
 class LogShipper {
  public:
   struct Options {
-    std::string folder;  // Of the logs.
+    std::string folder;  // The folder of the logs.
     LogLimits limits;
     FreeBlocks free_blocks = PunchHole;
     double period_seconds = 0.25;      // Between two looks at what was written,
@@ -49,7 +49,7 @@ class LogShipper {
   // Ends that. Idempotent.
   void Stop();
 
-  // As of LogBacklog, at once: no disk is waited for.
+  // Tell LogBacklog, and return at once: no disk is waited for.
   void Start(const std::string& trainer, const std::string& job_uid, const std::string& path);
   void End(const std::string& trainer);
 
@@ -79,10 +79,10 @@ class LogShipper {
   double tidy_at_ = 0;
   int64_t connection_ = 0;
 
-  std::mutex mutex_;  // Of what follows.
+  std::mutex mutex_;  // Guards what follows.
   std::condition_variable changed_;
   std::vector<News> news_;
-  bool is_all_sent_ = false;  // As of the last turn.
+  bool is_all_sent_ = false;  // The last turn found it so.
   bool stopping_ = false;
   std::thread thread_;
 };

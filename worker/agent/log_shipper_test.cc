@@ -60,7 +60,7 @@ class LogShipperTest : public LogFolderTest {
   }
   std::vector<std::string>& Kept(const std::string& name) { return keeper_.logs["n/0/" + name].lines; }
 
-  std::mutex mutex_;  // Of all that follows.
+  std::mutex mutex_;  // Guards all that follows.
   std::condition_variable changed_;
   Keeper keeper_;
   int calls_ = 0;

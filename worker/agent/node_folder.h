@@ -49,7 +49,7 @@ class NodeFolder {
   std::string AliveFolder() const { return dir_ + "/alive"; }
   std::string EndedFolder() const { return dir_ + "/ended"; }
   std::string LogFolder() const { return dir_ + "/logs"; }
-  // Of one trainer: `incarnation` is the end of its name.
+  // The files of one trainer: `incarnation` is the end of its name.
   std::string LogFile(const std::string& job_name, int slot, const std::string& incarnation) const;
 
   // Makes the job's folder.

@@ -37,8 +37,9 @@ class DataRoots {
   struct Found {
     common::UniqueFd fd;
     struct stat info = {};
-    bool own = false;          // Rekindle's: a key, a token, or its state. No job reads it.
-    std::string Name() const;  // By which it is opened, without a look at its path again; valid as long as `fd`.
+    bool own = false;  // Rekindle's: a key, a token, or its state. No job reads it.
+    std::string Name()
+        const;  // The name by which it is opened, without a look at its path again; valid as long as `fd`.
   };
   // Errors: of CheckName, and of Unreadable. Where a link leads out of the roots the answer is NOT_FOUND, whatever is
   // there.

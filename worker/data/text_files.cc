@@ -113,7 +113,7 @@ class GlobWalk {
     return link ? TakeLink(path) : Take(path, info, absl::StrCat("/proc/self/fd/", fd, "/", name));
   }
 
-  // Of whatever has that name: nothing is known of it.
+  // Nothing is known of whatever has that name.
   absl::Status TakeLink(const std::string& path) {
     const auto found = roots_.Find(path);
     if (!found.ok() || found->own) return PassOver(found.status());

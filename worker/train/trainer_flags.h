@@ -27,7 +27,7 @@ struct Flags {
 // When nothing is to be run (help, version, wrong use), says so and returns nothing, with *exit_code set to 0 or 2.
 std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code);
 
-// As LoadJobFile. The job reads what is in the data roots, and never this node's own.
+// Loads as LoadJobFile does. The job reads what is in the data roots, and never this node's own.
 absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch = 0);
 
 // This program again, for the same job.

@@ -23,7 +23,7 @@ struct PoolFacts {
   int slots_per_node = 1;
   bool takes_orders = false;
   int nodes_ordered = 0;
-  int machines_running = 0;  // As its provider says.
+  int machines_running = 0;  // The provider's own count.
   core::PoolTrouble trouble = core::PoolTrouble::kNone;
   bool avoided = false;
   double never_registered = 0;  // Machines, in all.

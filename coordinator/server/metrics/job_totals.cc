@@ -70,7 +70,7 @@ absl::StatusOr<JobSums> ParseJobSums(const std::string& text) {
   if (!parsed.is_object()) return damaged;
   JobSums sums;
   for (const NamedSum& sum : kSums) {
-    if (!parsed.contains(sum.name)) continue;  // Of an earlier release.
+    if (!parsed.contains(sum.name)) continue;  // An earlier release did not keep it.
     const std::optional<double> value = amount(parsed[sum.name]);
     if (!value) return damaged;
     sums.*sum.value = *value;

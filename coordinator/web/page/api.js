@@ -12,7 +12,7 @@ let token = "";
 const known = new Map();   // By question: the newest answer and its tag.
 const MOST_KNOWN = 50;
 
-// Of the address that `rekindle up` prints. It is taken out of the address at once: addresses are seen by people behind
+// The token in the address that `rekindle up` prints. It is taken out of the address at once: addresses are seen by people behind
 // one's back, and kept in histories.
 export function takeToken() {
   const given = /^#token=([^&]+)/.exec(location.hash);

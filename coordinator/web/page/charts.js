@@ -4,7 +4,7 @@ import { el, setText, Table } from "./dom.js";
 import { clock, fixed, isWanted, number, short, when } from "./format.js";
 
 const HEIGHT = 220;
-const ROWS = 40;   // Of the table of values.
+const ROWS = 40;   // The table of values has at most so many.
 
 // What CSS makes of a colour's name: a canvas does not know of dark and light.
 function colour(name) {
@@ -105,7 +105,7 @@ class Figure {
   }
 }
 
-// As exact as the values lie apart.
+// Times are as exact as the values lie apart.
 function timeOf(value, values) {
   const apart = values.length > 1 ? values[1] - values[0] : 60;
   if (apart >= 86400) return when(value).slice(5, 10);

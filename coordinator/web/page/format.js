@@ -57,12 +57,12 @@ export function clock(seconds) {
 
 export const jobLink = (name) => `#/job?name=${encodeURIComponent(name)}`;
 
-// Of a job: what a badge says, and the class of its colour.
+// What a job's badge says, and the class of its colour.
 export const STATES = ["PENDING", "RUNNING", "PAUSED", "FINISHING", "FOUND", "SUCCEEDED", "FAILED", "CANCELLED"];
 export const isOver = (state) => ["SUCCEEDED", "FAILED", "CANCELLED"].includes(state);
 export const badge = (state) => ({ text: state.toLowerCase(), class: `badge ${state.toLowerCase()}` });
 
-// Of the changes of members that are kept as faults, as they cost a pause: somebody wanted it.
+// Changes of members that are kept as faults, as they cost a pause, although somebody wanted them.
 export const isWanted = (fault) => ["drained", "node_added"].includes(fault.kind);
 
 // Seconds until the last step is done; null where that is not known.

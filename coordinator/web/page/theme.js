@@ -21,7 +21,7 @@
       try {
         localStorage.setItem(KEY, select.value);
       } catch {
-        // As above.
+        // The browser may refuse to keep it.
       }
       document.dispatchEvent(new Event("themechange"));
     });

@@ -2,7 +2,7 @@
 import { el, setAttribute, setText, svg } from "./dom.js";
 import { clock, duration, fixed, isWanted, number, plain, when } from "./format.js";
 
-const WIDTH = 1000;   // Of the strip, in units of its own.
+const WIDTH = 1000;   // The width of the strip, in units of its own.
 const ROWS = { fault: 14, change: 30, checkpoint: 46 };
 const MOST = 300;
 
