@@ -159,10 +159,13 @@ absl::Status SetBudget(Turn& turn, Job& job, double budget) {
 absl::Status CheckResume(const Turn& turn, const Job& job) {
   const v1::Cost& cost = job.record.job().status().cost();
   if (job.record.budget_stop().empty()) return absl::OkStatus();
-  std::string pool;
-  // With less it would be paused again as soon as its nodes are back.
-  const double pausing = cost.usual_rate() * LeadSeconds(turn.state.tunables, job) / kHour;
-  const double least = cost.spent() + pausing + LeastMinute(turn.state, MinWorkers(job), UnixNow(turn), &pool);
+  // With less it would be paused again at once, or as soon as its nodes are back.
+  const double now = UnixNow(turn);
+  const double price = LowestPrice(turn.state, job, now);
+  const double rate = std::max(cost.usual_rate(), MinWorkers(job) * price);
+  const double pausing = rate * LeadSeconds(turn.state.tunables, job) / kHour;
+  const double committed = cost.budget() - BudgetLeft(turn.state, job, now);
+  const double least = committed + pausing + NeededForSlots(turn, job, price, MinWorkers(job));
   if (cost.budget() > least) return absl::OkStatus();
   const std::string& name = job.record.job().name();
   return absl::FailedPreconditionError(absl::StrCat("the budget of job ", name, " has no room: ", Spent(cost),

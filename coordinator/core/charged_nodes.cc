@@ -93,7 +93,9 @@ double StillHeld(Turn& turn, Job& job, const Charged& before, double has, double
   if (is_same && node->reported && !node->lost) {
     return std::clamp(RunningPart(*node, job.record.job().uid()) - has, 0.0, part);
   }
-  if (is_same && !node->reported && !node->lost && !node->ended) return part;
+  if (is_same && !node->reported && !node->lost && !node->ended) {
+    return node->record.drained_agent().empty() ? part : 0;  // Nothing of any job was left on one that had drained.
+  }
   if (!is_same || !node->ended) NoteLost(turn, job, before, part);
   return 0;
 }

@@ -183,6 +183,7 @@ struct Route {
     const auto node = turn.state.nodes.find(NodeOf(trainer));
     const std::string& uid = job.job().uid();
     if (node == turn.state.nodes.end() || IsOver(turn.state.jobs[uid]) || SlotOf(trainer) < 0) return;
+    if (!node->second.record.drained_agent().empty()) return;  // It was sent home, and serves nobody.
     node->second.slots.emplace(SlotOf(trainer), uid);
   }
   Concern operator()(const Restored& e) const {

@@ -308,6 +308,15 @@ void AdoptFound(Turn& turn, const std::string& uid) {
         absl::StrCat("another job has the name ", name, ": `rekindle cancel ", name, "` it first"));
     return;
   }
+  // Those that have its newest state may be heard a moment later than those that wait to join them.
+  const double all_heard_at = turn.state.started + turn.state.tunables.node_lost_seconds;
+  if (turn.now < all_heard_at && !SomeoneIsInAGeneration(found, found.record.secret())) {
+    turn.effects.status = absl::FailedPreconditionError(
+        absl::StrCat("none of the trainers of job ", name, " that were heard of is in a generation, and others may not ",
+                     "have been heard of since the coordinator was started: `rekindle adopt ", name, "` in ",
+                     Seconds(all_heard_at - turn.now)));
+    return;
+  }
   turn.state.found.erase(at);
   Job& job = AddFound(turn, found.record);
   turn.Emit(&job, "job_adopted", absl::StrCat("job ", name, " is taken over from its trainers, as its user asked"));

@@ -33,7 +33,8 @@ bool IsLeftAlone(const State& state, const NodeState& node, int slot);
 const FoundJob* FindFound(const State& state, const std::string& name_or_uid);
 
 // Makes it a job like any other, from what its agents and trainers say. NOT_FOUND: there is none; FAILED_PRECONDITION:
-// nobody has said what was wanted of it, or another job has its name.
+// nobody has said what was wanted of it, another job has its name, or whoever is in its newest generation may not have
+// been heard of since the coordinator was started.
 void AdoptFound(Turn& turn, const std::string& uid);
 
 }  // namespace rekindle::core

@@ -379,15 +379,17 @@ double WatchNodes(Turn& turn) {
         if (job != turn.state.jobs.end()) turn.Wake(job->second, turn.now);
       }
     }
+    const bool goes_home = node.record.drained_agent() != node.report.agent_incarnation();
+    if (!node.record.draining() || !node.reported || (!goes_home && node.slots.empty())) continue;
+    if (!IsDrained(turn.state, name)) continue;
+    node.slots.clear();  // Jobs that had them are charged for them until then.
+    if (!goes_home) continue;
     // Remembers whom it sent home, so that the node is welcome again when somebody starts a new agent.
-    if (node.record.draining() && node.reported && node.record.drained_agent() != node.report.agent_incarnation() &&
-        IsDrained(turn.state, name)) {
-      node.record.set_drained_agent(node.report.agent_incarnation());
-      node.must_save = true;
-      turn.state.plan_due = true;
-      turn.Emit(nullptr, "node_drained", absl::StrCat("node ", name, " is drained: nothing of any job is left on it"),
-                name);
-    }
+    node.record.set_drained_agent(node.report.agent_incarnation());
+    node.must_save = true;
+    turn.state.plan_due = true;
+    turn.Emit(nullptr, "node_drained", absl::StrCat("node ", name, " is drained: nothing of any job is left on it"),
+              name);
   }
   return wake_at;
 }

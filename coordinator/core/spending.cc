@@ -116,13 +116,19 @@ double LowestPrice(const State& state, const Job& job, double unix_now) {
   return lowest == kNever ? 0 : lowest;
 }
 
+double NeededForSlots(const Turn& turn, const Job& job, double price, int slots) {
+  const double now = UnixNow(turn);
+  const double granted = std::max(0.0, job.record.granted_until() - now);
+  return (LivingRate(turn.state, job, now) * granted + slots * price * std::max(kLeastSeconds, granted)) / kHour;
+}
+
 int RoomForSlots(const Turn& turn, const Job& job, double price) {
   constexpr double kMost = kMaxTrainers;
   const double now = UnixNow(turn);
   if (job.record.job().status().cost().budget() <= 0 || IsFinishing(job) || price <= 0) return static_cast<int>(kMost);
-  const double granted = std::max(0.0, job.record.granted_until() - now);
-  const double room = BudgetLeft(turn.state, job, now) - LivingRate(turn.state, job, now) * granted / kHour;
-  return static_cast<int>(std::clamp(room / (price * std::max(kLeastSeconds, granted) / kHour), 0.0, kMost));
+  const double none = NeededForSlots(turn, job, price, 0);
+  const double each = NeededForSlots(turn, job, price, 1) - none;
+  return static_cast<int>(std::clamp((BudgetLeft(turn.state, job, now) - none) / each, 0.0, kMost));
 }
 
 double SpendUntil(const State& state, const NodeState& node) {

@@ -26,6 +26,8 @@ double LivingRate(const State& state, const Job& job, double unix_now);
 double LowestPrice(const State& state, const Job& job, double unix_now);
 // For how many more slots at that price its budget has room, until the grant ends.
 int RoomForSlots(const Turn& turn, const Job& job, double price);
+// How much has to be left of the budget so that there is room for so many.
+double NeededForSlots(const Turn& turn, const Job& job, double price, int slots);
 
 // Unix seconds until when the jobs that have slots of the node may spend: the earliest. Infinite: no limit was granted,
 // or nobody has ordered the node's machine, so that it does not end itself.

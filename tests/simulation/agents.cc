@@ -121,7 +121,10 @@ void World::Act(SimNode& node) {
   if (!node.up || !node.agent) return;
   node.decides.draining = node.draining;
   const agent::Plan plan = Reconcile(node.decides, kPolicy, queue_.now());
-  for (const agent::Action& action : plan.actions) Carry(node, action);
+  for (const agent::Action& action : plan.actions) {
+    Carry(node, action);
+    if (action.kind == agent::Action::kKill) break;  // With that end it has acted on the other slots, too.
+  }
   const double wake_at = plan.actions.empty() ? plan.wake_at : Reconcile(node.decides, kPolicy, queue_.now()).wake_at;
   if (wake_at == node.wake_at || std::isinf(wake_at)) return;
   node.wake_at = wake_at;

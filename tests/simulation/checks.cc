@@ -108,8 +108,9 @@ void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
 // A step is the sum of every micro-batch once; members stand at one step; no older generation steps after a newer.
 void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   const int generation = fabric.membership.generation();
-  if (generation < job.highest_reducing) {
-    return Violate(absl::StrCat("generation ", generation, " steps although ", job.highest_reducing, " has stepped"));
+  if (AgeOf(fabric.membership) < job.highest_reducing) {
+    return Violate(
+        absl::StrCat("generation ", generation, " steps although ", job.highest_reducing.second, " has stepped"));
   }
   std::vector<std::set<int>> work;
   for (const auto& [id, contribution] : fabric.contributed) {
@@ -125,10 +126,10 @@ void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
 // After a newer generation has stepped, a rank of an older one applies at most the step that it was in.
 void World::CheckApplied(const Process& process, int generation, int step) {
   SimJob& job = *process.job;
-  if (generation >= job.highest_reducing) return;
+  if (AgeOf(job.fabrics.at(generation).membership) >= job.highest_reducing) return;
   if (job.late.insert(absl::StrCat(process.id, " ", generation)).second) return;
   Violate(absl::StrCat(process.id, " applies step ", step, " of generation ", generation, " although ",
-                       job.highest_reducing, " has stepped, and it was not in that one then"));
+                       job.highest_reducing.second, " has stepped, and it was not in that one then"));
 }
 
 }  // namespace rekindle::core::simulation

@@ -209,7 +209,7 @@ void World::GoOn(SimJob& job, int generation, int step, Ending ending) {
   Fabric& fabric = job.fabrics[generation];
   CheckReduction(job, fabric, step);
   MaybeRecut(job, fabric, step);
-  job.highest_reducing = std::max(job.highest_reducing, generation);
+  job.highest_reducing = std::max(job.highest_reducing, AgeOf(fabric.membership));
   for (const v1::Member& member : fabric.membership.members()) {
     AtProcess(member.trainer(), chance_.Uniform(0, 0.02), [this, generation, step, ending](Process& p) {
       if (!In(p, generation)) return;

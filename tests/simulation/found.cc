@@ -117,7 +117,8 @@ void World::Forsake(SimJob& job) {
   job.late.clear();
   job.recorded.clear();
   job.lost = {};
-  job.highest_reducing = job.completed = 0;
+  job.highest_reducing = {};
+  job.completed = 0;
   job.paused = false;
   Submit(job);
 }

@@ -127,6 +127,11 @@ struct Lost {
   double provable_for = 0;  // So long nothing has stood in the way of whoever would know whose it is.
 };
 
+// By which generations are older or newer: the epoch of the coordinator that formed it, and its number. Where a copy of the
+// records is brought back, numbers that nobody knows of any more are given again.
+using Age = std::pair<int, int>;
+inline Age AgeOf(const v1::Membership& membership) { return {membership.epoch(), membership.generation()}; }
+
 // A job, with what is true of it whether the coordinator knows or not.
 struct SimJob {
   JobOptions options;
@@ -136,7 +141,7 @@ struct SimJob {
   std::map<int, Fabric> fabrics;  // By generation.
   std::vector<SavedCheckpoint> store;
   double store_full_until = 0;     // Nobody writes it.
-  int highest_reducing = 0;        // Newest generation that has completed an all-reduce.
+  Age highest_reducing;            // Of the newest generation that has completed an all-reduce.
   int completed = 0;               // Steps that every member of a generation has applied, and were not rolled back.
   double formed_at = 0;            // The newest generation.
   std::set<std::string> late;      // Trainer and generation: applied the step it was in after a newer one stepped.

@@ -88,6 +88,7 @@ class Market {
   double now_ = 100;
   double wake_at_ = 0;
   double changed_at_ = 0;  // The last time that something happened beside what the coordinator decides.
+  double retried_at_ = 0;  // When a pool was last to be tried again.
   std::unique_ptr<Cluster> cluster_;
   PriceBook prices_;
   std::map<std::string, v1::JobRecord> records_;

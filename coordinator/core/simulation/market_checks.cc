@@ -42,9 +42,12 @@ bool Market::Wants(const std::string& uid) const {
 // Who is stopped for others again and again, or without any cause, is stopped for nothing.
 void Market::CheckEvent(const v1::Event& event) {
   if (event.kind() == "succeeded") changed_at_ = now_;
+  if (event.kind() == "pool_retried") retried_at_ = now_;
   if (event.kind() != "preempted" || event.text().find(" of priority ") == std::string::npos) return;
   ++preemptions_;
-  if (now_ > changed_at_ + kSettled) Violate(absl::StrCat(event.job(), " is stopped without a cause"));
+  // Whoever hopes for machines of a pool that may be tried again leaves what it has to others, as in a new world.
+  const bool has_cause = now_ <= changed_at_ + kSettled || now_ <= retried_at_ + kPatience;
+  if (!has_cause) Violate(absl::StrCat(event.job(), " is stopped without a cause"));
   std::deque<double>& stops = wishes_[event.job()].stops;
   stops.push_back(now_);
   while (stops.front() < now_ - kSoon) stops.pop_front();
