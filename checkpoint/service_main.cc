@@ -24,6 +24,7 @@
 #include "checkpoint/service_limits.h"
 #include "checkpoint/staging.h"
 #include "checkpoint/tiers.h"
+#include "common/descriptors.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/local_token.h"
@@ -250,6 +251,7 @@ int ServiceMain(int argc, char** argv, const std::string& version, const WrapFil
     return app.exit(error) == 0 ? 0 : 2;
   }
   log::Init("rekindle-checkpoint");
+  common::RaiseDescriptorLimit();
   const absl::Status status = Run(flags, wrap);
   if (status.ok()) return 0;
   std::cerr << "rekindle-checkpoint: " << std::string(status.message()) << "\n";

@@ -3,14 +3,18 @@
 #include <arpa/inet.h>
 #include <httplib.h>
 
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <optional>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "common/clock.h"
 
 namespace rekindle::common {
 namespace {
@@ -67,6 +71,40 @@ absl::Status ToStatus(httplib::Error error, const std::string& endpoint) {
   }
 }
 
+// Ends a call once its time is over, whatever it waits for: cpp-httplib's own limits begin anew with each byte.
+class Deadline {
+ public:
+  Deadline(double seconds, httplib::Client* client) : thread_([this, seconds, client] { Wait(seconds, client); }) {}
+  ~Deadline() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    over_.notify_all();
+    thread_.join();
+  }
+  Deadline(const Deadline&) = delete;
+
+  bool has_passed() const { return has_passed_; }
+
+ private:
+  void Wait(double seconds, httplib::Client* client) {
+    std::unique_lock lock(mutex_);
+    // A connection that is only being made cannot be ended yet: it is tried again.
+    for (auto wait = std::chrono::duration<double>(seconds); !over_.wait_for(lock, wait, [this] { return is_over_; });
+         wait = std::chrono::duration<double>(0.1)) {
+      has_passed_ = true;
+      client->stop();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable over_;
+  bool is_over_ = false;  // Under mutex_.
+  std::atomic<bool> has_passed_{false};
+  std::thread thread_;
+};
+
 class HttpClient final : public Http {
  public:
   HttpClient(std::string endpoint, HttpOptions options)
@@ -87,7 +125,6 @@ class HttpClient final : public Http {
 
     HttpAnswer answer;
     absl::Status stopped;
-    const double until = SteadySeconds() + options_.seconds;
     httplib::Request sent;
     sent.method = request.method;
     sent.path = request.path;
@@ -100,16 +137,20 @@ class HttpClient final : public Http {
       if (answer.body.size() + bytes > options_.max_body) {
         stopped = absl::ResourceExhaustedError(
             absl::StrCat(endpoint_, ": an answer of more than ", options_.max_body, " bytes"));
-      } else if (SteadySeconds() > until) {
-        stopped = absl::DeadlineExceededError(absl::StrCat(endpoint_, ": no whole answer in ", options_.seconds, " s"));
       }
       if (stopped.ok()) answer.body.append(data, bytes);
       return stopped.ok();
     };
     if (!Begin(&client)) return absl::CancelledError(absl::StrCat(endpoint_, ": stopped"));
+    std::optional<Deadline> deadline(std::in_place, options_.seconds, &client);
     const httplib::Result result = client.send(sent);
+    const bool has_passed = deadline->has_passed();
+    deadline.reset();
     Begin(nullptr);
     if (!stopped.ok()) return stopped;
+    if (!result && has_passed) {
+      return absl::DeadlineExceededError(absl::StrCat(endpoint_, ": no whole answer in ", options_.seconds, " s"));
+    }
     if (!result) return ToStatus(result.error(), endpoint_);
     answer.status = result->status;
     if (answer.status >= 300 && answer.status < 400) {

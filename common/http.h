@@ -43,7 +43,7 @@ enum class Reach {
 };
 
 struct HttpOptions {
-  double seconds = 1;          // For a connection, for each part of an answer, and for a whole body.
+  double seconds = 1;          // From the call to the last byte of the answer.
   size_t max_body = 64 << 10;  // Bytes.
   Reach reach = Reach::kLocal;
   std::string ca_file;    // With https: who may sign the server's certificate. Empty: whom the system trusts.

@@ -7,14 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 
 #include "common/clock.h"
 
 namespace rekindle::common {
 
-HttpConnection::HttpConnection(UniqueFd socket, int stop, double seconds)
-    : socket_(std::move(socket)), stop_(stop), until_(SteadySeconds() + seconds) {}
+HttpConnection::HttpConnection(UniqueFd socket, int stop, double seconds, double head_seconds)
+    : socket_(std::move(socket)),
+      stop_(stop),
+      end_at_(SteadySeconds() + seconds),
+      until_(std::min(end_at_, SteadySeconds() + head_seconds)) {}
 
 bool HttpConnection::Await(short events) const {
   pollfd waited[] = {{.fd = socket_.get(), .events = events}, {.fd = stop_, .events = POLLIN}};
@@ -71,19 +73,21 @@ ssize_t HttpConnection::Receive(char* to, size_t size) {
 }
 
 ssize_t HttpConnection::read(char* to, size_t size) {
-  if (begin_ == end_) {
-    const size_t left = kMaxRequestBytes - received_;
-    if (left == 0) return -1;
-    const ssize_t got = Receive(buffer_.data(), std::min(buffer_.size(), left));
-    if (got <= 0) return got;
-    received_ += static_cast<size_t>(got);
-    begin_ = 0;
-    end_ = static_cast<size_t>(got);
+  while (!head_.is_whole()) {
+    if (begin_ == end_) {
+      const ssize_t got = Receive(buffer_.data(), buffer_.size());
+      if (got <= 0) return got;
+      received_ += static_cast<size_t>(got);
+      begin_ = 0;
+      end_ = static_cast<size_t>(got);
+    }
+    // Also of one that sends a byte now and then: there is always another one in time.
+    if (SteadySeconds() >= until_) return -1;
+    begin_ += head_.Take({buffer_.data() + begin_, end_ - begin_});
+    if (head_.is_too_long()) return -1;
   }
-  const size_t bytes = std::min(size, end_ - begin_);
-  std::memcpy(to, buffer_.data() + begin_, bytes);
-  begin_ += bytes;
-  return static_cast<ssize_t>(bytes);
+  until_ = end_at_;
+  return static_cast<ssize_t>(head_.Read(to, size));
 }
 
 ssize_t HttpConnection::Send(const char* from, size_t size) {

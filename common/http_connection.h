@@ -10,6 +10,7 @@
 #include <string>
 
 #include "common/process.h"
+#include "common/serve/request_head.h"
 
 namespace rekindle::common {
 
@@ -18,8 +19,9 @@ class HttpConnection final : public httplib::Stream {
  public:
   static constexpr size_t kMaxRequestBytes = 16 << 10;  // A request has at most so many, headers and all.
 
-  // `socket` does not block. Everything fails once `seconds` have passed, or `stop` can be read.
-  HttpConnection(UniqueFd socket, int stop, double seconds);
+  // `socket` does not block. Everything fails once `seconds` have passed, or `stop` can be read; reading the request
+  // fails after `head_seconds`.
+  HttpConnection(UniqueFd socket, int stop, double seconds, double head_seconds);
 
   // Speaks TLS from now on. False: the other side has no certificate that is accepted, or no time is left.
   bool Handshake(SSL_CTX* context);
@@ -50,7 +52,9 @@ class HttpConnection final : public httplib::Stream {
 
   UniqueFd socket_;
   const int stop_;
-  const double until_;
+  const double end_at_;
+  double until_;  // No later than end_at_.
+  RequestHead head_{kMaxRequestBytes};
   std::unique_ptr<SSL, decltype(&SSL_free)> tls_{nullptr, &SSL_free};
   std::array<char, 4096> buffer_;  // What was received and not yet read: [begin_, end_).
   size_t begin_ = 0;

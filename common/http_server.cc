@@ -35,6 +35,8 @@ class HttpServer::Parser final : public httplib::Server {
  public:
   explicit Parser(const HttpServer* server) {
     set_payload_max_length(0);
+    // Answers of the parser's own have these, too.
+    set_default_headers({{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
     set_pre_routing_handler([server](const httplib::Request& from, httplib::Response& to) {
       HttpRequest request;
       request.method = from.method;
@@ -54,9 +56,7 @@ class HttpServer::Parser final : public httplib::Server {
 
   void Serve(HttpConnection& connection) {
     bool closes = false;
-    // Ranges of a page would be more bytes than the page.
-    process_request(connection, /*close_connection=*/true, closes,
-                    [](httplib::Request& request) { request.ranges.clear(); });
+    process_request(connection, /*close_connection=*/true, closes, nullptr);
   }
 };
 
@@ -116,7 +116,7 @@ void HttpServer::Serve() {
       if (is_full && poll(&waited[1], 1, 100) > 0) return;
       continue;
     }
-    HttpConnection connection(std::move(socket), stop_.get(), options_.seconds);
+    HttpConnection connection(std::move(socket), stop_.get(), options_.seconds, options_.head_seconds);
     if (tls_ != nullptr && !connection.Handshake(tls_->Current().get())) continue;
     parser_->Serve(connection);
     connection.End();

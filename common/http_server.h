@@ -28,16 +28,17 @@ namespace rekindle::common {
 class HttpServer {
  public:
   struct Options {
-    std::string listen;   // host:port; port 0: any free one.
-    std::string flag;     // That says so, for errors: "--metrics".
-    Security security;    // Beyond loopback all four files; on loopback none is looked at.
-    double seconds = 10;  // For a request and its answer.
+    std::string listen;       // host:port; port 0: any free one.
+    std::string flag;         // That says so, for errors: "--metrics".
+    Security security;        // Beyond loopback all four files; on loopback none is looked at.
+    double seconds = 10;      // For a request and its answer.
+    double head_seconds = 2;  // For the request: whoever says nothing keeps others waiting for so long.
   };
   // Called for a GET or HEAD of whoever may ask, on one of the server's threads, several at once. `path` is without a
   // query, and there is no body.
   using Handler = std::function<HttpAnswer(const HttpRequest&)>;
 
-  static constexpr int kConnections = 4;  // At a time; more wait in the kernel's short queue.
+  static constexpr int kConnections = 16;  // At a time; more wait in the kernel's short queue.
 
   // INVALID_ARGUMENT: a bad address, or one beyond loopback without the files; unfit files. UNAVAILABLE: the address is
   // in use or not of this machine. Each names the fix.

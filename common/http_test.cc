@@ -2,6 +2,7 @@
 #include "common/http.h"
 
 #include <httplib.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -184,6 +185,25 @@ TEST(HttpHang, AnAnswerThatDoesNotComeIsGivenUp) {
     EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status() << " after: " << words;
     EXPECT_LT(SteadySeconds() - begun, 5);
   }
+}
+
+TEST(HttpHang, HeadersWithoutAnEndAreGivenUp) {
+  const Listening listening = ListenOnLoopback();
+  std::thread server([&listening] {
+    const UniqueFd connection(accept(listening.socket.get(), nullptr, nullptr));
+    const std::string begin = "HTTP/1.1 200 OK\r\n", header = "X-More: yes\r\n";
+    if (send(connection.get(), begin.data(), begin.size(), MSG_NOSIGNAL) <= 0) return;
+    pollfd hung_up = {.fd = connection.get(), .events = POLLRDHUP, .revents = 0};
+    // A byte at a time, each before the client's patience with a single read is over.
+    for (size_t at = 0; poll(&hung_up, 1, 20) == 0; at = (at + 1) % header.size()) {
+      if (send(connection.get(), &header[at], 1, MSG_NOSIGNAL) <= 0) return;
+    }
+  });
+  const double begun = SteadySeconds();
+  const auto answer = (*OpenHttp(listening.endpoint, {.seconds = 0.5}))->Send({.path = "/"});
+  EXPECT_TRUE(absl::IsDeadlineExceeded(answer.status())) << answer.status();
+  EXPECT_LT(SteadySeconds() - begun, 5);
+  server.join();
 }
 
 TEST(HttpHang, WhatIsNoHttpAndNobodyAtAll) {

@@ -18,6 +18,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/address.h"
+#include "common/rpc_acceptor.h"
 
 namespace rekindle::common {
 
@@ -46,21 +48,6 @@ struct ServerOptions {
   std::string what = "coordinator";          // For who is refused on loopback: what it is that belongs to a user.
 };
 
-struct HostPort {
-  std::string host;  // Without brackets.
-  int port = 0;
-};
-// "host:port", "[::1]:port". INVALID_ARGUMENT says how to write one.
-absl::StatusOr<HostPort> SplitAddress(const std::string& address);
-
-// OK for what Connect takes.
-absl::Status CheckAddress(const std::string& address);
-
-// True for Unix sockets, 127.0.0.0/8, ::1 and "localhost".
-bool IsLocalAddress(const std::string& address);
-// The same without Unix sockets, whose folders say who may call.
-bool IsLoopback(const std::string& address);
-
 // A running server with health and reflection. Thread-safe.
 class Server {
  public:
@@ -84,6 +71,7 @@ class Server {
   Server() = default;
 
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<RpcAcceptor> acceptor_;
   std::string address_;
   int port_ = 0;
 };

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "common/descriptors.h"
 #include "common/flag_values.h"
 #include "common/log.h"
 #include "common/release.h"
@@ -168,6 +169,7 @@ int main(int argc, char** argv) {
   options.state_bytes = static_cast<int64_t>(state_gib) << 30;
   if (!log_format.empty()) setenv("REKINDLE_LOG_FORMAT", log_format.c_str(), 1);
   rk::log::Init("coordinator");
+  rk::common::RaiseDescriptorLimit();
 
   umask(0077);  // The folder holds job secrets.
   // Blocked before any thread starts, so that only sigwait sees them.

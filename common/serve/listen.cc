@@ -33,6 +33,39 @@ absl::Status WhyNot(int cause, const HostPort& at, const std::string& flag) {
       absl::StrCat("cannot listen on ", flag, " ", host, ":", at.port, ": ", std::strerror(cause)));
 }
 
+using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
+
+absl::StatusOr<Addresses> Resolve(const HostPort& at, const std::string& flag) {
+  addrinfo hints = {};
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int error = getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &list); error != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", flag, " ", at.host, ": ", gai_strerror(error),
+                                                   ": give an address of this machine"));
+  }
+  return Addresses(list, &freeaddrinfo);
+}
+
+// Not valid where that cannot be had; `cause` is errno then.
+UniqueFd ListenOn(const addrinfo& one, int port, int backlog, int* cause) {
+  sockaddr_storage address = {};
+  std::memcpy(&address, one.ai_addr, one.ai_addrlen);
+  (one.ai_family == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address)->sin6_port
+                             : reinterpret_cast<sockaddr_in*>(&address)->sin_port) = htons(static_cast<uint16_t>(port));
+  UniqueFd fd(socket(one.ai_family, one.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one.ai_protocol));
+  const int on = 1;
+  const int off = 0;
+  if (fd.valid()) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (fd.valid() && one.ai_family == AF_INET6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  if (fd.valid() && bind(fd.get(), reinterpret_cast<sockaddr*>(&address), one.ai_addrlen) == 0 &&
+      listen(fd.get(), backlog) == 0) {
+    return fd;
+  }
+  *cause = errno;
+  return UniqueFd();
+}
+
 }  // namespace
 
 std::string InUrl(const std::string& host) {
@@ -47,28 +80,43 @@ absl::StatusOr<HostPort> ParseListen(const std::string& flag, const std::string&
 }
 
 absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag, int backlog) {
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* list = nullptr;
-  if (const int error = getaddrinfo(at.host.c_str(), std::to_string(at.port).c_str(), &hints, &list); error != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("cannot listen on ", flag, " ", at.host, ": ", gai_strerror(error),
-                                                   ": give an address of this machine"));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, &freeaddrinfo);
+  const absl::StatusOr<Addresses> found = Resolve(at, flag);
+  if (!found.ok()) return found.status();
   int cause = EADDRNOTAVAIL;
-  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
-    UniqueFd fd(socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, one->ai_protocol));
-    const int on = 1;
-    if (fd.valid()) setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (!fd.valid() || bind(fd.get(), one->ai_addr, one->ai_addrlen) != 0 || listen(fd.get(), backlog) != 0) {
-      cause = errno;
-      continue;
-    }
-    std::string address = absl::StrCat(InUrl(at.host), ":", PortOf(fd.get()));
-    return Listener{std::move(fd), std::move(address)};
+  for (const addrinfo* one = found->get(); one != nullptr; one = one->ai_next) {
+    UniqueFd socket = ListenOn(*one, at.port, backlog, &cause);
+    if (!socket.valid()) continue;
+    std::string address = absl::StrCat(InUrl(at.host), ":", PortOf(socket.get()));
+    return Listener{std::move(socket), std::move(address)};
   }
   return WhyNot(cause, at, flag);
+}
+
+absl::StatusOr<Listeners> ListenOnAll(const HostPort& at, const std::string& flag, int backlog) {
+  HostPort named = at;
+  const bool everywhere = at.host == "0.0.0.0" || at.host == "::";
+  if (everywhere) named.host = "::";
+  absl::StatusOr<Addresses> found = Resolve(named, flag);
+  if (!found.ok() && !everywhere) return found.status();
+  Listeners listeners{.sockets = {}, .port = at.port};
+  int cause = EADDRNOTAVAIL;
+  const auto add = [&](const addrinfo* list) {
+    for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+      UniqueFd socket = ListenOn(*one, listeners.port, backlog, &cause);
+      if (!socket.valid()) continue;
+      listeners.port = PortOf(socket.get());
+      listeners.sockets.push_back(std::move(socket));
+    }
+  };
+  if (found.ok()) add(found->get());
+  if (listeners.sockets.empty() && everywhere && cause != EADDRINUSE) {  // A machine without IPv6.
+    named.host = "0.0.0.0";
+    found = Resolve(named, flag);
+    if (!found.ok()) return found.status();
+    add(found->get());
+  }
+  if (listeners.sockets.empty()) return WhyNot(cause, at, flag);
+  return listeners;
 }
 
 }  // namespace rekindle::common

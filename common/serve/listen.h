@@ -1,12 +1,13 @@
-// A listening TCP socket.
+// Listening TCP sockets.
 #ifndef REKINDLE_COMMON_SERVE_LISTEN_H_
 #define REKINDLE_COMMON_SERVE_LISTEN_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/address.h"
 #include "common/process.h"
-#include "common/rpc.h"
 
 namespace rekindle::common {
 
@@ -21,10 +22,20 @@ struct Listener {
   std::string address;  // host:port, with the port chosen.
 };
 
+// On the first address of the host that can be had.
 // `flag`: which gave the address, for messages. UNAVAILABLE: the port is in use, or the host not of this machine;
 // INVALID_ARGUMENT: the host cannot be found.
 // `backlog`: connections that may wait to be accepted.
 absl::StatusOr<Listener> Listen(const HostPort& at, const std::string& flag, int backlog = 128);
+
+struct Listeners {
+  std::vector<UniqueFd> sockets;  // At least one, each as above.
+  int port = 0;                   // That all of them have.
+};
+
+// On all addresses of the host that can be had. 0.0.0.0 and :: are all of the machine, of IPv4 and of IPv6. Errors are
+// the same.
+absl::StatusOr<Listeners> ListenOnAll(const HostPort& at, const std::string& flag, int backlog);
 
 }  // namespace rekindle::common
 

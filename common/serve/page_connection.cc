@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <utility>
 
 #include "common/clock.h"
@@ -41,7 +40,7 @@ PageConnection::~PageConnection() {
 }
 
 void PageConnection::Begin(const RequestLimits& limits) {
-  left_ = limits.bytes;
+  head_.emplace(limits.bytes);
   read_until_ = SteadySeconds() + limits.read_seconds;
   write_seconds_ = limits.write_seconds;
   write_until_ = 0;
@@ -104,19 +103,19 @@ ssize_t PageConnection::Receive(char* to, size_t bytes) {
 }
 
 ssize_t PageConnection::read(char* to, size_t bytes) {
-  if (begin_ == end_) {
-    const ssize_t got = Receive(buffer_.data(), buffer_.size());
-    if (got <= 0) return got;
-    begin_ = 0;
-    end_ = static_cast<size_t>(got);
+  while (!head_->is_whole()) {
+    if (begin_ == end_) {
+      const ssize_t got = Receive(buffer_.data(), buffer_.size());
+      if (got <= 0) return got;
+      begin_ = 0;
+      end_ = static_cast<size_t>(got);
+    }
+    // Also of one that sends a byte now and then: there is always another one in time.
+    if (SteadySeconds() >= read_until_) return -1;
+    begin_ += head_->Take({buffer_.data() + begin_, end_ - begin_});
+    if (head_->is_too_long()) return -1;
   }
-  // Also of one that sends a byte now and then: there is always another one in time.
-  if (left_ == 0 || SteadySeconds() >= read_until_) return -1;
-  const size_t given = std::min({bytes, end_ - begin_, left_});
-  std::memcpy(to, buffer_.data() + begin_, given);
-  begin_ += given;
-  left_ -= given;
-  return static_cast<ssize_t>(given);
+  return static_cast<ssize_t>(head_->Read(to, bytes));
 }
 
 ssize_t PageConnection::write(const char* from, size_t bytes) {

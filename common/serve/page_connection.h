@@ -11,9 +11,11 @@
 #include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/process.h"
+#include "common/serve/request_head.h"
 
 namespace rekindle::common {
 
@@ -66,7 +68,7 @@ class PageConnection final : public httplib::Stream {
   std::array<char, 4096> buffer_;
   size_t begin_ = 0;  // What of the buffer is unread.
   size_t end_ = 0;
-  size_t left_ = 0;  // Bytes that the request may still have.
+  std::optional<RequestHead> head_;  // Of the request that Begin was called for.
   double read_until_ = 0;
   double write_seconds_ = 0;
   double write_until_ = 0;

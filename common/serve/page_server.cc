@@ -30,6 +30,8 @@ namespace {
 
 constexpr int kRequestsOfAConnection = 1000;
 constexpr int kBackOffMs = 20;
+// While others wait for a thread, whoever has begun to speak must have said it all in this time.
+constexpr double kHurriedSeconds = 0.5;
 
 // cpp-httplib's parser and writer, without its loop.
 class Codec : public httplib::Server {
@@ -37,9 +39,14 @@ class Codec : public httplib::Server {
   Codec(PageServer::Handler handler, double idle_seconds) {
     set_keep_alive_timeout(static_cast<time_t>(idle_seconds));  // It tells clients, no more.
     set_keep_alive_max_count(kRequestsOfAConnection);
+    // Answers of the parser's own, to what it does not understand, are nobody's page.
+    set_default_headers({{"Cache-Control", "no-store"},
+                         {"Content-Security-Policy", "default-src 'none'"},
+                         {"X-Content-Type-Options", "nosniff"}});
     set_pre_routing_handler([handler = std::move(handler)](const httplib::Request& from, httplib::Response& to) {
       PageAnswer answer = handler(Translate(from));
       to.status = answer.status;
+      to.headers.clear();
       for (const auto& [name, value] : answer.headers) to.set_header(name, value);
       if (answer.body) to.set_content(*answer.body, answer.content_type);
       return HandlerResponse::Handled;
@@ -57,8 +64,6 @@ class Codec : public httplib::Server {
       // A body is not read, so that what follows it would be taken for a request.
       const std::string length = request.get_header_value("Content-Length");
       ends = ends || request.has_header("Transfer-Encoding") || (!length.empty() && length != "0");
-      for (const char* name : {"Accept-Encoding", "Expect", "Range"}) request.headers.erase(name);
-      request.ranges.clear();
       if (!ends) return;
       request.headers.erase("Connection");
       request.set_header("Connection", "close");
@@ -231,16 +236,24 @@ class PageServer::Impl {
     }
   }
 
+  RequestLimits Limits() {
+    RequestLimits limits = limits_;
+    const std::lock_guard lock(mutex_);
+    const bool has_free_threads = waiting_.empty() && busy_.size() < static_cast<size_t>(options_.threads);
+    if (!has_free_threads) limits.read_seconds = std::min(limits.read_seconds, kHurriedSeconds);
+    return limits;
+  }
+
   bool Serve(Client& client) {
     PageConnection& connection = client.connection;
     if (!client.greeted) {
-      connection.Begin(limits_);
+      connection.Begin(Limits());
       if (!connection.Handshake()) return false;
       client.greeted = true;
       if (options_.tls != nullptr && !connection.HasBuffered()) return true;
     }
     do {
-      connection.Begin(limits_);
+      connection.Begin(Limits());
       if (!codec_.Serve(connection, ++client.served >= kRequestsOfAConnection)) {
         connection.Finish();
         return false;

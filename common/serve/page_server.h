@@ -44,7 +44,7 @@ class PageServer {
     int threads = 16;                 // Requests that are read, made and answered at once.
     size_t connections = 256;         // Above these the one that has been idle for longest is closed.
     size_t request_bytes = 16 << 10;  // The next three are those of RequestLimits.
-    double read_seconds = 5;
+    double read_seconds = 5;          // Half a second at most while all threads are busy.
     double write_seconds = 10;
     double idle_seconds = 15;  // A connection without a request.
   };

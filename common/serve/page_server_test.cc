@@ -84,6 +84,34 @@ TEST_F(PageServerTest, NothingIsCompressedOrCutIntoRanges) {
   EXPECT_THAT(got, HasSubstr("\r\n\r\nGET /x   end"));
 }
 
+TEST_F(PageServerTest, ALongHeaderOfRangesHarmsNobody) {
+  Start();
+  std::string ranges = "bytes=0-1";
+  while (ranges.size() < 15'000) ranges += ",2-3";
+  EXPECT_THAT(Ask("/x", "Range: " + ranges + "\r\n"), HasSubstr("\r\n\r\nGET /x   end"));
+  EXPECT_THAT(Ask("/y"), HasSubstr("GET /y"));
+}
+
+TEST_F(PageServerTest, AMalformedHeadIsRefusedWithHeadersThatKeepItFromBeingAPage) {
+  Start();
+  const std::string got = Ask("/x", "Content-Length : 5\r\n", "POST");
+  EXPECT_THAT(got, StartsWith("HTTP/1.1 400"));
+  EXPECT_THAT(got, HasSubstr("X-Content-Type-Options: nosniff"));
+  EXPECT_THAT(got, HasSubstr("Content-Security-Policy: default-src 'none'"));
+  EXPECT_THAT(got, HasSubstr("Cache-Control: no-store"));
+}
+
+TEST_F(PageServerTest, ManySlowRequestsKeepNobodyAway) {
+  Start({.threads = 2, .read_seconds = 600});
+  std::vector<std::unique_ptr<RawClient>> slow;
+  for (int i = 0; i < 10; ++i) {
+    slow.push_back(std::make_unique<RawClient>(server_->address()));
+    ASSERT_TRUE(slow.back()->Send("GET /slow HTTP/1.1\r\n"));
+  }
+  // The first two came while nobody else did, and may have all the time: they end when the others are told to hurry.
+  EXPECT_THAT(Ask("/other"), HasSubstr("GET /other"));
+}
+
 TEST_F(PageServerTest, ARequestHasAMostOfBytes) {
   Start({.request_bytes = 2000});
   EXPECT_THAT(Ask("/x", "X-Word: " + std::string(1000, 'x') + "\r\n"), StartsWith("HTTP/1.1 200"));

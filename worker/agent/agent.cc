@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/alone.h"
 #include "common/clock.h"
+#include "common/descriptors.h"
 #include "common/log.h"
 #include "common/memory.h"
 #include "common/process.h"
@@ -375,6 +376,7 @@ class Agent {
 
 int RunAgent(const AgentOptions& options) {
   log::Init("rekindle-worker");
+  common::RaiseDescriptorLimit();
   log::SetContext({{"node", options.node}});
   umask(0077);
   signal(SIGPIPE, SIG_IGN);  // The HTTP client of notices writes to connections that may be closed.
