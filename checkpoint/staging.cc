@@ -1,5 +1,8 @@
 #include "checkpoint/staging.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
 #include <iterator>
 #include <random>
@@ -57,6 +60,9 @@ absl::StatusOr<int> Staging::RemoveLeftovers() {
   int removed = 0;
   for (const std::string& name : *names) {
     if (!absl::StartsWith(name, prefix_)) continue;
+    struct stat info = {};
+    // Anybody may put a file there under any name, and nobody but its owner can remove it.
+    if (lstat((folder_ + "/" + name).c_str(), &info) != 0 || info.st_uid != geteuid()) continue;
     if (absl::Status status = common::RemoveSharedMemory(folder_ + "/" + name); !status.ok()) return status;
     ++removed;
   }

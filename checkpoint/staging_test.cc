@@ -173,6 +173,16 @@ TEST_F(StagingTest, LeavesNothingAndCleansUpAfterItsPredecessorOnly) {
   EXPECT_EQ(nowhere.bytes(), 0);
 }
 
+TEST_F(StagingTest, AFileOfAnotherUserKeepsNobodyFromStarting) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  std::ofstream(folder_ + "/rk-mine") << "foreign";
+  std::ofstream(folder_ + "/rk-7") << "old";
+  ASSERT_EQ(chown((folder_ + "/rk-mine").c_str(), 65534, 65534), 0);
+  Staging staging(folder_, "rk-", 10'000);
+  EXPECT_EQ(staging.RemoveLeftovers().value(), 1);
+  EXPECT_THAT(Files(), ElementsAre("rk-mine"));
+}
+
 TEST_F(StagingTest, ManyThreads) {
   Staging staging(folder_, "rk-", 20'000);
   {

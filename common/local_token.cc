@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <pwd.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
 #include "common/hash.h"
+#include "common/home_folder.h"
 #include "common/random_bytes.h"
 #include "common/state_folder.h"
 
@@ -48,15 +48,6 @@ const std::string& Place() {
 }
 
 std::string NameOf(int port) { return absl::StrCat(kNamePrefix, port, "-", Place()); }
-
-std::string HomeFolder() {
-  if (const char* home = std::getenv("HOME"); home != nullptr && *home == '/') return home;
-  passwd entry = {};
-  passwd* found = nullptr;
-  char text[4096];
-  if (getpwuid_r(geteuid(), &entry, text, sizeof text, &found) != 0 || found == nullptr) return "";
-  return entry.pw_dir;
-}
 
 // Where it is no link and belongs to this user, and nobody else may write there.
 absl::StatusOr<UniqueFd> OpenOwnFolder(const std::string& path) {
@@ -158,7 +149,14 @@ bool SameSecret(std::string_view given, std::string_view expected) {
 }
 
 absl::Status MakeTokenFile(const std::string& path) {
-  if (access(path.c_str(), F_OK) == 0) return ReadToken(path).status();
+  struct stat info = {};
+  if (lstat(path.c_str(), &info) == 0) {
+    // Whoever made it knows what is in it.
+    if (!S_ISREG(info.st_mode) || (info.st_uid != geteuid() && info.st_uid != 0)) {
+      return Unfit(path, "is no file of this user's: remove it, and a new one is made");
+    }
+    return ReadToken(path).status();
+  }
   const std::string token = absl::StrCat("u", geteuid(), "-", absl::BytesToHexString(RandomBytes(kRandomBytes)), "\n");
   return WriteFileAtomic(*PosixFileSystem(), path, token);
 }

@@ -27,8 +27,9 @@ absl::StatusOr<std::string> ReadToken(const std::string& path);
 // Whether both are the same, in a time that depends on their lengths alone, which are no secret.
 bool SameSecret(std::string_view given, std::string_view expected);
 
-// Reads a token. Where there is no such file, one with a new token is made, for this user alone (0600). Not from two
-// processes at once.
+// Reads a token. Where there is no such file, one with a new token is made, for this user alone (0600).
+// INVALID_ARGUMENT: as of ReadToken, or it is a link, or neither this user's nor root's. Not from two processes at
+// once.
 absl::Status MakeTokenFile(const std::string& path);
 
 // The user that a token made here names, as in `u1000-5f...`; nothing for any other one.

@@ -69,6 +69,19 @@ TEST_F(LocalTokenTest, ATokenFileIsMadeOnceAndNamesItsUser) {
   EXPECT_THAT(std::string(MakeTokenFile(path).message()), HasSubstr("under 16 characters"));
 }
 
+TEST_F(LocalTokenTest, ATokenFileThatSomebodyElseMadeIsNotUsed) {
+  const std::string path = folder_ + "/token";
+  std::ofstream(folder_ + "/known") << std::string(20, 'a');
+  fs::create_symlink(folder_ + "/known", path);
+  EXPECT_THAT(std::string(MakeTokenFile(path).message()), HasSubstr("no file of this user's"));
+  fs::remove(path);
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  std::ofstream(path) << std::string(20, 'a');
+  ASSERT_TRUE(MakeTokenFile(path).ok());
+  ASSERT_EQ(chown(path.c_str(), kNobody, kNobody), 0);
+  EXPECT_THAT(std::string(MakeTokenFile(path).message()), HasSubstr("no file of this user's"));
+}
+
 TEST_F(LocalTokenTest, OnlyATokenMadeHereNamesAUser) {
   for (const char* other : {"", "0123456789abcdef", "u-0123456789abcdef", "u1000-0123456789abcdef", "u1000"}) {
     EXPECT_FALSE(OwnerNamedBy(other).has_value()) << other;

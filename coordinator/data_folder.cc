@@ -29,6 +29,16 @@ absl::Status Unusable(const std::string& flag, const std::string& path, int erro
       absl::StrCat(flag, " ", path, " cannot be used: ", std::strerror(error), ": name a folder that can be written"));
 }
 
+// Whose folder this is may replace all that is in it, the token and the state. Root may anyway.
+absl::Status CheckOwner(const std::string& flag, const std::string& path) {
+  struct stat info = {};
+  if (stat(path.c_str(), &info) != 0) return Unusable(flag, path, errno);
+  if (info.st_uid == geteuid() || info.st_uid == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(flag, " ", path, " belongs to user ", info.st_uid,
+                                                 ", and this is user ", geteuid(),
+                                                 ": give it to this user (chown), or name another folder"));
+}
+
 std::string Holder(int lock) {
   char text[32] = {};
   if (pread(lock, text, sizeof text - 1, 0) <= 0) return "";  // It has just taken the lock, or its disk is full.
@@ -44,10 +54,15 @@ absl::StatusOr<DataFolder> DataFolder::Open(const std::string& path, const Use& 
     return absl::InvalidArgumentError(absl::StrCat(use.flag, " is missing: name a folder for the state"));
   std::filesystem::create_directories(absolute, error);
   if (error) return Unusable(use.flag, absolute, error.value());
-  (void)chmod(absolute.c_str(), 0700);  // Not possible where it is another user's, who then answers for it.
+  if (absl::Status owner = CheckOwner(use.flag, absolute); !owner.ok()) return owner;
+  (void)chmod(absolute.c_str(), 0700);  // Not possible where it is root's, as a volume's may be.
 
   const std::string name = absolute / "lock";
-  const int lock = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  const int lock = open(name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (lock < 0 && errno == ELOOP) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        use.flag, ": ", name, " is a link, which Rekindle does not make: remove it, or name another folder"));
+  }
   if (lock < 0) return Unusable(use.flag, absolute, errno);
   const double give_up = common::SteadySeconds() + kPatienceSeconds;
   while (flock(lock, LOCK_EX | LOCK_NB) != 0) {

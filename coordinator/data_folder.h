@@ -19,7 +19,7 @@ class DataFolder {
 
   // Creates the folder (for its owner only: it holds job secrets) and locks it, which takes up to a second where
   // another process has it. FAILED_PRECONDITION names the process that has it, of which nothing was touched.
-  // INVALID_ARGUMENT: cannot be created or written.
+  // INVALID_ARGUMENT: cannot be created or written, or belongs to another user than this one and root.
   static absl::StatusOr<DataFolder> Open(const std::string& path, const Use& use);
   static absl::StatusOr<DataFolder> Open(const std::string& path) { return Open(path, {}); }
   ~DataFolder();

@@ -65,5 +65,25 @@ TEST(DataFolder, SaysWhyItCannotBeUsed) {
   std::filesystem::remove_all(root);
 }
 
+TEST(DataFolder, WhatAnotherUserMadeIsNotUsed) {
+  char root[] = "/tmp/rk-folder-XXXXXX";
+  ASSERT_NE(mkdtemp(root), nullptr);
+  const std::string path = std::string(root) + "/data", victim = std::string(root) + "/victim";
+  std::filesystem::create_directory(path);
+  std::ofstream(victim) << "kept";
+  std::filesystem::create_symlink(victim, path + "/lock");
+  EXPECT_THAT(std::string(DataFolder::Open(path).status().message()), testing::HasSubstr("/lock is a link"));
+  EXPECT_EQ(std::filesystem::file_size(victim), 4u) << "what the link leads to is not written";
+  std::filesystem::remove(path + "/lock");
+  EXPECT_TRUE(DataFolder::Open(path).ok());
+  if (geteuid() == 0) {
+    ASSERT_EQ(chown(path.c_str(), 65534, 65534), 0);
+    const absl::Status refused = DataFolder::Open(path).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_THAT(std::string(refused.message()), testing::HasSubstr("belongs to user 65534, and this is user 0"));
+  }
+  std::filesystem::remove_all(root);
+}
+
 }  // namespace
 }  // namespace rekindle::coordinator

@@ -18,6 +18,9 @@
 namespace rekindle::coordinator {
 namespace {
 
+// A thread that answers calls is held up by whoever asks, for no longer than this.
+constexpr double kMostSeconds = 5;
+
 absl::Status Wrong(const std::string& field, const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", path, " ", why));
 }
@@ -72,7 +75,7 @@ absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach) {
 
 absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
-  const auto files = data::FindTextFiles(wanted.entries, reach.roots);
+  const auto files = data::FindTextFiles(wanted.entries, reach.roots, {.seconds = kMostSeconds});
   if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", files.status().message()));
   if (wanted.record == 0) return absl::OkStatus();
   double total = 0;

@@ -9,10 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 
 namespace rekindle::data {
 namespace {
@@ -50,24 +53,74 @@ class Listing {
   DIR* const entries_;
 };
 
-// Walks one glob, component by component.
+// What all entries of a job have looked at together.
+class Effort {
+ public:
+  explicit Effort(const LookLimits& limits) : limits_(limits), give_up_(common::SteadySeconds() + limits.seconds) {}
+
+  absl::Status LookAtName() { return ++names_ > limits_.names ? TooMany("names", limits_.names) : CheckTime(); }
+  absl::Status LookIntoFolder() {
+    return ++folders_ > limits_.folders ? TooMany("folders", limits_.folders) : CheckTime();
+  }
+
+ private:
+  static absl::Status TooMany(const char* of_what, int64_t limit) {
+    return absl::ResourceExhaustedError(absl::StrCat("the globs lead to over ", limit, " ", of_what,
+                                                     "; use fewer `**`, and name the folders that have the data"));
+  }
+  absl::Status CheckTime() const {
+    if (common::SteadySeconds() < give_up_) return absl::OkStatus();
+    return absl::ResourceExhaustedError(absl::StrCat("after ", limits_.seconds, " s and ", names_,
+                                                     " names the globs were not at their end; use fewer `**`, name the "
+                                                     "folders that have the data, or put them together into fewer "
+                                                     "files"));
+  }
+
+  const LookLimits limits_;
+  const double give_up_;
+  int64_t names_ = 0;
+  int64_t folders_ = 0;
+};
+
+// Walks one glob, component by component. One folder is open at a time, however deep they lie.
 class GlobWalk {
  public:
-  GlobWalk(const std::string& pattern, const DataRoots& roots)
-      : parts_(absl::StrSplit(pattern, '/', absl::SkipEmpty())), roots_(roots), withheld_(roots.Withheld()) {}
+  GlobWalk(const std::string& pattern, const DataRoots& roots, Effort* effort)
+      : roots_(roots), withheld_(roots.Withheld()), effort_(effort) {
+    for (std::string& part : std::vector<std::string>(absl::StrSplit(pattern, '/', absl::SkipEmpty()))) {
+      // Of several `**` in a row all but one say nothing.
+      if (part != "**" || parts_.empty() || parts_.back() != "**") parts_.push_back(std::move(part));
+    }
+  }
 
   absl::Status Run(bool absolute, std::vector<TextFile>* found) {
     found_ = found;
     if (parts_.size() > kMaxComponents) return absl::InvalidArgumentError("a glob has too many components");
-    return Visit(absolute ? "/" : "", 0);
+    absl::Status status = Plan(absolute ? "/" : "", 0);
+    while (status.ok() && !pending_.empty()) {
+      const Place* next = pending_.back();
+      pending_.pop_back();
+      status = Visit(next->first, next->second);
+    }
+    return status;
   }
   // Something had such a name and was passed over, as no job may read it.
   bool passed_over() const { return passed_over_; }
 
  private:
+  using Place = std::pair<std::string, size_t>;  // A folder, and the first of the parts to be matched below it.
+
   static std::string Join(const std::string& folder, const std::string& name) {
     if (folder.empty() || folder.back() == '/') return folder + name;
     return absl::StrCat(folder, "/", name);
+  }
+
+  // Several `**` lead to the same place in very many ways: it is visited once.
+  absl::Status Plan(std::string folder, size_t part) {
+    const auto [place, is_new] = planned_.emplace(std::move(folder), part);
+    if (!is_new) return absl::OkStatus();
+    pending_.push_back(&*place);
+    return effort_->LookIntoFolder();
   }
 
   // Matches parts_[part..] below `folder`.
@@ -75,11 +128,11 @@ class GlobWalk {
     const std::string& pattern = parts_[part];
     bool last = part + 1 == parts_.size();
     if (!IsPattern(pattern)) {
-      return last ? TakeLink(Join(folder, pattern)) : Visit(Join(folder, pattern), part + 1);
+      return last ? TakeLink(Join(folder, pattern)) : Plan(Join(folder, pattern), part + 1);
     }
     bool deep = pattern == "**";
     if (deep && !last) {  // `**` matches no folder, too.
-      if (absl::Status status = Visit(folder, part + 1); !status.ok()) return status;
+      if (absl::Status status = Plan(folder, part + 1); !status.ok()) return status;
     }
     const auto found = roots_.Find(folder.empty() ? "." : folder);
     if (!found.ok() || found->own) return PassOver(found.status());
@@ -89,6 +142,7 @@ class GlobWalk {
     while (const dirent* entry = entries.Next()) {
       const std::string name = entry->d_name;
       if (name == "." || name == "..") continue;
+      if (absl::Status status = effort_->LookAtName(); !status.ok()) return status;
       if (absl::Status status = VisitEntry(folder, entries.fd(), name, part, deep, last); !status.ok()) return status;
     }
     return errno != 0 ? Unreadable(folder, errno) : absl::OkStatus();
@@ -105,8 +159,8 @@ class GlobWalk {
     }
     const bool link = S_ISLNK(info.st_mode);
     if (S_ISDIR(info.st_mode) || (link && !deep && !last)) {
-      if (deep) return Visit(path, part);
-      return last ? absl::OkStatus() : Visit(path, part + 1);
+      if (deep) return Plan(path, part);
+      return last ? absl::OkStatus() : Plan(path, part + 1);
     }
     if (!last) return absl::OkStatus();
     // What is no link is in a folder that was found.
@@ -146,6 +200,9 @@ class GlobWalk {
   std::vector<std::string> parts_;
   const DataRoots& roots_;
   const std::vector<DataRoots::FileId> withheld_;
+  Effort* const effort_;
+  std::set<Place> planned_;
+  std::vector<const Place*> pending_;  // Of planned_.
   std::vector<TextFile>* found_ = nullptr;
   bool passed_over_ = false;
 };
@@ -164,9 +221,9 @@ absl::Status AddFile(const std::string& path, const DataRoots& roots, std::vecto
   return absl::OkStatus();
 }
 
-absl::Status AddGlob(const std::string& pattern, const DataRoots& roots, std::vector<TextFile>* found) {
+absl::Status AddGlob(const std::string& pattern, const DataRoots& roots, Effort* effort, std::vector<TextFile>* found) {
   size_t before = found->size();
-  GlobWalk walk(pattern, roots);
+  GlobWalk walk(pattern, roots, effort);
   if (absl::Status status = walk.Run(pattern.front() == '/', found); !status.ok()) return status;
   if (found->size() > before) return absl::OkStatus();
   return absl::NotFoundError(absl::StrCat(
@@ -182,9 +239,11 @@ std::string FixedPart(const std::string& entry) {
   return fixed.empty() ? "/" : fixed;
 }
 
-absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries, const DataRoots& roots) {
+absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries, const DataRoots& roots,
+                                                    const LookLimits& limits) {
   if (entries.empty()) return absl::InvalidArgumentError("name at least one file or glob");
   std::vector<TextFile> found;
+  Effort effort(limits);
   for (const std::string& entry : entries) {
     if (entry.empty()) return absl::InvalidArgumentError("an entry is empty");
     std::string path = fs::path(entry).lexically_normal().string();
@@ -192,7 +251,7 @@ absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::strin
     if (!inside.ok()) return inside;
     // A file whose very name has a `*` or `[` is that file.
     bool glob = IsPattern(path) && access(path.c_str(), F_OK) != 0;
-    absl::Status added = glob ? AddGlob(path, roots, &found) : AddFile(path, roots, &found);
+    absl::Status added = glob ? AddGlob(path, roots, &effort, &found) : AddFile(path, roots, &found);
     if (!added.ok()) return added;
   }
   std::sort(found.begin(), found.end(), [](const TextFile& a, const TextFile& b) { return a.path < b.path; });

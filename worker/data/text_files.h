@@ -6,6 +6,7 @@
 #define REKINDLE_WORKER_DATA_TEXT_FILES_H_
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,15 +25,22 @@ struct TextFile {
   bool operator==(const TextFile&) const = default;
 };
 
+// How much is looked at before it is given up: globs through links and many `**` can lead to more than any disk has.
+struct LookLimits {
+  int64_t names = 10'000'000;
+  int64_t folders = 1'000'000;  // Each as often as another rest of a glob is matched below it.
+  double seconds = std::numeric_limits<double>::infinity();
+};
+
 // All files of all entries that are in `roots`, sorted by the bytes of their paths, each once.
 // Errors, each naming the entry or file: INVALID_ARGUMENT (no entries, an empty entry, not a regular file, an empty
 // file that is named itself, all files empty), NOT_FOUND (missing file, glob without match), PERMISSION_DENIED (outside
 // of the roots, Rekindle's own, unreadable) and FAILED_PRECONDITION (unreadable, with the system's reason),
-// RESOURCE_EXHAUSTED (over a million files).
+// RESOURCE_EXHAUSTED (over a million files, or the limits).
 // In globs, what is not a regular file is passed over, as are links that lead nowhere in the roots and what is
 // Rekindle's own; an unreadable one is an error, since leaving it out would silently change the data.
 absl::StatusOr<std::vector<TextFile>> FindTextFiles(const std::vector<std::string>& entries,
-                                                    const DataRoots& roots = {});
+                                                    const DataRoots& roots = {}, const LookLimits& limits = {});
 
 // The folder of a glob, as far as it is written out; of what is no glob, all of it.
 std::string FixedPart(const std::string& entry);

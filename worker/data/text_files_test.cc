@@ -2,11 +2,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+
+#include "common/clock.h"
 
 namespace rekindle::data {
 namespace {
@@ -83,6 +86,47 @@ TEST_F(TextFilesTest, DoubleStarDoesNotRunInCircles) {
   fs::create_directory_symlink("..", root_ + "/x/up");
   fs::create_symlink("nowhere", root_ + "/x/dangling.h");
   EXPECT_EQ(Find({"**/*.h"}), (Names{"x/b.h"}));
+}
+
+TEST_F(TextFilesTest, AHundredDoubleStarsCostNoMoreThanOne) {
+  std::string deep, stars, apart;
+  for (int i = 0; i < 4; ++i) deep += "d/";
+  for (int i = 0; i < 100; ++i) stars += "**/";
+  for (int i = 0; i < 60; ++i) apart += i % 2 == 0 ? "**/" : "d*/";
+  Write(deep + "a.h", "1");
+  Write("b.h", "2");
+  const double before = common::SteadySeconds();
+  EXPECT_EQ(Find({stars + "*.h"}), (Names{"b.h", deep + "a.h"}));
+  EXPECT_EQ(Error(apart + "*.h").code(), absl::StatusCode::kNotFound) << "thirty folders deep there is nothing";
+  EXPECT_LT(common::SteadySeconds() - before, 5) << "seconds";
+}
+
+TEST_F(TextFilesTest, ADeepFolderNeedsFewDescriptors) {
+  std::string deep;
+  for (int i = 0; i < 200; ++i) deep += "d/";
+  Write(deep + "a.h", "1");
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit few = {.rlim_cur = 100, .rlim_max = before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_EQ(Find({"**/*.h"}), (Names{deep + "a.h"}));
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+}
+
+TEST_F(TextFilesTest, GlobsThatLeadToMoreThanAnyDiskHasAreGivenUp) {
+  Write("a.h", "1");
+  fs::create_directory_symlink(".", root_ + "/x");
+  fs::create_directory_symlink(".", root_ + "/y");
+  std::string circles = root_ + "/";
+  for (int i = 0; i < 35; ++i) circles += "*/";
+  const auto given_up = [&](const LookLimits& limits) {
+    const auto files = FindTextFiles({circles + "*.h"}, DataRoots(), limits);
+    EXPECT_EQ(files.status().code(), absl::StatusCode::kResourceExhausted);
+    return std::string(files.status().message());
+  };
+  EXPECT_THAT(given_up({.folders = 1000}), HasSubstr("lead to over 1000 folders; use fewer `**`"));
+  EXPECT_THAT(given_up({.names = 1000}), HasSubstr("lead to over 1000 names; use fewer `**`"));
+  EXPECT_THAT(given_up({.seconds = 0.1}), HasSubstr("after 0.1 s and "));
 }
 
 TEST_F(TextFilesTest, ANameWithAStarIsAFile) {

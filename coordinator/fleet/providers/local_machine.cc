@@ -3,20 +3,28 @@
 #include <filesystem>
 #include <limits>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "common/log.h"
+#include "common/random_bytes.h"
 
 namespace rekindle::fleet {
 namespace {
 
 constexpr double kRestartSeconds = 1;
 constexpr int kKillMilliseconds = 2000;
+constexpr size_t kRandomBytes = 8;
 constexpr double kForever = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-absl::StatusOr<MachineProcesses> MachineProcesses::Start(const LocalNode& node, const std::string& log, double now) {
-  for (const std::string& folder : {node.folder, node.shared_memory}) {
-    if (absl::Status status = MakeFolder(folder); !status.ok()) return status;
+absl::StatusOr<MachineProcesses> MachineProcesses::Start(const LocalNode& wanted, const std::string& log, double now) {
+  LocalNode node = wanted;
+  if (absl::Status status = MakeFolder(node.folder); !status.ok()) return status;
+  if (!MakeFolder(node.shared_memory).ok()) {
+    // Anybody may have made a folder of that name there. Nobody knows this one's.
+    absl::StrAppend(&node.shared_memory, "-", absl::BytesToHexString(common::RandomBytes(kRandomBytes)));
+    if (absl::Status status = MakeFolder(node.shared_memory); !status.ok()) return status;
   }
   std::error_code error;
   std::filesystem::create_symlink(node.shared_memory, node.folder + "/" + kSharedMemoryLink, error);
@@ -30,9 +38,13 @@ absl::StatusOr<MachineProcesses> MachineProcesses::Start(const LocalNode& node, 
   return machine;
 }
 
-absl::StatusOr<MachineProcesses> MachineProcesses::Find(const LocalNode& node, const std::string& log) {
-  auto worker = FindProgram(node.folder, "init");
+absl::StatusOr<MachineProcesses> MachineProcesses::Find(const LocalNode& wanted, const std::string& log) {
+  auto worker = FindProgram(wanted.folder, "init");
   if (!worker.ok()) return worker.status();
+  LocalNode node = wanted;
+  std::error_code error;
+  const auto shared = std::filesystem::read_symlink(node.folder + "/" + kSharedMemoryLink, error);
+  if (!error) node.shared_memory = shared;
   MachineProcesses machine(node, log, *std::move(worker));
   auto checkpoint = FindProgram(node.folder, "--dir");
   if (checkpoint.ok()) machine.checkpoint_ = *std::move(checkpoint);
