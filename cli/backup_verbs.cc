@@ -108,7 +108,7 @@ absl::Status Backup(Context& context, const BackupFlags& flags) {
                       {"epoch", header->identity.epoch},
                       {"taken_at", header->taken_at},
                       {"release", header->release}}
-                     .dump(1)
+                     .dump(1, ' ', false, Json::error_handler_t::replace)
               << "\n";
   } else {
     std::cout << path << ": cluster " << header->identity.cluster << " in epoch " << header->identity.epoch << ", "
@@ -158,7 +158,7 @@ absl::Status Restore(Context& context, const std::string& file, const std::strin
                     {"taken_at", restored->backup.taken_at},
                     {"release", restored->backup.release},
                     {"jobs", jobs}}
-                   .dump(1)
+                   .dump(1, ' ', false, Json::error_handler_t::replace)
             << "\n";
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -50,6 +51,11 @@ int Parse(CLI::App& app, Context& context, int argc, const char* const* argv) {
     return kOk;
   } catch (const CLI::ParseError& error) {
     return WrongUse(app, error, context);
+  } catch (const std::filesystem::filesystem_error& error) {
+    // Relative paths mean nothing in a folder that was removed meanwhile.
+    context.PrintError("FAILED_PRECONDITION",
+                       std::string(error.what()) + ": is the current folder still there? Change to another");
+    return kFailed;
   }
 }
 

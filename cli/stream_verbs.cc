@@ -28,7 +28,8 @@ class Output {
       std::cout << (json_ ? ToJson(item, false) : print_text(item)) << '\n';
     }
   }
-  static void Flush() { std::cout << std::flush; }
+  // False: nobody takes what is printed, and there is no use in more of it.
+  static bool Flush() { return (std::cout << std::flush).good(); }
 
   void End(const absl::Status& status) {
     if (is_document_ && status.ok()) document_.Finish();
@@ -56,10 +57,11 @@ absl::Status PrintEvents(Context& context, v1::ListEventsRequest request) {
     if (IsServed(call, *stream)) patience.Heard();
     for (v1::Event event; stream->Read(&event);) {
       output.Print(event, EventText);
-      if (request.follow()) Output::Flush();
+      if (request.follow() && !Output::Flush()) call.TryCancel();
       request.set_after_revision(event.revision());
     }
     const absl::Status status = context.Check(stream->Finish());
+    if (!std::cout.good()) return absl::OkStatus();  // The end of the program says so.
     if (request.follow() && patience.Waits(status)) continue;
     output.End(status);
     return status;
@@ -104,9 +106,10 @@ absl::Status PrintLog(Context& context, v1::ReadLogRequest request) {
         request.set_after(line.number());
         has_got_on = true;
       }
-      Output::Flush();
+      if (!Output::Flush()) call.TryCancel();
     }
     const absl::Status status = context.Check(stream->Finish());
+    if (!std::cout.good()) return absl::OkStatus();  // The end of the program says so.
     if (request.follow() && patience.Waits(status)) continue;
     // A long log may take longer than one call.
     if (absl::IsUnavailable(status) && has_got_on && !request.follow()) continue;

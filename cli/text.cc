@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/utf8.h"
+#include "common/utf8.h"
 
 namespace rekindle::cli {
 namespace {
@@ -122,7 +123,7 @@ std::string Printable(const std::string& text) {
   std::string_view rest = text;
   while (!rest.empty()) {
     const std::string_view before = rest;
-    const std::optional<char32_t> point = TakeCodePoint(&rest);
+    const std::optional<char32_t> point = common::TakeCodePoint(&rest);
     if (point && MayBeShown(*point)) {
       out.append(before.substr(0, before.size() - rest.size()));
     } else {

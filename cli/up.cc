@@ -23,6 +23,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/flag_values.h"
+#include "common/home_folder.h"
 #include "common/memory.h"
 #include "common/process.h"
 #include "common/unix_path.h"
@@ -52,7 +53,7 @@ constexpr char kNoPage[] = "off";
 
 std::string DefaultDir() {
   if (const char* state = std::getenv("XDG_STATE_HOME"); state && *state) return std::string(state) + "/rekindle";
-  if (const char* home = std::getenv("HOME"); home && *home) return std::string(home) + "/.local/state/rekindle";
+  if (const std::string home = common::HomeFolder(); !home.empty()) return home + "/.local/state/rekindle";
   return "rekindle-state";
 }
 

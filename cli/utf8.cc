@@ -4,6 +4,9 @@
 #include <wchar.h>
 
 #include <algorithm>
+#include <optional>
+
+#include "common/utf8.h"
 
 namespace rekindle::cli {
 namespace {
@@ -12,20 +15,6 @@ constexpr std::string_view kEllipsis = "…";
 
 bool IsAscii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
-int LengthAfter(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first < 0xC2) return 0;  // A byte of the middle, or the start of an overlong form.
-  if (first < 0xE0) return 2;
-  if (first < 0xF0) return 3;
-  return first < 0xF5 ? 4 : 0;
-}
-
-bool IsCodePoint(char32_t value, int length) {
-  if (length == 3 && value < 0x800) return false;
-  if (length == 4 && value < 0x10000) return false;
-  return value <= 0x10FFFF && (value < 0xD800 || value > 0xDFFF);
 }
 
 int ColumnsOfPoint(char32_t point) {
@@ -49,7 +38,7 @@ Beginning LongestWithin(std::string_view text, int columns) {
   Beginning taken;
   std::string_view rest = text;
   while (!rest.empty()) {
-    const std::optional<char32_t> point = TakeCodePoint(&rest);
+    const std::optional<char32_t> point = common::TakeCodePoint(&rest);
     const int more = point ? ColumnsOfPoint(*point) : 1;
     if (taken.columns + more > columns) break;
     taken = {.bytes = text.size() - rest.size(), .columns = taken.columns + more};
@@ -59,25 +48,15 @@ Beginning LongestWithin(std::string_view text, int columns) {
 
 }  // namespace
 
-std::optional<char32_t> TakeCodePoint(std::string_view* text) {
-  const auto byte = [text](int i) { return static_cast<unsigned char>((*text)[static_cast<size_t>(i)]); };
-  const int length = LengthAfter(byte(0));
-  bool whole = length > 0 && text->size() >= static_cast<size_t>(length);
-  char32_t point = length <= 1 ? byte(0) : byte(0) & (0x7FU >> length);
-  for (int i = 1; whole && i < length; ++i) {
-    whole = (byte(i) & 0xC0) == 0x80;
-    point = point << 6 | (byte(i) & 0x3F);
-  }
-  whole = whole && IsCodePoint(point, length);
-  text->remove_prefix(whole ? static_cast<size_t>(length) : 1);
-  return whole ? std::optional(point) : std::nullopt;
+std::string_view BeginningOf(std::string_view text, int columns) {
+  return text.substr(0, LongestWithin(text, columns).bytes);
 }
 
 int ColumnsOf(std::string_view text) {
   if (IsAscii(text)) return static_cast<int>(text.size());
   int columns = 0;
   while (!text.empty()) {
-    const std::optional<char32_t> point = TakeCodePoint(&text);
+    const std::optional<char32_t> point = common::TakeCodePoint(&text);
     columns += point ? ColumnsOfPoint(*point) : 1;
   }
   return columns;
@@ -86,13 +65,13 @@ int ColumnsOf(std::string_view text) {
 std::string CutTo(std::string_view text, int columns) {
   if (ColumnsOf(text) <= columns) return std::string(text);
   if (columns < 1) return "";
-  return std::string(text.substr(0, LongestWithin(text, columns - 1).bytes)).append(kEllipsis);
+  return std::string(BeginningOf(text, columns - 1)).append(kEllipsis);
 }
 
 std::string ToAscii(std::string_view text) {
   std::string ascii;
   while (!text.empty()) {
-    const std::optional<char32_t> point = TakeCodePoint(&text);
+    const std::optional<char32_t> point = common::TakeCodePoint(&text);
     ascii += point && *point < 0x80 ? static_cast<char>(*point) : '?';
   }
   return ascii;

@@ -1,18 +1,13 @@
-// UTF-8 text as a terminal shows it: its code points, and the columns that they take.
+// UTF-8 text as a terminal shows it: the columns that its code points take.
 #ifndef REKINDLE_CLI_UTF8_H_
 #define REKINDLE_CLI_UTF8_H_
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace rekindle::cli {
-
-// Takes the first code point off `text`, which must not be empty. Where none begins there (a stray or missing byte, an
-// overlong form, a surrogate, a value beyond U+10FFFF) one byte is taken, and nothing is returned.
-std::optional<char32_t> TakeCodePoint(std::string_view* text);
 
 // The functions below take text without control characters (Printable sees to that). A byte that belongs to no code
 // point counts as one column. Thread-safe.
@@ -20,6 +15,8 @@ std::optional<char32_t> TakeCodePoint(std::string_view* text);
 // The columns that a terminal needs for it: East Asian wide characters take two, combining ones none. What the C
 // library does not know counts as two, since a line that is cut early does no harm and one that wraps does.
 int ColumnsOf(std::string_view text);
+// The longest beginning of it that takes at most `columns`.
+std::string_view BeginningOf(std::string_view text, int columns);
 // At most `columns` columns of it; where it is cut the last one shown is an ellipsis.
 std::string CutTo(std::string_view text, int columns);
 // What a terminal without UTF-8 can show of it: '?' stands for everything else.

@@ -1,8 +1,10 @@
 # YAML job files to protos.
 rk_library(rk_common_problem_list SRCS problem_list.cc DEPS absl::strings)
 rk_test(common_problem_list_test SRCS problem_list_test.cc DEPS rk_common_problem_list)
+rk_library(rk_common_utf8 SRCS utf8.cc)
+rk_test(common_utf8_test SRCS utf8_test.cc DEPS rk_common_utf8 LABELS sanitize)
 rk_library(rk_common_spec SRCS spec/yaml.cc spec/yaml_reader.cc
-  DEPS rk_proto rk_common_nearest rk_common_problem_list absl::status absl::statusor absl::strings yaml-cpp)
+  DEPS rk_proto rk_common_nearest rk_common_problem_list rk_common_utf8 absl::status absl::statusor absl::str_format absl::strings yaml-cpp)
 # What of a job its result depends on.
 rk_library(rk_common_spec_digest SRCS spec/spec_digest.cc DEPS rk_common_hash rk_proto)
 rk_test(common_yaml_test SRCS spec/yaml_test.cc DEPS rk_common_spec)

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/text.h"
 #include "common/file.h"
+#include "common/home_folder.h"
 #include "common/nearest.h"
 
 namespace rekindle::cli {
@@ -105,8 +107,8 @@ class Reader {
 std::string ContextsPath() {
   const char* config = std::getenv("XDG_CONFIG_HOME");
   if (config != nullptr && *config == '/') return absl::StrCat(config, "/rekindle/contexts.yaml");
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home == '/' ? absl::StrCat(home, "/.config/rekindle/contexts.yaml") : "";
+  const std::string home = common::HomeFolder();
+  return home.empty() ? "" : absl::StrCat(home, "/.config/rekindle/contexts.yaml");
 }
 
 absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
@@ -121,8 +123,12 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
   }
 }
 
-absl::Status WriteContexts(const std::string& path, const Contexts& contexts) {
-  if (path.empty()) return absl::FailedPreconditionError("there is no home folder to keep contexts in: set HOME");
+absl::Status WriteContexts(const std::string& given, const Contexts& contexts) {
+  if (given.empty()) return absl::FailedPreconditionError("there is no home folder to keep contexts in: set HOME");
+  // A link stays, as of those who keep such files elsewhere: what it leads to is replaced.
+  std::error_code error;
+  const std::filesystem::path target = std::filesystem::canonical(given, error);
+  const std::string path = error ? given : target.string();
   common::FileSystem& files = *common::PosixFileSystem();
   const std::string folder = common::DirName(path);
   if (!files.Stat(folder).ok()) {

@@ -57,6 +57,21 @@ TEST_F(ContextFileTest, WhatIsWrittenIsReadAgainByItsOwnerAlone) {
   EXPECT_FALSE(read->contexts.at("local").security.HasTls());
 }
 
+TEST_F(ContextFileTest, ALinkStaysAndWhatItLeadsToIsReplaced) {
+  const std::string kept = folder_ + "/dotfiles/contexts.yaml";
+  std::filesystem::create_directories(folder_ + "/dotfiles");
+  std::filesystem::create_directories(folder_ + "/rekindle");
+  std::ofstream(kept) << "contexts: {old: {endpoint: a:1}}";
+  std::filesystem::create_symlink(kept, path());
+  Contexts contexts;
+  contexts.contexts["new"] = {.endpoint = "b:2"};
+  ASSERT_TRUE(WriteContexts(path(), contexts).ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(path()));
+  const auto read = ReadContexts(kept);
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->contexts.count("new"), 1u);
+}
+
 TEST_F(ContextFileTest, ThereNeedBeNoFile) {
   const auto read = ReadContexts(path());
   ASSERT_TRUE(read.ok());

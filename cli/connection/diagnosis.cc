@@ -40,6 +40,11 @@ std::string ExplainTls(const Connection& connection, const Handshake& seen, cons
                ? absl::StrCat(Whom(connection), " speaks TLS, and you have no certificate for it: give ", kGiveTls)
                : "";
   }
+  if (seen.silent) {
+    return absl::StrCat(Whom(connection),
+                        " takes connections and says nothing: is it stopped, or does its machine have ",
+                        "too much to do?");
+  }
   if (!seen.speaks_tls) {
     return absl::StrCat("whoever listens at ", connection.endpoint,
                         " does not speak TLS: is that the coordinator's port? If ",

@@ -29,6 +29,11 @@ TEST(DiagnosisTest, OneSideSpeaksTls) {
               AllOf(HasSubstr("host:7070 does not speak TLS"), HasSubstr("--tls-ca"), HasSubstr("REKINDLE_TLS_CA")));
 }
 
+TEST(DiagnosisTest, OneThatSaysNothingIsNotTakenForOneWithoutTls) {
+  EXPECT_THAT(ExplainTls(kTls, {.connected = true, .silent = true}, ""),
+              HasSubstr("the coordinator at host:7070 takes connections and says nothing: is it stopped"));
+}
+
 TEST(DiagnosisTest, TheServersCertificate) {
   Handshake seen{.connected = true, .speaks_tls = true, .trust = "certificate has expired", .expired = true};
   seen.until = "2020-01-01 00:00 UTC";

@@ -188,6 +188,7 @@ Handshake ShakeHands(const common::HostPort& at, const common::Security& securit
   if (result != 1) {
     const int error = SSL_get_error(ssl.get(), result);
     seen.hung_up = error != SSL_ERROR_WANT_READ && error != SSL_ERROR_WANT_WRITE;
+    seen.silent = !seen.hung_up && BIO_number_read(SSL_get_rbio(ssl.get())) == 0;
     seen.alert = Alert();
   }
   ERR_clear_error();

@@ -20,6 +20,7 @@ struct Handshake {
   std::string names;               // Whom the certificate names.
   std::string until;               // When it ends, or has ended: "2026-01-31 12:00 UTC".
   bool hung_up = false;            // It ended the connection instead of that.
+  bool silent = false;             // It said nothing at all: it may be stopped, or have too much to do.
   std::string alert;               // Why the server hung up, in TLS's words; empty: it did not say.
 };
 

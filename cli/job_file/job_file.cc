@@ -8,13 +8,19 @@
 #include "absl/strings/str_cat.h"
 #include "cli/job_file/problems.h"
 #include "cli/job_file/source.h"
+#include "common/utf8.h"
 
 namespace rekindle::cli {
 namespace {
 
-void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
+void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
+  v1::JobSpec* const spec = document->job.mutable_spec();
+  const bool is_text = !common::FindInvalidUtf8(folder.string());
+  bool has_failed = false;
   const auto resolve = [&](std::string& path) {
-    if (!path.empty() && std::filesystem::path(path).is_relative()) path = (folder / path).lexically_normal();
+    if (path.empty() || !std::filesystem::path(path).is_relative()) return;
+    if (is_text) path = (folder / path).lexically_normal();
+    has_failed |= !is_text;
   };
   v1::JobSpec::Data& data = *spec->mutable_data();
   for (std::string& path : *data.mutable_text()) resolve(path);
@@ -24,6 +30,10 @@ void ResolvePaths(const std::filesystem::path& folder, v1::JobSpec* spec) {
   if (data.has_images())
     for (std::string& path : *data.mutable_images()->mutable_files()) resolve(path);
   if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
+  if (!has_failed) return;
+  document->unread.push_back({document->line, "",
+                              absl::StrCat("relative paths are in the folder ", folder.string(),
+                                           ", whose name is not UTF-8: rename it, or give absolute paths")});
 }
 
 // Is it that field, or an item of that list?
@@ -57,10 +67,11 @@ absl::StatusOr<JobFile> ReadJobFile(const std::string& path, const std::vector<O
                          .line = read.line,
                          .lines = std::move(read.lines),
                          .flags = {},
-                         .unread = std::move(read.problems)};
-    ResolvePaths(source->folder, document.job.mutable_spec());
+                         .unread = std::move(read.problems),
+                         .unread_left_out = read.problems_left_out};
+    ResolvePaths(source->folder, &document);
     for (const Override& override : overrides) Give(override, &document);
-    ResolvePaths(std::filesystem::current_path(), document.job.mutable_spec());
+    ResolvePaths(std::filesystem::current_path(), &document);
     file.documents.push_back(std::move(document));
   }
   return file;

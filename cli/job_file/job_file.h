@@ -20,6 +20,7 @@ struct JobDocument {
   std::map<std::string, std::string> flags;  // The flag that gives a field, by the field's path.
   // What could not be read; with it the job is not what its user meant. Line 0: of a flag, which the sentence names.
   std::vector<common::YamlProblem> unread;
+  size_t unread_left_out = 0;  // There is more of that.
 };
 
 struct JobFile {

@@ -13,7 +13,9 @@ std::string FirstName(const std::string& field) { return field.substr(0, field.f
 }  // namespace
 
 void AddSetFlag(CLI::App* verb, std::vector<std::string>* arguments) {
-  verb->add_option("--set", *arguments, "Sets a field of the job, whatever the file says, as training.steps=100")
+  verb->add_option("--set", *arguments,
+                   "Sets a field of the job, whatever the file says, as training.steps=100; of two for one field the "
+                   "last counts")
       ->type_name("FIELD=VALUE")
       ->allow_extra_args(false)
       ->check([](const std::string& argument) {

@@ -40,6 +40,7 @@ std::string Shown(const std::string& text) {
 
 void Problems::AddUnread(const JobDocument& document) {
   for (const common::YamlProblem& problem : document.unread) problems_.push_back({problem.line, Shown(problem.what)});
+  untold_ += document.unread_left_out;
 }
 
 void Problems::Add(const JobDocument& document, const std::string& text) {

@@ -40,7 +40,7 @@ class Problems {
 
   std::string source_;
   std::vector<Problem> problems_;
-  size_t untold_ = 0;  // That a coordinator only counted.
+  size_t untold_ = 0;  // That a reader or a coordinator only counted.
 };
 
 // Is that a refusal of the job, rather than a failure to ask?

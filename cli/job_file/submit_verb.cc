@@ -7,7 +7,9 @@
 #include "cli/job_file/check.h"
 #include "cli/job_file/problems.h"
 #include "cli/job_file/verbs.h"
+#include "cli/json_list.h"
 #include "cli/submit.h"
+#include "cli/text.h"
 
 namespace rekindle::cli {
 namespace {
@@ -44,14 +46,16 @@ absl::Status WithLines(const JobFile& file, const JobDocument& document, const a
   return problems.ToStatus();
 }
 
-// All are checked before the first is submitted.
+// All are checked before the first is submitted. As JSON they are one document.
 absl::Status SubmitAll(Context& context, const JobFile& file) {
+  JsonList list(std::cout, "jobs");
   for (size_t i = 0; i < file.documents.size(); ++i) {
     const JobDocument& document = file.documents[i];
     const absl::StatusOr<v1::Job> job = SendJob(context, document.job);
     if (!job.ok()) return SubmittedInPart(file, i, WithLines(file, document, job.status()));
-    PrintJob(context, *job);
+    context.json() ? list.Add(ToJson(*job, false)) : PrintJob(context, *job);
   }
+  if (context.json()) list.Finish();
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/job_file/check.h"
 #include "cli/job_file/verbs.h"
+#include "cli/json_list.h"
 #include "cli/text.h"
 
 namespace rekindle::cli {
@@ -51,13 +52,24 @@ void PrintOffline(const std::vector<JobFile>& files) {
   std::cout << "not checked without a coordinator: " << absl::StrJoin(unchecked, ", ") << "\n";
 }
 
-// Checks one file, and prints its jobs where there was a coordinator.
-absl::Status ValidateFile(Context& context, bool offline, JobFile* file) {
+// Checks one file. Where there was a coordinator, its jobs with every default are added to `checked`.
+absl::Status ValidateFile(Context& context, bool offline, JobFile* file, std::vector<v1::Job>* checked) {
   if (offline) return ValidateOffline(*file);
-  const absl::StatusOr<std::vector<v1::Job>> jobs = Validate(context, file);
+  absl::StatusOr<std::vector<v1::Job>> jobs = Validate(context, file);
   if (!jobs.ok()) return jobs.status();
-  for (const v1::Job& job : *jobs) std::cout << ToJson(job) << "\n";
+  checked->insert(checked->end(), jobs->begin(), jobs->end());
   return absl::OkStatus();
+}
+
+// Several are one document for programs.
+void PrintChecked(bool json, const std::vector<v1::Job>& jobs) {
+  if (!json || jobs.size() == 1) {
+    for (const v1::Job& job : jobs) std::cout << ToJson(job) << "\n";
+    return;
+  }
+  JsonList list(std::cout, "jobs");
+  for (const v1::Job& job : jobs) list.Add(ToJson(job, false));
+  list.Finish();
 }
 
 absl::Status Run(Context& context, const Flags& flags) {
@@ -65,13 +77,15 @@ absl::Status Run(Context& context, const Flags& flags) {
   for (const std::string& argument : flags.sets) overrides.push_back(ParseOverride(argument));
   std::vector<JobFile> files;
   std::vector<absl::Status> wrong;
+  std::vector<v1::Job> checked;
   for (const std::string& path : flags.files) {
     absl::StatusOr<JobFile> file = ReadJobFile(path, overrides);
-    absl::Status status = file.ok() ? ValidateFile(context, flags.offline, &*file) : file.status();
+    absl::Status status = file.ok() ? ValidateFile(context, flags.offline, &*file, &checked) : file.status();
     if (absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status)) return status;  // So would it be of the rest.
     if (!status.ok()) wrong.push_back(std::move(status));
     if (file.ok()) files.push_back(*std::move(file));
   }
+  if (wrong.empty() && !flags.offline) PrintChecked(context.json(), checked);
   if (wrong.size() == 1) return wrong.front();
   if (!wrong.empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(

@@ -12,6 +12,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "cli/utf8.h"
 
 namespace rekindle::cli {
 namespace {
@@ -21,16 +22,12 @@ constexpr size_t kDefaultColumns = 80;
 constexpr size_t kFewestColumns = 20;
 constexpr char kCut[] = "..";
 
-bool ContinuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+size_t Width(const std::string& cell) { return static_cast<size_t>(ColumnsOf(cell)); }
 
 std::string Cut(const std::string& cell, size_t width) {
-  if (CountCharacters(cell) <= width) return cell;
-  const size_t kept = width - std::min(width, sizeof(kCut) - 1);
-  size_t bytes = 0;
-  for (size_t characters = 0; bytes < cell.size(); ++bytes) {
-    if (!ContinuesCharacter(cell[bytes]) && characters++ == kept) break;
-  }
-  return cell.substr(0, bytes) + std::string(kCut).substr(0, width);
+  if (Width(cell) <= width) return cell;
+  const std::string end = std::string(kCut).substr(0, width);
+  return std::string(BeginningOf(cell, static_cast<int>(width - end.size()))) + end;
 }
 
 // The columns of a table that are shown, and how wide.
@@ -83,16 +80,12 @@ class Layout {
 
 }  // namespace
 
-size_t CountCharacters(const std::string& utf8) {
-  return static_cast<size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return !ContinuesCharacter(c); }));
-}
-
 std::string FittedTable::Text(size_t width) const {
   Layout layout(columns_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     size_t widest = 0;
-    for (const auto& row : rows_) widest = std::max(widest, CountCharacters(row[i]));
-    if (widest > 0) layout.Show(i, std::max(widest, CountCharacters(columns_[i].head)));
+    for (const auto& row : rows_) widest = std::max(widest, Width(row[i]));
+    if (widest > 0) layout.Show(i, std::max(widest, Width(columns_[i].head)));
   }
   if (width > 0) layout.Fit(width);
   std::string out;
@@ -101,7 +94,7 @@ std::string FittedTable::Text(size_t width) const {
     for (size_t i = 0; i < layout.shown().size(); ++i) {
       const std::string cell = Cut(cell_of(layout.shown()[i]), layout.widths()[i]);
       const bool last = i + 1 == layout.shown().size();
-      absl::StrAppend(&line, cell, std::string(last ? 0 : layout.widths()[i] - CountCharacters(cell) + kGap, ' '));
+      absl::StrAppend(&line, cell, std::string(last ? 0 : layout.widths()[i] - Width(cell) + kGap, ' '));
     }
     absl::StrAppend(&out, line, "\n");
   };

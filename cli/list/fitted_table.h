@@ -36,9 +36,6 @@ class FittedTable {
 // The columns of the terminal that stdout is, else COLUMNS, else 80.
 size_t OutputColumns();
 
-// Characters; a terminal shows each in one column.
-size_t CountCharacters(const std::string& utf8);
-
 // "45s", "12m", "3h20m", "2d4h": two units at most.
 std::string Span(double seconds);
 

@@ -8,13 +8,15 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
+#include "cli/utf8.h"
 
 namespace rekindle::cli {
 namespace {
 
 size_t Widest(const std::string& text) {
   size_t widest = 0;
-  for (const auto line : absl::StrSplit(text, '\n')) widest = std::max(widest, CountCharacters(std::string(line)));
+  for (const auto line : absl::StrSplit(text, '\n'))
+    widest = std::max(widest, static_cast<size_t>(ColumnsOf(std::string(line))));
   return widest;
 }
 
@@ -70,7 +72,22 @@ TEST(FittedTableTest, CharactersAreNotCutApart) {
   FittedTable table({{.head = "R", .least = 4}});
   table.Add({"äöüßäöü"});
   EXPECT_EQ(table.Text(5), "R\näöü..\n");
-  EXPECT_EQ(CountCharacters("äöü"), 3u);
+  EXPECT_EQ(ColumnsOf("äöü"), 3);
+}
+
+TEST(FittedTableTest, WideCharactersTakeTwoColumns) {
+  FittedTable table({{.head = "TEAM", .least = 4}, {.head = "STATE"}});
+  table.Add({"画像認識チーム", "RUNNING"});
+  table.Add({"vision", "PENDING"});
+  EXPECT_EQ(table.Text(0),
+            "TEAM            STATE\n"
+            "画像認識チーム  RUNNING\n"
+            "vision          PENDING\n");
+  EXPECT_EQ(table.Text(16),
+            "TEAM     STATE\n"
+            "画像..   RUNNING\n"
+            "vision   PENDING\n");
+  for (size_t width = 13; width < 30; ++width) EXPECT_LE(Widest(table.Text(width)), width);
 }
 
 TEST(FittedTableTest, Spans) {

@@ -46,6 +46,7 @@ absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last) {
     }
     if (watched.job.uid().empty()) continue;
     printer->Show(watched, news.job.has_value());
+    if (!std::cout.good()) return absl::OkStatus();  // Nobody takes what is printed; the end of the program says so.
     *last = watched.job;
   }
 }

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "common/problem_list.h"
 #include "common/spec/yaml_reader.h"
+#include "common/utf8.h"
 
 namespace rekindle::common {
 namespace {
@@ -33,6 +36,24 @@ int CountMarkers(const std::string& text) {
   return markers;
 }
 
+// UTF-16 and UTF-32 have a zero byte among the first four, or a mark there: yaml-cpp turns them into UTF-8.
+bool IsWide(absl::string_view text) {
+  const absl::string_view begin = text.substr(0, 4);
+  return begin.find('\0') != absl::string_view::npos || absl::StartsWith(begin, "\xFE\xFF") ||
+         absl::StartsWith(begin, "\xFF\xFE");
+}
+
+// No message could be sent with other text in it.
+absl::Status CheckUtf8(const std::string& text, const std::string& source) {
+  const std::optional<size_t> at = IsWide(text) ? std::nullopt : FindInvalidUtf8(text);
+  if (!at) return absl::OkStatus();
+  const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*at), '\n');
+  const size_t line_begin = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;  // npos + 1 is 0.
+  return absl::InvalidArgumentError(
+      absl::StrFormat("%s:%d: byte %d of the line, 0x%02X, is not UTF-8: save it as UTF-8", source, lines + 1,
+                      *at - line_begin + 1, static_cast<unsigned char>(text[*at])));
+}
+
 absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, const std::string& source) {
   if (text.size() > kMaxYamlBytes) {
     return absl::InvalidArgumentError(
@@ -43,6 +64,7 @@ absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, c
     return absl::InvalidArgumentError(
         absl::StrCat(source, " has more than ", kMaxYamlDocuments, " documents (`---`): cut it into several"));
   }
+  if (absl::Status utf8 = CheckUtf8(text, source); !utf8.ok()) return utf8;
   std::vector<YAML::Node> nodes;
   try {
     nodes = YAML::LoadAll(text);
@@ -70,6 +92,7 @@ absl::StatusOr<const FieldDescriptor*> FindScalar(const std::vector<std::string>
     descriptor = field->message_type();
   }
   if (descriptor == nullptr) return field;
+  if (field->is_repeated()) return wrong("is a list of sections: give it in the file");
   return wrong(absl::StrCat("is a section: name a field of it, as ", here, ".", descriptor->field(0)->name()));
 }
 
@@ -108,7 +131,8 @@ absl::Status ParseYaml(const std::string& text, const std::string& source, Messa
   for (const YamlProblem& problem : problems) {
     lines.push_back(absl::StrCat(source, ":", problem.line, ": ", problem.what));
   }
-  return lines.empty() ? absl::OkStatus() : absl::InvalidArgumentError(ListProblems(lines));
+  if (lines.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(ListProblems(lines, documents->front().problems_left_out));
 }
 
 absl::Status SetYamlField(const std::string& path, const std::string& value, Message* message) {
@@ -118,6 +142,7 @@ absl::Status SetYamlField(const std::string& path, const std::string& value, Mes
   const auto wrong = [&path](const std::string& what) {
     return absl::InvalidArgumentError(absl::StrCat("`", OneLine(path), "` ", what));
   };
+  if (FindInvalidUtf8(value)) return wrong("must be UTF-8");
   YAML::Node node;
   try {
     node = YAML::Load(value);

@@ -29,11 +29,12 @@ struct YamlDocument {
   int line = 1;                      // At which it begins.
   std::map<std::string, int> lines;  // The line of each field that it gives, by its path.
   std::vector<YamlProblem> problems;
+  size_t problems_left_out = 0;  // There are more of them than one document tells.
 };
 
 // Reads each document (`---`) of `text` into the message that `add` makes for it; those without content are passed
 // over. What is wrong in a document is among its problems, and the rest of it is read. INVALID_ARGUMENT names `source`,
-// which is what errors call the text, and the line: text that is no YAML, is empty, or over a limit.
+// which is what errors call the text, and the line: text that is no UTF-8 or no YAML, is empty, or over a limit.
 absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& text, const std::string& source,
                                                              const std::function<google::protobuf::Message*()>& add);
 

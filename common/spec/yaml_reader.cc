@@ -105,7 +105,10 @@ absl::Status SetScalar(const YAML::Node& node, const FieldDescriptor& field, Mes
 int YamlReader::LineOf(const YAML::Node& node) const { return node.Mark().line >= 0 ? node.Mark().line + 1 : line_; }
 
 void YamlReader::Refuse(const YAML::Node& node, const std::string& path, const std::string& what) {
-  if (document_.problems.size() >= kMaxProblems) return;
+  if (document_.problems.size() >= kMaxProblems) {
+    ++document_.problems_left_out;
+    return;
+  }
   const std::string name = path.empty() ? "the document" : "`" + OneLine(path) + "`";
   document_.problems.push_back({LineOf(node), path, name + " " + what});
 }

@@ -70,6 +70,28 @@ class CommandTest(ClusterTest):
             self.assertEqual(done.returncode, 1, args)
             self.assertIn("the output could not be written: No space left on device", done.stderr)
 
+    def test_following_ends_where_nobody_takes_what_is_printed(self):
+        running = self.cluster()
+        running.submit(small_job("one", self.text, steps=100_000))
+        for args in (["events", "-f"], ["watch", "one"], ["watch", "one", "-o", "json"]):
+            with open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run([program("rekindle"), *args, "--endpoint", running.endpoint], stdout=full,
+                                      stderr=subprocess.PIPE, text=True, timeout=60)
+            self.assertEqual(done.returncode, 1, args)
+            self.assertIn("the output could not be written: No space left on device", done.stderr)
+
+    def test_a_folder_that_was_removed(self):
+        gone = pathlib.Path(self.folder) / "gone"
+        gone.mkdir()
+        file = pathlib.Path(self.folder) / "job.json"
+        file.write_text(json.dumps(small_job("one", "data.txt")))
+        script = f'cd {gone} && rmdir {gone} && exec {program("rekindle")} validate --offline "$1" "${{@:2}}"'
+        for more in ([], ["--set", "spec.data.text=a.txt"]):
+            done = subprocess.run(["bash", "-c", script, "-", str(file), *more], capture_output=True, text=True, timeout=60)
+            self.assertIn(done.returncode, (0, 1), done.stderr)
+            self.assertTrue(done.returncode == 0 or "is the current folder still there?" in done.stderr, done.stderr)
+        self.assertEqual(done.returncode, 1, done.stderr)   # A relative path means nothing there.
+
     def test_versions_name_commit_and_protocol(self):
         said = set()
         for path in built():
