@@ -2,9 +2,11 @@
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 from _bench_json import HIGHER, LOWER, REPO, program
 
@@ -18,6 +20,8 @@ RENEWALS = {"renewals_per_core_second": HIGHER, "renewal_p99_seconds": LOWER, "l
 RENEWALS_A_SECOND = 1000    # Of 10,000 nodes, each of which has a rank that asks every 10 s.
 SUBMITS = {"jobs_placed_per_second": HIGHER, "jobs_taken_per_second": HIGHER, "submit_p99_seconds": LOWER,
            "coordinator_memory_with_jobs": LOWER}
+LISTS = {"list_jobs_seconds": LOWER, "list_jobs_memory": LOWER, "list_nodes_seconds": LOWER, "list_nodes_memory": LOWER,
+         "coordinator_growth": LOWER}
 
 
 class PinnedCluster(Cluster):
@@ -40,9 +44,9 @@ def load(cluster, *arguments, by=LOAD):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
-def peak_bytes(cluster):
+def coordinator_bytes(cluster, field="VmHWM"):
     lines = pathlib.Path(f"/proc/{cluster.coordinator.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM"))
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(field))
 
 
 def job(folder):
@@ -62,7 +66,7 @@ def heartbeats(report, nodes, seconds):
         report.add("registrations_per_second", registered["calls"] / registered["seconds"], "1/s")
         report.add("heartbeats_per_second", beats["calls"] / beats["seconds"], "1/s", target=10_000)
         report.add("heartbeat_p99_seconds", beats["p99_seconds"], "s")
-        report.add("coordinator_memory", peak_bytes(cluster) / 1e6, "MB", target=1000)
+        report.add("coordinator_memory", coordinator_bytes(cluster) / 1e6, "MB", target=1000)
 
 
 def submits(report, jobs):
@@ -74,7 +78,7 @@ def submits(report, jobs):
         report.add("jobs_placed_per_second", jobs / placed["seconds"], "1/s", target=500)
         report.add("jobs_taken_per_second", jobs / taken["seconds"], "1/s")
         report.add("submit_p99_seconds", taken["p99_seconds"], "s")
-        report.add("coordinator_memory_with_jobs", peak_bytes(cluster) / 1e6, "MB", target=1000)
+        report.add("coordinator_memory_with_jobs", coordinator_bytes(cluster) / 1e6, "MB", target=1000)
 
 
 def renewals(report, jobs, seconds):
@@ -89,3 +93,33 @@ def renewals(report, jobs, seconds):
         report.add("renewals_per_core_second", a_core_second, "1/s")
         report.add("renewal_p99_seconds", asked["p99_seconds"], "s")
         report.add("lease_share_of_a_core", RENEWALS_A_SECOND / a_core_second, "of one", target=0.1)
+
+
+def listed(cluster, verb, rows):
+    """(seconds, peak of its memory in bytes) of `rekindle VERB`, which must print so many rows below its heading."""
+    with tempfile.TemporaryFile("w+") as out:
+        begun = time.monotonic()
+        process = subprocess.Popen([program("rekindle"), verb, "--endpoint", cluster.endpoint], stdout=out)
+        # The kernel's peak of a child begins with that of this small process, so it is no less than the command's own.
+        _, status, used = os.wait4(process.pid, 0)
+        seconds = time.monotonic() - begun
+        process.returncode = os.waitstatus_to_exitcode(status)
+        out.seek(0)
+        printed = len(out.readlines()) - 1
+    if process.returncode != 0 or printed != rows:
+        sys.exit(f"error: `rekindle {verb}` ended with {process.returncode} and printed {printed} of {rows} rows")
+    return seconds, used.ru_maxrss * 1024
+
+
+def lists(report, jobs, nodes, times):
+    """What it costs to print all jobs and all nodes."""
+    with tempfile.TemporaryDirectory(prefix="rekindle-bench-") as folder, PinnedCluster(folder) as cluster:
+        cluster.start()
+        load(cluster, "submits", "--job", job(folder), "--jobs", jobs, "--nodes", 0)
+        load(cluster, "heartbeats", "--nodes", nodes, "--seconds", 0.1)
+        before = coordinator_bytes(cluster, "VmRSS")
+        took = {verb: [listed(cluster, verb, rows) for _ in range(times)] for verb, rows in (("jobs", jobs), ("nodes", nodes))}
+        for verb, runs in took.items():
+            report.add(f"list_{verb}_seconds", statistics.median(seconds for seconds, _ in runs), "s", target=1)
+            report.add(f"list_{verb}_memory", max(peak for _, peak in runs) / 1e6, "MB", target=100)
+        report.add("coordinator_growth", (coordinator_bytes(cluster, "VmRSS") - before) / 1e6, "MB", target=50)

@@ -1,4 +1,4 @@
-"""How long a planning cycle takes on up to 10,000 nodes and 1,000 jobs, and how that grows; heartbeats, leases and submits through gRPC."""
+"""How long a planning cycle takes on up to 10,000 nodes and 1,000 jobs, and how that grows; heartbeats, leases, submits and lists through gRPC."""
 import json
 import math
 import subprocess
@@ -6,7 +6,7 @@ import sys
 
 from _bench_json import LOWER, Report, program
 from _options import Options
-from _planner_load import HEARTBEATS, RENEWALS, SUBMITS, heartbeats, renewals, submits
+from _planner_load import HEARTBEATS, LISTS, RENEWALS, SUBMITS, heartbeats, lists, renewals, submits
 
 SIZES = (100, 300, 1000, 3000, 10_000)  # Nodes; a tenth as many jobs.
 SMOKE_SHARE, SMOKE_LEAST = 10, 100    # Of the nodes: what --smoke plays in their place.
@@ -38,7 +38,8 @@ def cycles(report, args):
 PARTS = {"cycles": (cycles, CYCLES),
          "heartbeats": (lambda report, args: heartbeats(report, args.nodes, args.seconds), HEARTBEATS),
          "renewals": (lambda report, args: renewals(report, args.ranks, args.seconds), RENEWALS),
-         "submits": (lambda report, args: submits(report, args.jobs), SUBMITS)}
+         "submits": (lambda report, args: submits(report, args.jobs), SUBMITS),
+         "lists": (lambda report, args: lists(report, args.jobs, args.nodes, args.lists), LISTS)}
 METRICS = {name: better for _, of_part in PARTS.values() for name, better in of_part.items()}
 
 
@@ -50,6 +51,7 @@ def main():
     p.size("seconds", 10.0, smoke=0.5, turn=5.0, text="of heartbeats")
     p.size("ranks", 1000, smoke=20, text="that renew their leases, each of a job of its own")
     p.size("jobs", 15_000, smoke=100, text="to submit")
+    p.size("lists", 10, smoke=1, text="of all jobs, and as many of all nodes")
     args = p.parse()
     report = Report("planner", METRICS, args)
     parts = args.part or list(PARTS)

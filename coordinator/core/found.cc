@@ -311,10 +311,10 @@ void AdoptFound(Turn& turn, const std::string& uid) {
   // Those that have its newest state may be heard a moment later than those that wait to join them.
   const double all_heard_at = turn.state.started + turn.state.tunables.node_lost_seconds;
   if (turn.now < all_heard_at && !SomeoneIsInAGeneration(found, found.record.secret())) {
-    turn.effects.status = absl::FailedPreconditionError(
-        absl::StrCat("none of the trainers of job ", name, " that were heard of is in a generation, and others may not ",
-                     "have been heard of since the coordinator was started: `rekindle adopt ", name, "` in ",
-                     Seconds(all_heard_at - turn.now)));
+    turn.effects.status = absl::FailedPreconditionError(absl::StrCat(
+        "none of the trainers of job ", name, " that were heard of is in a generation, and others may not ",
+        "have been heard of since the coordinator was started: `rekindle adopt ", name, "` in ",
+        Seconds(all_heard_at - turn.now)));
     return;
   }
   turn.state.found.erase(at);

@@ -73,9 +73,9 @@ bool MayForm(Turn& turn, Job& job, const v1::Membership& next) {
   const double seconds = std::min(kLongestSeconds, kShortestSeconds * std::exp2(job.record.retries()));
   if (const double until = job.forming.since + seconds; turn.now < until) {
     turn.Wake(job, until);
-    const std::string waits =
-        absl::StrCat("waits ", Seconds(seconds), " before the next generation of ", SameMembers(job), " (", fruitless,
-                     " in a row ended without a step, after ", kMostFruitless, " the job is paused): ", WhatTheySay(job));
+    const std::string waits = absl::StrCat("waits ", Seconds(seconds), " before the next generation of ",
+                                           SameMembers(job), " (", fruitless, " in a row ended without a step, after ",
+                                           kMostFruitless, " the job is paused): ", WhatTheySay(job));
     SetState(job, v1::PENDING, MustStop(job) ? DescribeStopping(job) : waits);
     return false;
   }

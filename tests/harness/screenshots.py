@@ -1,5 +1,5 @@
-"""Makes the pictures of docs/images: a small cluster of nodes with prices trains jobs, loses trainers and a node, and a
-headless Chromium looks at its page. Called by scripts/screenshots, which builds first."""
+"""Makes the pictures of docs/images: a small cluster of nodes with prices trains jobs, loses trainers and a node; a terminal
+shows `rekindle watch`, and a headless Chromium the page. Called by scripts/screenshots, which builds first."""
 import argparse
 import json
 import os
@@ -10,9 +10,11 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
-from cluster import Cluster, wait_until  # noqa: E402
+from cluster import Cluster, program, wait_until  # noqa: E402
 from faults import Injector  # noqa: E402
 from jobs import small_job, text_file  # noqa: E402
+from screen import Screen  # noqa: E402
+import terminal_picture  # noqa: E402
 
 HOUR = 3600
 DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
@@ -91,12 +93,29 @@ def shoot(chromium, address, images):
         sys.exit(f"the page complained: {complaints}")
 
 
+def shoot_watch(cluster, images):
+    """The terminal of whoever watches the job, 80 columns wide."""
+    shown = Screen([program("rekindle"), "watch", "gpt-small", "--endpoint", cluster.endpoint], columns=80, rows=40,
+                   env={"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"})
+    try:
+        wait_until(lambda: len(shown.frames()) > 3, 60, "`watch` to draw", poll=0.05)
+        # Between the end of one drawing and the start of the next the screen is whole.
+        wait_until(lambda: shown.text().endswith("the job goes on") and shown.bytes.endswith(b"\033[J"), 60, "a whole drawing", poll=0.01)
+        path = images / "watch.svg"
+        path.write_text(terminal_picture.svg(shown.screen, "rekindle watch: progress, loss, speed, members, cost and the last event of a job"))
+        print(path, flush=True)
+    finally:
+        shown.close()
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--images", type=pathlib.Path, required=True, help="folder for the pictures")
+    parser.add_argument("--terminal", action="store_true", help="only the picture of `watch`, which needs no browser")
     options = parser.parse_args()
     try:
-        browser.find()
+        if not options.terminal:
+            browser.find()
     except browser.Missing as why:
         sys.exit(str(why))
     options.images.mkdir(parents=True, exist_ok=True)
@@ -107,6 +126,9 @@ def main():
                      worker_flags=pools) as cluster:
             cluster.start()
             run(cluster, text_file(folder))
+            shoot_watch(cluster, options.images)
+            if options.terminal:
+                return
             file = cluster.coordinator_data() / "web"
             address = wait_until(lambda: file.exists() and file.read_text().strip(), 10, "the page's address")
             with browser.Browser(folder) as chromium:

@@ -127,8 +127,8 @@ struct Lost {
   double provable_for = 0;  // So long nothing has stood in the way of whoever would know whose it is.
 };
 
-// By which generations are older or newer: the epoch of the coordinator that formed it, and its number. Where a copy of the
-// records is brought back, numbers that nobody knows of any more are given again.
+// By which generations are older or newer: the epoch of the coordinator that formed it, and its number. Where a copy of
+// the records is brought back, numbers that nobody knows of any more are given again.
 using Age = std::pair<int, int>;
 inline Age AgeOf(const v1::Membership& membership) { return {membership.epoch(), membership.generation()}; }
 
