@@ -50,8 +50,7 @@ absl::StatusOr<UniqueFd> ListenOnUnix(const std::string& path) {
     const UniqueFd asks(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!asks.valid()) return ErrnoError("socket");
     if (connect(asks.get(), where, sizeof address) == 0) {
-      return absl::UnavailableError(
-          absl::StrCat("unix socket ", path, " is served by another process: stop it first"));
+      return absl::UnavailableError(absl::StrCat("unix socket ", path, " is served by another process: stop it first"));
     }
   }
   RemoveSocket(path);  // One that nobody serves has been left by a process that was killed.

@@ -1,8 +1,8 @@
 // Takes the connections of a gRPC server, in the place of gRPC's own loop.
 //
-// gRPC 1.51 stops for good to accept once accept() has failed, as it does where no descriptor is free: the server goes on,
-// and nobody reaches it any more. Here one that fails is tried again, and what comes beyond DescriptorsOfClients is closed
-// at once.
+// gRPC 1.51 stops for good to accept once accept() has failed, as it does where no descriptor is free: the server goes
+// on, and nobody reaches it any more. Here one that fails is tried again, and what comes beyond DescriptorsOfClients is
+// closed at once.
 #ifndef REKINDLE_COMMON_RPC_ACCEPTOR_H_
 #define REKINDLE_COMMON_RPC_ACCEPTOR_H_
 

@@ -45,7 +45,9 @@ class SilentClients {
   }
   ~SilentClients() { End(); }
 
-  void ConnectTo(const sockaddr_storage& address) { ASSERT_EQ(write(tell_.get(), &address, sizeof address), ssize_t(sizeof address)); }
+  void ConnectTo(const sockaddr_storage& address) {
+    ASSERT_EQ(write(tell_.get(), &address, sizeof address), ssize_t(sizeof address));
+  }
   // All have connected; what the kernel has queued the server need not have accepted.
   bool AwaitConnected() {
     pollfd waits = {done_.get(), POLLIN, 0};

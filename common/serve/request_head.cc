@@ -30,7 +30,8 @@ std::optional<std::string> WellFormed(absl::string_view head) {
     if (line.find_first_of(absl::string_view("\r\n\0", 3)) != absl::string_view::npos) return std::nullopt;
     const absl::string_view name = i == 0 ? absl::string_view() : line.substr(0, line.find(':'));
     if (i > 0 && (name.empty() || name.size() == line.size())) return std::nullopt;
-    if (std::any_of(name.begin(), name.end(), [](char c) { return !absl::ascii_isgraph(static_cast<unsigned char>(c)); })) {
+    if (std::any_of(name.begin(), name.end(),
+                    [](char c) { return !absl::ascii_isgraph(static_cast<unsigned char>(c)); })) {
       return std::nullopt;
     }
     const auto is_name = [name](absl::string_view other) { return absl::EqualsIgnoreCase(name, other); };

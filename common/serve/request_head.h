@@ -1,8 +1,8 @@
 // The head of one HTTP request, on its way to cpp-httplib.
 //
-// cpp-httplib reads Range by std::regex, which calls itself for each character, so that a line of some kilobytes overflows
-// a small stack; and it believes that the header `Content-Length : 50` has another name than it has for proxies. So it gets
-// a head once that is whole and well formed, and without the headers that nobody here answers by.
+// cpp-httplib reads Range by std::regex, which calls itself for each character, so that a line of some kilobytes
+// overflows a small stack; and it believes that the header `Content-Length : 50` has another name than it has for
+// proxies. So it gets a head once that is whole and well formed, and without the headers that nobody here answers by.
 #ifndef REKINDLE_COMMON_SERVE_REQUEST_HEAD_H_
 #define REKINDLE_COMMON_SERVE_REQUEST_HEAD_H_
 
@@ -23,8 +23,8 @@ class RequestHead {
   size_t Take(absl::string_view bytes);
   bool is_whole() const { return is_whole_; }
   bool is_too_long() const { return !is_whole_ && text_.size() >= most_; }
-  // What cpp-httplib may see of it, as by read(2): 0 at the end. A head that is malformed reads as an empty line, which is
-  // answered with status 400. REQUIRES: is_whole().
+  // What cpp-httplib may see of it, as by read(2): 0 at the end. A head that is malformed reads as an empty line, which
+  // is answered with status 400. REQUIRES: is_whole().
   size_t Read(char* to, size_t bytes);
 
  private:

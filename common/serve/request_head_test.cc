@@ -31,15 +31,17 @@ TEST(RequestHeadTest, AHeadIsReadAsItWasSentHoweverItComes) {
 }
 
 TEST(RequestHeadTest, HeadersThatNobodyAnswersByAreLeftOut) {
-  EXPECT_EQ(Through("GET / HTTP/1.1\r\nrAnGe: bytes=" + std::string(500, '1') + "\r\nA: b\r\naccept-encoding: br\r\n"
+  EXPECT_EQ(Through("GET / HTTP/1.1\r\nrAnGe: bytes=" + std::string(500, '1') +
+                    "\r\nA: b\r\naccept-encoding: br\r\n"
                     "Expect: 100-continue\r\n\r\n"),
             "GET / HTTP/1.1\r\nA: b\r\n\r\n");
   EXPECT_EQ(Through("GET / HTTP/1.1\r\nRanges: x\r\n\r\n"), "GET / HTTP/1.1\r\nRanges: x\r\n\r\n");
 }
 
 TEST(RequestHeadTest, WhatTwoReadersMayTakeForDifferentRequestsIsAnEmptyLine) {
-  const std::string malformed[] = {"Content-Length : 50", "Content-Length\t: 50", " Range: bytes=0-1", "no colon", ": x",
-                                   "A: b\nRange: bytes=0-1", "A: b\rRange: x", std::string("A: \0b", 5)};
+  const std::string malformed[] = {
+      "Content-Length : 50",    "Content-Length\t: 50", " Range: bytes=0-1",     "no colon", ": x",
+      "A: b\nRange: bytes=0-1", "A: b\rRange: x",       std::string("A: \0b", 5)};
   for (const std::string& line : malformed) {
     EXPECT_EQ(Through("GET / HTTP/1.1\r\nHost: x\r\n" + line + "\r\n\r\n"), "\r\n\r\n") << line;
   }

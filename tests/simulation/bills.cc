@@ -38,11 +38,21 @@ void World::BeginBill(Process& process) {
   ++process.job->bill.processes;
 }
 
+// Was its slot given to another job before anybody could know that it had been started? Then that one pays.
+bool World::IsPaidByAnother(const Process& process) const {
+  if (process.is_known || cluster_ == nullptr) return false;
+  const v1::NodeDirective directive = cluster_->DirectiveForNode(process.node);
+  return std::any_of(directive.trainers().begin(), directive.trainers().end(), [&](const v1::DesiredTrainer& wanted) {
+    return wanted.slot() == process.slot && wanted.job_uid() != process.job->uid;
+  });
+}
+
 // Up to now, for each that runs on a machine with a price.
 void World::CountRan(Process& process) {
   if (!process.alive || process.counted_until < 0) return;
   const double seconds = queue_.now() - process.counted_until;
   process.counted_until = queue_.now();
+  if (IsPaidByAnother(process)) return;
   Bill& bill = process.job->bill;
   const SimPool& pool = *PoolOf(process);
   if (!bill.over) bill.ran += seconds * pool.least_price / pool.options.slots / kHour;

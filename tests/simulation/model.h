@@ -179,6 +179,7 @@ struct Process {
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
   bool has_started = false;  // It reports.
+  bool is_known = false;     // The coordinator has heard of its agent that it runs.
   std::string sought;        // As it was told last, and when it looks again.
   bool sought_verified = false;
   double search_at = 0;

@@ -4,10 +4,12 @@
 //   REKINDLE_SIM_COUNT=N       plays so many small ones, and as many larger ones as go with them;
 //   REKINDLE_SIM_SECONDS=N     goes on for so long instead, whatever their number.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <iostream>
@@ -37,12 +39,26 @@ constexpr int kMostSeedsNamed = 200;
 constexpr std::array<int, std::size(kSizes)> kWorth = {1, 10, 60};
 
 // Plays schedules and keeps what they showed.
+volatile std::sig_atomic_t playing = 0;  // The seed, for whoever crashes.
+
+// Says how to play the schedule again in which this program crashed, by what a signal handler may call.
+void TellSeed(int signal) {
+  char text[] = "\ncrashed: play it again with REKINDLE_SIM_SEED=0000000000\n";
+  auto seed = static_cast<uint32_t>(playing);
+  for (char* digit = text + sizeof text - 3; *digit != '='; --digit, seed /= 10)
+    *digit = static_cast<char>('0' + seed % 10);
+  (void)!write(STDERR_FILENO, text, sizeof text - 1);
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
+}
+
 class Search {
  public:
   explicit Search(uint64_t first) : first_(first) {}
 
   void Play(uint64_t seed, bool show = false) {
     const auto start = std::chrono::steady_clock::now();
+    playing = static_cast<std::sig_atomic_t>(seed);
     World world(seed, OptionsOf(seed));
     const std::string violation = world.Play();
     const auto size = static_cast<size_t>(SizeOf(seed));
@@ -101,6 +117,7 @@ class Search {
 };
 
 TEST(Simulation, HoldsUnderEverySchedule) {
+  for (const int signal : {SIGSEGV, SIGABRT, SIGFPE}) std::signal(signal, TellSeed);
   const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
   const uint64_t seconds = FromEnvironment("REKINDLE_SIM_SECONDS", 0);
   Search search(FromEnvironment("REKINDLE_SIM_FIRST_SEED", 1));

@@ -234,6 +234,7 @@ class World {
   void NoteBill(const v1::JobRecord& record);
   void BeginBill(Process& process);
   void CountRan(Process& process);
+  bool IsPaidByAnother(const Process& process) const;
   void CountAllRan();
   void NoteClockSetWhileAway();
   void CheckBill(SimJob& job, const v1::JobRecord& record);
