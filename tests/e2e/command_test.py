@@ -78,15 +78,15 @@ class CommandTest(ClusterTest):
                 done = subprocess.run([program("rekindle"), *args, "--endpoint", running.endpoint], stdout=full,
                                       stderr=subprocess.PIPE, text=True, timeout=60)
             self.assertEqual(done.returncode, 1, args)
-            self.assertIn("the output could not be written: No space left on device", done.stderr)
+            self.assertIn("the output could not be written", done.stderr)
 
     def test_a_folder_that_was_removed(self):
         gone = pathlib.Path(self.folder) / "gone"
-        gone.mkdir()
         file = pathlib.Path(self.folder) / "job.json"
         file.write_text(json.dumps(small_job("one", "data.txt")))
         script = f'cd {gone} && rmdir {gone} && exec {program("rekindle")} validate --offline "$1" "${{@:2}}"'
         for more in ([], ["--set", "spec.data.text=a.txt"]):
+            gone.mkdir()
             done = subprocess.run(["bash", "-c", script, "-", str(file), *more], capture_output=True, text=True, timeout=60)
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertTrue(done.returncode == 0 or "is the current folder still there?" in done.stderr, done.stderr)
