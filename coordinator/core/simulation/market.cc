@@ -1,6 +1,7 @@
 #include "coordinator/core/simulation/market.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -66,6 +67,7 @@ void Market::Feed(const Event& event) {
   }
   for (const PoolOrder& order : effects.orders) {
     Pool& pool = pools_[order.pool];
+    if (order.nodes > pool.ordered) pool.refuses = false;  // A provider answers each order, also after it refused one.
     pool.ordered = order.nodes;
     pool.doubted = order.look_for;
     for (const std::string& name : order.release) machines_.erase(name);
@@ -163,7 +165,8 @@ void Market::Provide() {
     // A provider is asked more often for machines that are doubted.
     const bool has_ended = std::any_of(pool.doubted.begin(), pool.doubted.end(),
                                        [&](const std::string& machine) { return machines_.count(machine) == 0; });
-    if (refuses != pool.refuses || before != there.size() || chance_.Happens(has_ended ? 0.5 : 0.05)) {
+    const bool refused_before = std::exchange(pool.refuses, refuses);
+    if (refuses != refused_before || before != there.size() || chance_.Happens(has_ended ? 0.5 : 0.05)) {
       PoolReported report{.pool = name, .running = static_cast<int>(there.size())};
       for (const std::string& machine : there) {
         report.machines.push_back({.id = machine, .node = machine, .running = machines_[machine].ready_at <= now_});
@@ -174,7 +177,6 @@ void Market::Provide() {
       }
       Feed(report);
     }
-    pool.refuses = refuses;
   }
 }
 
