@@ -163,6 +163,8 @@ class LogsTest(ClusterTest):
 
     def test_a_node_that_is_only_cut_off_loses_nothing(self):
         self.start()
+        # Of a trainer without a line the coordinator does not know that any could be missing.
+        wait_until(lambda: any(trainer.startswith("n2/") for trainer in self.shown()[0]), 60, "lines of n2", poll=0.05)
         frozen = self.running.nodes["n2"].all_pids()
         kill(frozen, signal.SIGSTOP)
         self.addCleanup(kill, frozen, signal.SIGCONT)
