@@ -144,7 +144,7 @@ TEST(PosixFileSystemTest, WhatItCreatesIsForItsUserAloneOrForAGroupToRead) {
     const std::string root = ::mkdtemp(folder);
     ASSERT_TRUE(CreateFolders(*PosixFileSystem(), root + "/own/deep").ok());
     ASSERT_TRUE(WriteFileAtomic(*PosixFileSystem(), root + "/own/file", "x").ok());
-    FileSystem& shared = *NewGroupFileSystem(::getegid());
+    static FileSystem& shared = *NewGroupFileSystem(::getegid());  // It lives for ever.
     ASSERT_TRUE(CreateFolders(shared, root + "/shared/deep").ok());
     ASSERT_TRUE(WriteFileAtomic(shared, root + "/shared/file", "x").ok());
     EXPECT_EQ(mode_of(root + "/own"), 0700u);
