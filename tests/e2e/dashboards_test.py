@@ -55,7 +55,7 @@ class DashboardsTest(ClusterTest):
         self.targets = folder / "targets.json"
 
     def tell_what_runs(self):
-        """Tells Prometheus where the programs are that run now; how many."""
+        """Tells Prometheus where the programs are that run now; the (job, instance) of each."""
         def target(name, port):
             return {"targets": [f"127.0.0.1:{port}"], "labels": {"job": f"rekindle-{name}"}}
         found = [target("coordinator", self.port),
@@ -63,14 +63,14 @@ class DashboardsTest(ClusterTest):
         new = self.targets.with_suffix(".new")
         new.write_text(json.dumps(found))
         new.rename(self.targets)   # Whole, as Prometheus reads it whenever it changes.
-        return len(found)
+        return {(each["labels"]["job"], *each["targets"]) for each in found}
 
     def await_scraped(self, server):
         """Until it has read the pages of all programs; one that was started again has another port."""
         def scraped():
             told = self.tell_what_runs()
             health = server.health()
-            return len(health) == told and set(health.values()) == {""}
+            return set(health) == told and set(health.values()) == {""}
         try:
             wait_until(scraped, 60, "all programs to be scraped", poll=0.5)
         except TimeoutError as late:

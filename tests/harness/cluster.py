@@ -122,6 +122,7 @@ class Node:
         self.cluster, self.name = cluster, name
         self.dir = cluster.dir / "nodes" / name
         self.children = []
+        self.started_at = {}   # Of each program, how long its log was when it was started last.
 
     def start(self):
         self.dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -137,6 +138,7 @@ class Node:
         env = {**self.cluster.worker_env.get(self.name, {})}
         if endpoint != self.cluster.endpoint and "REKINDLE_TLS_CERT" not in self.cluster.env:
             env.setdefault("REKINDLE_TOKEN_FILE", str(self.cluster.token_file()))   # None is found by a relay's port.
+        self.started_at["worker"] = self.log_size("worker")
         self.worker = self.cluster.spawn(
             ["rekindle-worker", "init", "--dir", str(self.dir), "--coordinator", endpoint, "--node", self.name, *flags,
              *self.cluster.worker_flags.get(self.name, [])], f"{self.name}-worker", self.enter(), env)
@@ -161,16 +163,24 @@ class Node:
         return self.cluster.shared_memory / self.name
 
     def start_checkpoint(self):
+        self.started_at["checkpoint"] = self.log_size("checkpoint")
         self.checkpoint = self.cluster.spawn(
             [self.cluster.checkpoint_program, "--dir", str(self.dir), *self.shared_memory_flags(), *self.peer_flags(),
              *self.cluster.checkpoint_flags],
             f"{self.name}-checkpoint", self.enter(), self.cluster.checkpoint_env.get(self.name))
         self.children.append(self.checkpoint)
 
+    def log_path(self, program):
+        return self.cluster.logs / f"{self.name}-{program}.log"
+
+    def log_size(self, program):
+        path = self.log_path(program)
+        return path.stat().st_size if path.exists() else 0
+
     def metrics_port(self, program):
         """Of the `checkpoint` service or the `worker` that was started last, with `--metrics HOST:0`; 0: not known yet."""
-        log = (self.cluster.logs / f"{self.name}-{program}.log").read_text()
-        ports = re.findall(r" metrics (?:node=\S+ )?address=\S*:(\d+)", log)
+        log = self.log_path(program).read_bytes()[self.started_at[program]:]
+        ports = re.findall(rb" metrics (?:node=\S+ )?address=\S*:(\d+)", log)
         return int(ports[-1]) if ports else 0
 
     def checkpoint_metric(self, name):
