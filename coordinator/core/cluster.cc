@@ -216,23 +216,30 @@ struct Route {
 // Has it trainers of any node? Whether that one lives may hang on what the job has just learned.
 bool HasTrainers(const Job& job) { return !job.trainers.empty() || job.record.membership().members_size() > 0; }
 
-// Looks at the jobs that the event concerns, and remembers what is left for Settle.
-void Spread(Turn& turn, const Event& event, const Concern& concern) {
-  State& state = turn.state;
+// Remembers for Settle whom the event concerns.
+void Remember(State& state, const Event& event, const Concern& concern) {
   if (state.listening.on) return;
   Unsettled& unsettled = state.unsettled;
+  unsettled.all = unsettled.all || concern.all;
   unsettled.watch = unsettled.watch || concern.nodes;
   unsettled.pools = unsettled.pools || std::holds_alternative<PoolReported>(event);
   if (const auto* report = std::get_if<NodeReported>(&event)) unsettled.nodes.insert(report->report.node());
-  if (concern.all) {
-    unsettled.all = true;
+  for (const Job* job : concern.jobs) unsettled.jobs.insert(job->record.job().uid());
+}
+
+// Each job that was concerned decides, with all that was heard before it.
+void AdvanceConcerned(Turn& turn) {
+  State& state = turn.state;
+  Unsettled& unsettled = state.unsettled;
+  if (unsettled.all) {
     for (auto& [uid, job] : state.jobs) Advance(turn, job);
+    return;
   }
-  for (Job* job : concern.jobs) {
-    Advance(turn, *job);
-    CheckPlanned(state, *job);
-    unsettled.jobs.insert(job->record.job().uid());
-    unsettled.watch = unsettled.watch || (job->must_save && HasTrainers(*job));
+  for (const std::string& uid : unsettled.jobs) {
+    Job& job = state.jobs.at(uid);
+    Advance(turn, job);
+    CheckPlanned(state, job);
+    unsettled.watch = unsettled.watch || (job.must_save && HasTrainers(job));
   }
 }
 
@@ -318,7 +325,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
   }
   if (!IsVerb(event)) {
     Turn turn{state, *effects, now};
-    return Spread(turn, event, std::visit(Route{turn}, event));
+    return Remember(state, event, std::visit(Route{turn}, event));
   }
   Effects own;  // Nothing of a refused call is told but its status.
   Turn turn{state, own, now};
@@ -329,7 +336,7 @@ void Cluster::Take(const Event& event, double now, Effects* effects) {
     effects->status = own.status;
     return;
   }
-  Spread(turn, event, concern);
+  Remember(state, event, concern);
   std::move(own.events.begin(), own.events.end(), std::back_inserter(effects->events));
   std::move(own.leases.begin(), own.leases.end(), std::back_inserter(effects->leases));
   std::move(own.forget_jobs.begin(), own.forget_jobs.end(), std::back_inserter(effects->forget_jobs));
@@ -340,6 +347,7 @@ void Cluster::Settle(double now, Effects* effects) {
   State& state = *impl_;
   if (state.listening.on) return;
   Turn turn{state, *effects, now};
+  AdvanceConcerned(turn);
   const Unsettled of = std::exchange(state.unsettled, {});
   const bool forgets = now >= state.forget_at;
   const bool due = of.watch || now >= state.watch_nodes_at || forgets;

@@ -190,10 +190,11 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
 
   // Take, and Settle at once.
   Effects Step(const Event& event, double now);
-  // Takes an event in, as far as it concerns one job or node. `effects` is added to: status and events.
+  // Takes an event in: what it says is known from now on, and nothing is decided. `effects` is added to: status and
+  // events.
   void Take(const Event& event, double now, Effects* effects);
-  // What is decided over all jobs and nodes: once for all events that were taken. REQUIRED before directives and views
-  // are asked for, and before time passes.
+  // Decides with all events that were taken, of the jobs that they concern and over all jobs and nodes. REQUIRED before
+  // directives and views are asked for, and before time passes.
   void Settle(double now, Effects* effects);
 
   // What to answer; `revision` is set and changes whenever the rest does, and the rest is left out where it is known.

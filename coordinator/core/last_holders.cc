@@ -86,9 +86,17 @@ bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
 
 bool LeavesUnsaved(const State& state, const Job& job, const std::vector<Candidate>& pool) {
   const Candidate* best = FindBest(pool);
-  if (best == nullptr || best->step == 0 || IsSaved(job, pool)) return false;
-  return std::all_of(pool.begin(), pool.end(),
-                     [&](const Candidate& candidate) { return MustLeave(state, job, candidate.trainer); });
+  if (best == nullptr || best->step == 0) return false;
+  const bool has_store = !SpecOf(job).checkpoint().store().empty();
+  if (has_store && IsSaved(job, pool)) return false;
+  bool any_stays = false;
+  for (const Candidate& candidate : pool) {
+    if (MustLeave(state, job, candidate.trainer)) continue;
+    const bool has_it = candidate.live && candidate.step == best->step && candidate.attempt == best->attempt;
+    if (has_it) return false;
+    any_stays = true;
+  }
+  return has_store || any_stays;
 }
 
 bool PausesBeforeSave(const Turn& turn, Job& job) {

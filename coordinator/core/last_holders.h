@@ -15,8 +15,8 @@ namespace rekindle::core {
 // REQUIRES: all of `pool` must leave.
 bool StayToSave(Turn& turn, Job& job, const std::vector<Candidate>& pool);
 
-// All of `pool` must leave, and what they have is in no store: they go on, however few they are, so that it can be
-// saved.
+// All of `pool` that have the newest state must leave, and it is in no store: they go on, however few they are, so that
+// it can be saved or handed to those that stay.
 bool LeavesUnsaved(const State& state, const Job& job, const std::vector<Candidate>& pool);
 
 // A save that fails is told again so often, for as long as it does.

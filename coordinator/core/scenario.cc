@@ -57,6 +57,10 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Live(ToDouble(name));
   else if (command == "vanish" && nodes_.count(name))
     nodes_.erase(name);
+  else if (command == "stall")  // Its database cannot be written.
+    stalls_ = true;
+  else if (command == "catch_up")
+    CatchUp();
   else if (command == "backup")
     Backup();
   else if (command == "restart" || command == "restore" || command == "recover")  // From that copy, in another epoch.
@@ -128,8 +132,15 @@ std::vector<std::string> Scenario::Names(const std::string& word) const {
 }
 
 void Scenario::Feed(const Event& event) {
+  if (stalls_) return kept_.push_back(event);
+  Decide({event});
+}
+
+void Scenario::Decide(const std::vector<Event>& events) {
   std::vector<LeaseQuestion> questions;
-  const Effects effects = cluster_->Step(event, now_);
+  Effects effects;
+  for (const Event& event : events) cluster_->Take(event, now_, &effects);
+  cluster_->Settle(now_, &effects);
   wake_at_ = effects.wake_at;
   if (!effects.status.ok()) Say(absl::StrCat("refused: ", std::string(effects.status.message())));
   for (const v1::NodeRecord& node : effects.save_nodes) saved_nodes_[node.name()] = node;
@@ -150,6 +161,11 @@ void Scenario::Feed(const Event& event) {
     const double left = answered_[question.uid] + question.seconds - now_;
     Feed(LeaseChecked{question.uid, question.generation, std::max(0.0, left)});
   }
+}
+
+void Scenario::CatchUp() {
+  stalls_ = false;
+  Decide(std::exchange(kept_, {}));
 }
 
 std::string Scenario::Prefix(const std::string& job) const {

@@ -28,6 +28,8 @@ class Scenario {
   using Options = ScenarioOptions;
 
   void Feed(const Event& event);
+  void Decide(const std::vector<Event>& events);  // In one turn.
+  void CatchUp();
   void Submit(const std::string& name, const Options& options);
   void Node(const Words& words, const Options& options);
   void Trainer(const std::string& name, const Words& words, const Options& options);
@@ -71,6 +73,8 @@ class Scenario {
   std::map<std::string, v1::NodeRecord> copied_nodes_;
   int epoch_ = 1;
   double listens_until_ = 0;
+  bool stalls_ = false;
+  std::vector<Event> kept_;  // What has arrived while it stalls.
   std::map<std::string, v1::PoolRecord> saved_pools_;
   std::vector<std::string> said_;
 };

@@ -38,13 +38,41 @@ void World::BeginBill(Process& process) {
   ++process.job->bill.processes;
 }
 
-// Was its slot given to another job before anybody could know that it had been started? Then that one pays.
-bool World::IsPaidByAnother(const Process& process) const {
-  if (process.is_known || cluster_ == nullptr) return false;
-  const v1::NodeDirective directive = cluster_->DirectiveForNode(process.node);
-  return std::any_of(directive.trainers().begin(), directive.trainers().end(), [&](const v1::DesiredTrainer& wanted) {
-    return wanted.slot() == process.slot && wanted.job_uid() != process.job->uid;
-  });
+// Do others pay for so much of its machine that its slot is among that?
+bool World::IsPaidByOthers(const Process& process) const {
+  constexpr double kRounding = 1e-6;
+  const SimNode& node = nodes_.at(process.node);
+  double others = 0, own = 0;
+  for (const auto& [uid, record] : records_) {
+    if (uid == process.job->uid) continue;
+    for (const auto* charged : {&record.held_nodes(), &record.lost_nodes()}) {
+      for (const auto& one : *charged) others += one.node() == node.name ? one.part() : 0;
+    }
+  }
+  for (const SimSlot& slot : node.slots) {
+    own += !slot.process.empty() && processes_.at(slot.process).job == process.job;
+  }
+  return others > 1 - own / static_cast<double>(node.slots.size()) + kRounding;
+}
+
+// A slot may go to another job before anybody could know that a process of the first had been started there. Then that
+// one pays, until the coordinator hears of the process.
+void World::NotePayers(const v1::JobRecord& record) {
+  for (const auto& held : record.held_nodes()) {
+    const auto node = nodes_.find(held.node());
+    if (node == nodes_.end()) continue;
+    for (Process* process : Running(node->second)) {
+      const bool may_be = !process->is_known && process->job->uid != record.job().uid();
+      if (may_be && IsPaidByOthers(*process)) process->is_paid_by_others = true;
+    }
+  }
+}
+
+void World::KnowProcess(const std::string& id) {
+  Process& process = processes_.at(id);
+  if (process.is_known) return;
+  CountRan(process);
+  process.is_known = true;
 }
 
 // Up to now, for each that runs on a machine with a price.
@@ -52,7 +80,7 @@ void World::CountRan(Process& process) {
   if (!process.alive || process.counted_until < 0) return;
   const double seconds = queue_.now() - process.counted_until;
   process.counted_until = queue_.now();
-  if (IsPaidByAnother(process)) return;
+  if (!process.is_known && process.is_paid_by_others) return;
   Bill& bill = process.job->bill;
   const SimPool& pool = *PoolOf(process);
   if (!bill.over) bill.ran += seconds * pool.least_price / pool.options.slots / kHour;

@@ -120,6 +120,7 @@ void World::Forsake(SimJob& job) {
   job.highest_reducing = {};
   job.completed = 0;
   job.paused = false;
+  MendNodes();  // Who comes first says again what is right.
   Submit(job);
 }
 

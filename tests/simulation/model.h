@@ -178,9 +178,10 @@ struct Process {
   double counted_until = -1;  // On its bill; negative: its machine has no price.
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
-  bool has_started = false;  // It reports.
-  bool is_known = false;     // The coordinator has heard of its agent that it runs.
-  std::string sought;        // As it was told last, and when it looks again.
+  bool has_started = false;        // It reports.
+  bool is_known = false;           // The coordinator has heard of its agent that it runs.
+  bool is_paid_by_others = false;  // Until that.
+  std::string sought;              // As it was told last, and when it looks again.
   bool sought_verified = false;
   double search_at = 0;
   double look_at = 0;

@@ -175,6 +175,9 @@ void World::Save(const Effects& effects) {
     before = job;
     SetLease(job);
   }
+  if (!pools_.empty()) {
+    for (const v1::JobRecord& job : effects.save_jobs) NotePayers(job);
+  }
   for (const v1::Event& e : effects.events) {
     Note(absl::StrCat("  ", e.kind(), ": ", e.text()));
     NoteAdoption(e);

@@ -234,7 +234,9 @@ class World {
   void NoteBill(const v1::JobRecord& record);
   void BeginBill(Process& process);
   void CountRan(Process& process);
-  bool IsPaidByAnother(const Process& process) const;
+  bool IsPaidByOthers(const Process& process) const;
+  void NotePayers(const v1::JobRecord& record);
+  void KnowProcess(const std::string& id);
   void CountAllRan();
   void NoteClockSetWhileAway();
   void CheckBill(SimJob& job, const v1::JobRecord& record);
