@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "coordinator/logs/log_testing.h"
 
 namespace rekindle::coordinator {
@@ -89,6 +91,11 @@ TEST_F(LogFeedTest, GoesOnWhereAnotherCallWasCutOff) {
   request.set_after(1e300);
   LogFeed beyond("job", request);
   EXPECT_THAT(Pull(beyond), IsEmpty()) << "a power cut took what was read: it comes again, and is not shown twice";
+  for (const double none : {std::nan(""), -1e300}) {
+    request.set_after(none);
+    LogFeed from_first("job", request);
+    EXPECT_THAT(Pull(from_first), ElementsAre("one", "two", "three")) << none;
+  }
 }
 
 TEST_F(LogFeedTest, SaysWhereLinesWereLostWithTheirNode) {

@@ -7,7 +7,6 @@
 namespace rekindle::core::simulation {
 namespace {
 
-constexpr double kProgressDeadline = 2;
 constexpr int kCheckpointEvery = 5;
 constexpr double kApplySeconds = 0.02;
 

@@ -108,7 +108,7 @@ void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
     bool holds = false;
     for (const v1::Member& member : fabric.membership.members()) {
       const Process& process = processes_[member.trainer()];
-      if (!In(process, generation)) return;  // The closed connection will end this.
+      if (!In(process, generation)) return EndStanding(fabric.membership);
       if (process.frozen_until > queue_.now()) return AskAgain(job, generation, step, ending);
       holds = holds || Holds(process, generation);
       for (const v1::Member& other : fabric.membership.members()) {
@@ -124,6 +124,20 @@ void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
     tally_.Count(Fault::kWentOn);
     GoOn(job, generation, step, ending);
   });
+}
+
+// One of them has gone: where no connection was closed the others hear nothing of it until their deadline.
+void World::EndStanding(const v1::Membership& membership) {
+  for (const v1::Member& member : membership.members()) {
+    AtProcess(member.trainer(), kProgressDeadline, [this, membership](Process& p) {
+      if (!In(p, membership.generation())) return;
+      std::set<std::string> there;
+      for (const v1::Member& other : membership.members()) {
+        if (In(processes_[other.trainer()], membership.generation())) there.insert(other.trainer());
+      }
+      AccuseMissing(p, there);
+    });
+  }
 }
 
 // What another rank said of its lease counts for a moment only: a machine may have slept since.

@@ -152,6 +152,9 @@ struct SimJob {
   Lost lost;
 };
 
+// For so long a rank waits for the others.
+inline constexpr double kProgressDeadline = 2;
+
 // With nobody accused.
 inline constexpr auto kAccusesNobody = comm::Accusation::Kind::kClosed;
 

@@ -261,6 +261,7 @@ class World {
   void AnswerLease(const LeaseQuestion& question);
   void StandStill(SimJob& job, int generation, int step, Ending ending);
   void AskAgain(SimJob& job, int generation, int step, Ending ending);
+  void EndStanding(const v1::Membership& membership);
 
   Options options_;
   Chance chance_;
