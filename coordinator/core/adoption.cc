@@ -199,7 +199,7 @@ void TakeOver(Turn& turn, Job& job, const v1::Membership& told) {
   job.formed_at = turn.now;
   job.formed_step = membership.step();
   job.completed_at = turn.now;
-  job.told_silent = false;
+  job.silence.clear();
   job.ask_lease_at = -kNever;
   job.ready_since = kNever;
   job.since_step = {};

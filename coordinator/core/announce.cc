@@ -207,7 +207,7 @@ void Announce(Turn& turn, Job& job, v1::Membership next, const Origin& origin, c
   job.yielding = false;
   job.formed_at = turn.now;
   job.formed_step = next.step();
-  job.told_silent = false;
+  job.silence.clear();
   job.ask_lease_at = -kNever;
   job.since_step = {};
   job.ready_since = kNever;

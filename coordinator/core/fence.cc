@@ -59,7 +59,7 @@ std::string DescribeSilence(const State& state, const v1::Membership& membership
 void End(State& state, Job& job) {
   job.record.set_ended_generation(job.record.membership().generation());
   job.must_save = true;
-  job.told_silent = false;
+  job.silence.clear();
   state.plan_due = state.plan_due || state.any_lost;  // Slots of lost nodes were kept for it.
 }
 
@@ -110,8 +110,8 @@ bool IsMissing(const State& state, const v1::Member& member, const Trainer* trai
 void ForgetSilence(Turn& turn, Job& job) {
   job.ask_lease_at = -kNever;
   if (!job.active) ShowRegrouping(job);
-  if (!job.told_silent) return;
-  job.told_silent = false;
+  if (job.silence.empty()) return;
+  job.silence.clear();
   turn.Emit(&job, "members_heard",
             absl::StrCat("generation ", job.record.membership().generation(), " is heard of again"));
 }
@@ -170,10 +170,9 @@ void AwaitEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   }
   const v1::Membership& membership = job.record.membership();
   const std::string text = DescribeSilence(turn.state, membership);
-  if (!job.told_silent) turn.Emit(&job, "members_silent", text, membership.members(0).node());
-  job.told_silent = true;
-  SetState(job, job.record.job().status().state(),
-           MustStop(job) ? absl::StrCat(DescribeStopping(job), "; ", text) : text);
+  if (job.silence.empty()) turn.Emit(&job, "members_silent", text, membership.members(0).node());
+  job.silence = text;
+  ShowSilence(job);
   if (!EndsBySilence(turn.state, membership)) return;
   double heard = turn.state.started;
   for (const MemberView& view : views) {

@@ -139,6 +139,15 @@ void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool
   if (same || IsSaved(job, pool)) LetGo(turn, job, pool, 0);
 }
 
+// What those that are left hold is of no use any more: those that must leave do so, unless a silent member may come
+// back with the rest of it.
+void ReleaseUseless(const Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate>& pool) {
+  const bool may_return = std::any_of(views.begin(), views.end(), [&](const MemberView& view) {
+    return view.standing == Standing::kLeftOut && turn.now < view.gone_at;
+  });
+  if (!may_return) LetGo(turn, job, pool, 0);
+}
+
 // Members of draining nodes go at a boundary when others keep the state, or nobody is there to take it and they have
 // saved it.
 // Returns how many members the next generation may have, whatever the job's most.
@@ -325,6 +334,7 @@ void TryForm(Turn& turn, Job& job) {
   if (best != nullptr && best->step < DurableStep(job)) best = nullptr;  // The store has more than those that live.
   if (best == nullptr && !job.forming.removed.empty()) return take_back();
   if (best == nullptr) {
+    ReleaseUseless(turn, job, views, pool);
     Fallback fallback = FromAnywhere(turn, job, views, std::move(pool));
     if (fallback.wait) return;
     Form(turn, job, std::move(fallback.pool), fallback.origin, true, views);

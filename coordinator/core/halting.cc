@@ -87,15 +87,25 @@ void ShowRegrouping(Job& job) {
   SetState(job, state, told ? DescribeStopped(job) : DescribeStopping(job));
 }
 
+void ShowSilence(Job& job) {
+  SetState(job, job.record.job().status().state(),
+           MustStop(job) ? absl::StrCat(DescribeStopping(job), "; ", job.silence) : job.silence);
+}
+
 void KeepStatusTrue(Job& job) {
-  const bool is_told_elsewhere = IsFinishing(job) || IsBehind(job) || job.told_silent;
+  if (!job.silence.empty() && !IsOver(job) && !IsFinishing(job) && !IsBehind(job)) ShowSilence(job);
+  const bool is_told_elsewhere = IsFinishing(job) || IsBehind(job) || !job.silence.empty();
   if (job.active && !is_told_elsewhere && MustStop(job)) {
     SetState(job, v1::RUNNING, DescribeStopping(job));
   } else if (job.active && !is_told_elsewhere) {
     const std::string& why = job.runs_because.empty() ? job.record.membership().reason() : job.runs_because;
     if (!why.empty()) SetState(job, v1::RUNNING, why);
   }
-  const bool is_paused = job.record.job().status().state() == v1::PAUSED && !IsBehind(job);
+  const v1::JobState state = job.record.job().status().state();
+  const bool tells_sums = absl::StrContains(job.record.job().status().reason(), kOverBudget);
+  const bool regroups = !job.active && (state == v1::RUNNING || state == v1::PENDING);
+  if (regroups && !is_told_elsewhere && MustStop(job) && tells_sums) ShowRegrouping(job);
+  const bool is_paused = state == v1::PAUSED && !IsBehind(job);
   if (is_paused && !job.record.budget_stop().empty()) SetState(job, v1::PAUSED, DescribeStopped(job));
 }
 

@@ -31,6 +31,9 @@ void ShowStopped(Turn& turn, Job& job);
 // Its members are heard of one after the other, before it is known how the job goes on.
 void ShowRegrouping(Job& job);
 
+// Nobody of its newest generation is heard of. REQUIRES: Job::silence.
+void ShowSilence(Job& job);
+
 // What a status says of the present, whatever has changed since it was said.
 void KeepStatusTrue(Job& job);
 

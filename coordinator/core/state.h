@@ -180,7 +180,7 @@ struct Job {
   double save_told_at = -kNever;
   double ready_since = kNever;  // First READY trainer of a cold start.
 
-  bool told_silent = false;       // Nobody of its newest generation is heard of.
+  std::string silence;            // What was told while nobody of its newest generation is heard of; else empty.
   double ask_lease_at = -kNever;  // Not before that whether their lease has ended.
 
   double formed_at = -kNever;
