@@ -14,8 +14,8 @@ namespace rekindle::core {
 // what its lost nodes may still cost is charged at once.
 void ShareNodes(Turn& turn);
 
-// The node is heard of again, or its machine has ended: nothing more is charged for it as a lost one. False: it was
-// none.
+// The node is heard of again, or its machine has ended: nothing more is charged for it as a lost one; of one that is
+// heard of again that is held which still runs. False: it was no lost one.
 // `before`: where another machine is heard under its name, the one that had it before that has ended.
 bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
