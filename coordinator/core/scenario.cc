@@ -57,10 +57,8 @@ std::vector<std::string> Scenario::Run(const std::string& line) {
     Live(ToDouble(name));
   else if (command == "vanish" && nodes_.count(name))
     nodes_.erase(name);
-  else if (command == "stall")  // Its database cannot be written.
-    stalls_ = true;
-  else if (command == "catch_up")
-    CatchUp();
+  else if (command == "stall" || command == "catch_up")  // Its database cannot be written, or can be again.
+    Stall(command == "stall");
   else if (command == "backup")
     Backup();
   else if (command == "restart" || command == "restore" || command == "recover")  // From that copy, in another epoch.
@@ -136,6 +134,11 @@ void Scenario::Feed(const Event& event) {
   Decide({event});
 }
 
+void Scenario::Stall(bool stalls) {
+  stalls_ = stalls;
+  if (!stalls) Decide(std::exchange(kept_, {}));
+}
+
 void Scenario::Decide(const std::vector<Event>& events) {
   std::vector<LeaseQuestion> questions;
   Effects effects;
@@ -161,11 +164,6 @@ void Scenario::Decide(const std::vector<Event>& events) {
     const double left = answered_[question.uid] + question.seconds - now_;
     Feed(LeaseChecked{question.uid, question.generation, std::max(0.0, left)});
   }
-}
-
-void Scenario::CatchUp() {
-  stalls_ = false;
-  Decide(std::exchange(kept_, {}));
 }
 
 std::string Scenario::Prefix(const std::string& job) const {

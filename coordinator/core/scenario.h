@@ -29,7 +29,7 @@ class Scenario {
 
   void Feed(const Event& event);
   void Decide(const std::vector<Event>& events);  // In one turn.
-  void CatchUp();
+  void Stall(bool stalls);
   void Submit(const std::string& name, const Options& options);
   void Node(const Words& words, const Options& options);
   void Trainer(const std::string& name, const Words& words, const Options& options);
