@@ -69,7 +69,7 @@ void World::AgentReport(SimNode& node) {
   Send(name, [this, report, request, incarnation, name, sent] {
     if (!coordinator_up_) return;
     Feed(NodeReported{report}, [this, report, request, incarnation, name, sent] {
-      for (const v1::TrainerProcess& process : report.trainers()) KnowProcess(process.trainer());
+      for (const v1::TrainerProcess& process : report.trainers()) processes_.at(process.trainer()).is_known = true;
       if (cluster_->IsListening()) return;
       const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
       if (directive.revision() == 0) return;  // It is not decided yet whether the node's name is its own.

@@ -56,7 +56,7 @@ bool World::IsPaidByOthers(const Process& process) const {
 }
 
 // A slot may go to another job before anybody could know that a process of the first had been started there. Then that
-// one pays, until the coordinator hears of the process.
+// one pays for the slot, as long as the process is not gone.
 void World::NotePayers(const v1::JobRecord& record) {
   for (const auto& held : record.held_nodes()) {
     const auto node = nodes_.find(held.node());
@@ -68,19 +68,12 @@ void World::NotePayers(const v1::JobRecord& record) {
   }
 }
 
-void World::KnowProcess(const std::string& id) {
-  Process& process = processes_.at(id);
-  if (process.is_known) return;
-  CountRan(process);
-  process.is_known = true;
-}
-
 // Up to now, for each that runs on a machine with a price.
 void World::CountRan(Process& process) {
   if (!process.alive || process.counted_until < 0) return;
   const double seconds = queue_.now() - process.counted_until;
   process.counted_until = queue_.now();
-  if (!process.is_known && process.is_paid_by_others) return;
+  if (process.is_paid_by_others) return;
   Bill& bill = process.job->bill;
   const SimPool& pool = *PoolOf(process);
   if (!bill.over) bill.ran += seconds * pool.least_price / pool.options.slots / kHour;

@@ -183,7 +183,7 @@ struct Process {
   Ending ending_seen = Ending::kNone;
   bool has_started = false;        // It reports.
   bool is_known = false;           // The coordinator has heard of its agent that it runs.
-  bool is_paid_by_others = false;  // Until that.
+  bool is_paid_by_others = false;  // For its slot another job pays.
   std::string sought;              // As it was told last, and when it looks again.
   bool sought_verified = false;
   double search_at = 0;

@@ -236,7 +236,6 @@ class World {
   void CountRan(Process& process);
   bool IsPaidByOthers(const Process& process) const;
   void NotePayers(const v1::JobRecord& record);
-  void KnowProcess(const std::string& id);
   void CountAllRan();
   void NoteClockSetWhileAway();
   void CheckBill(SimJob& job, const v1::JobRecord& record);
