@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <iterator>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -235,28 +233,21 @@ void MoveGrants(double step, Job& job) {
   job.must_save = true;
 }
 
-std::vector<Charged> TakeOut(google::protobuf::RepeatedPtrField<Charged>& nodes,
-                             const std::function<bool(const Charged&)>& is_it) {
-  std::vector<Charged> out;
-  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(out), is_it);
-  nodes.erase(std::remove_if(nodes.begin(), nodes.end(), is_it), nodes.end());
-  return out;
-}
-
-// The node is heard of again, and the job may have no slot there any more: it is charged for what still runs.
-void HoldWhatRuns(const NodeState& node, const std::vector<Charged>& lost, Job& job) {
-  double part = 0;
-  for (const Charged& one : lost) part += one.part();
+// The job was charged for `part` of the node as a lost one. It may have no slot there any more: of that it is charged
+// for what still runs.
+void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;
   auto* held = job.record.mutable_held_nodes();
-  const auto is_it = [&](const Charged& one) { return one.node() == node.record.name() && IsSame(one, node); };
-  const auto known = std::find_if(held->begin(), held->end(), is_it);
-  const bool is_new = known == held->end();
-  Charged& charged = is_new ? *held->Add() : *known;
-  if (is_new) charged = lost.back();
-  charged.set_part(is_new ? part : std::max(charged.part(), part));
-  charged.clear_until();
+  const auto known = std::find_if(held->begin(), held->end(), [&](const Charged& one) {
+    return one.node() == node.record.name() && IsSame(one, node);
+  });
+  if (known == held->end()) {
+    *held->Add() = Describe({node.record.name(), &node, part});
+  } else {
+    known->set_part(std::max(known->part(), part));
+    known->clear_until();
+  }
 }
 
 }  // namespace
@@ -303,7 +294,7 @@ bool ForgetLostNode(Turn& turn, const std::string& name, bool before) {
   bool any = false;
   const auto node = turn.state.nodes.find(name);
   const bool is_heard = node != turn.state.nodes.end() && node->second.reported && !node->second.lost;
-  const bool speaks = node != turn.state.nodes.end() && !node->second.ended && node->second.heard == turn.now;
+  const bool is_back = !before && node != turn.state.nodes.end() && !node->second.ended;
   for (auto& [uid, job] : turn.state.jobs) {
     auto* lost = job.record.mutable_lost_nodes();
     const auto is_it = [&](const Charged& known) {
@@ -312,8 +303,10 @@ bool ForgetLostNode(Turn& turn, const std::string& name, bool before) {
     };
     if (std::none_of(lost->begin(), lost->end(), is_it)) continue;
     CountCosts(turn, job);
-    const std::vector<Charged> gone = TakeOut(*lost, is_it);
-    if (speaks && !before) HoldWhatRuns(node->second, gone, job);
+    double part = 0;
+    for (const Charged& known : *lost) part += is_it(known) ? known.part() : 0;
+    if (is_back) HoldWhatRuns(node->second, part, job);
+    lost->erase(std::remove_if(lost->begin(), lost->end(), is_it), lost->end());
     job.must_save = true;
     turn.state.plan_due = true;
     any = true;

@@ -14,9 +14,9 @@ namespace rekindle::core {
 // what its lost nodes may still cost is charged at once.
 void ShareNodes(Turn& turn);
 
-// The node is heard of again, or its machine has ended: nothing more is charged for it as a lost one; of one that is
-// heard of again that is held which still runs. False: it was no lost one.
-// `before`: where another machine is heard under its name, the one that had it before that has ended.
+// The node is heard of again, or its machine has ended: nothing more is charged for it as a lost one. What still runs
+// on one that is heard of again is charged as held. False: it was no lost one. `before`: where another machine is heard
+// under its name, the one that had it before that has ended.
 bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
 // Lost nodes whose time is over are charged no more. REQUIRES: costs are counted up to now.

@@ -193,8 +193,8 @@ class Cluster {  // The whole volatile and persistent state. Copyable, so that a
   // Takes an event in: what it says is known from now on, and nothing is decided. `effects` is added to: status and
   // events.
   void Take(const Event& event, double now, Effects* effects);
-  // Decides with all events that were taken, of the jobs that they concern and over all jobs and nodes. REQUIRED before
-  // directives and views are asked for, and before time passes.
+  // Decides with all events that were taken, first for each job that they concern, then over all jobs and nodes.
+  // REQUIRED before directives and views are asked for, and before time passes.
   void Settle(double now, Effects* effects);
 
   // What to answer; `revision` is set and changes whenever the rest does, and the rest is left out where it is known.

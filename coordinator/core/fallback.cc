@@ -61,7 +61,7 @@ RestorePoint ChooseSource(Turn& turn, Job& job, const std::vector<Candidate>& po
 Fallback FromAnywhere(Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate> survivors) {
   Fallback result;
   for (const MemberView& view : views) {
-    if (view.standing != Standing::kLeftOut || turn.now >= view.gone_at) continue;
+    if (!MayReturn(view, turn.now)) continue;
     turn.Wake(job, view.gone_at);
     result.wait = true;
   }

@@ -110,13 +110,6 @@ HandingOn PlanHandingOn(const Job& job, const std::vector<Candidate>& pool, int 
   return {std::max(least, members - joiners), members};
 }
 
-std::vector<Candidate> WithoutLeaving(const State& state, const Job& job, const std::vector<Candidate>& pool) {
-  std::vector<Candidate> staying;
-  std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
-               [&](const Candidate& candidate) { return !MustLeave(state, job, candidate.trainer); });
-  return staying;
-}
-
 // Of those that must leave all but `keep` go, the one with the best state last.
 void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
   const Candidate* best = FindBest(pool);
@@ -133,18 +126,14 @@ void LetGo(const Turn& turn, Job& job, std::vector<Candidate>& pool, int keep) {
 // Too few are left to go on from within the step: those that must leave do not wait for it when the others have the
 // state as well, or a store has. What they computed of the step is computed again.
 void ReleaseInterrupted(const Turn& turn, Job& job, std::vector<Candidate>& pool) {
-  const std::vector<Candidate> staying = WithoutLeaving(turn.state, job, pool);
-  const Candidate *best = FindBest(pool), *kept = FindBest(staying);
-  const bool same = kept != nullptr && std::tie(kept->step, kept->attempt) == std::tie(best->step, best->attempt);
-  if (same || IsSaved(job, pool)) LetGo(turn, job, pool, 0);
+  if (StaysWithOthers(turn.state, job, pool) || IsSaved(job, pool)) LetGo(turn, job, pool, 0);
 }
 
 // What those that are left hold is of no use any more: those that must leave do so, unless a silent member may come
 // back with the rest of it.
 void ReleaseUseless(const Turn& turn, Job& job, const std::vector<MemberView>& views, std::vector<Candidate>& pool) {
-  const bool may_return = std::any_of(views.begin(), views.end(), [&](const MemberView& view) {
-    return view.standing == Standing::kLeftOut && turn.now < view.gone_at;
-  });
+  const bool may_return =
+      std::any_of(views.begin(), views.end(), [&](const MemberView& view) { return MayReturn(view, turn.now); });
   if (!may_return) LetGo(turn, job, pool, 0);
 }
 

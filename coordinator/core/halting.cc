@@ -38,6 +38,22 @@ std::string DescribeStopped(const Job& job) {
   return reason == kOverBudget ? DescribeOverBudget(job) : reason;
 }
 
+// REQUIRES: it keeps no final state, about which its status tells.
+void ShowPresent(Job& job) {
+  const v1::JobStatus& status = job.record.job().status();
+  const bool regroups = status.state() == v1::RUNNING || status.state() == v1::PENDING;
+  if (!job.silence.empty()) {
+    ShowSilence(job);
+  } else if (job.active && MustStop(job)) {
+    SetState(job, v1::RUNNING, DescribeStopping(job));
+  } else if (job.active) {
+    const std::string& why = job.runs_because.empty() ? job.record.membership().reason() : job.runs_because;
+    if (!why.empty()) SetState(job, v1::RUNNING, why);
+  } else if (regroups && MustStop(job) && absl::StrContains(status.reason(), kOverBudget)) {
+    ShowRegrouping(job);  // What is spent has grown.
+  }
+}
+
 }  // namespace
 
 std::string StopReason(const Job& job) {
@@ -93,19 +109,9 @@ void ShowSilence(Job& job) {
 }
 
 void KeepStatusTrue(Job& job) {
-  if (!job.silence.empty() && !IsOver(job) && !IsFinishing(job) && !IsBehind(job)) ShowSilence(job);
-  const bool is_told_elsewhere = IsFinishing(job) || IsBehind(job) || !job.silence.empty();
-  if (job.active && !is_told_elsewhere && MustStop(job)) {
-    SetState(job, v1::RUNNING, DescribeStopping(job));
-  } else if (job.active && !is_told_elsewhere) {
-    const std::string& why = job.runs_because.empty() ? job.record.membership().reason() : job.runs_because;
-    if (!why.empty()) SetState(job, v1::RUNNING, why);
-  }
-  const v1::JobState state = job.record.job().status().state();
-  const bool tells_sums = absl::StrContains(job.record.job().status().reason(), kOverBudget);
-  const bool regroups = !job.active && (state == v1::RUNNING || state == v1::PENDING);
-  if (regroups && !is_told_elsewhere && MustStop(job) && tells_sums) ShowRegrouping(job);
-  const bool is_paused = state == v1::PAUSED && !IsBehind(job);
+  if (IsOver(job) || IsBehind(job)) return;
+  if (!IsFinishing(job)) ShowPresent(job);
+  const bool is_paused = job.record.job().status().state() == v1::PAUSED;
   if (is_paused && !job.record.budget_stop().empty()) SetState(job, v1::PAUSED, DescribeStopped(job));
 }
 

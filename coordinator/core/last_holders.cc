@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -84,19 +86,24 @@ bool IsSaved(const Job& job, const std::vector<Candidate>& pool) {
          job.record.job().status().checkpoint_step() >= best->step;
 }
 
+std::vector<Candidate> WithoutLeaving(const State& state, const Job& job, const std::vector<Candidate>& pool) {
+  std::vector<Candidate> staying;
+  std::copy_if(pool.begin(), pool.end(), std::back_inserter(staying),
+               [&](const Candidate& candidate) { return !MustLeave(state, job, candidate.trainer); });
+  return staying;
+}
+
+bool StaysWithOthers(const State& state, const Job& job, const std::vector<Candidate>& pool) {
+  const std::vector<Candidate> staying = WithoutLeaving(state, job, pool);
+  const Candidate *best = FindBest(pool), *kept = FindBest(staying);
+  return kept != nullptr && std::tie(kept->step, kept->attempt) == std::tie(best->step, best->attempt);
+}
+
 bool LeavesUnsaved(const State& state, const Job& job, const std::vector<Candidate>& pool) {
   const Candidate* best = FindBest(pool);
-  if (best == nullptr || best->step == 0) return false;
+  if (best == nullptr || best->step == 0 || StaysWithOthers(state, job, pool)) return false;
   const bool has_store = !SpecOf(job).checkpoint().store().empty();
-  if (has_store && IsSaved(job, pool)) return false;
-  bool any_stays = false;
-  for (const Candidate& candidate : pool) {
-    if (MustLeave(state, job, candidate.trainer)) continue;
-    const bool has_it = candidate.live && candidate.step == best->step && candidate.attempt == best->attempt;
-    if (has_it) return false;
-    any_stays = true;
-  }
-  return has_store || any_stays;
+  return has_store ? !IsSaved(job, pool) : !WithoutLeaving(state, job, pool).empty();
 }
 
 bool PausesBeforeSave(const Turn& turn, Job& job) {

@@ -15,8 +15,14 @@ namespace rekindle::core {
 // REQUIRES: all of `pool` must leave.
 bool StayToSave(Turn& turn, Job& job, const std::vector<Candidate>& pool);
 
-// All of `pool` that have the newest state must leave, and it is in no store: they go on, however few they are, so that
-// it can be saved or handed to those that stay.
+// Those of `pool` that need not leave.
+std::vector<Candidate> WithoutLeaving(const State& state, const Job& job, const std::vector<Candidate>& pool);
+
+// Do those that stay have the newest state of `pool`, all of it?
+bool StaysWithOthers(const State& state, const Job& job, const std::vector<Candidate>& pool);
+
+// The newest state is in no store, and without those that must leave nobody has all of it: they go on, however few they
+// are, so that it can be saved or handed to those that stay.
 bool LeavesUnsaved(const State& state, const Job& job, const std::vector<Candidate>& pool);
 
 // A save that fails is told again so often, for as long as it does.

@@ -28,7 +28,7 @@ class Scenario {
   using Options = ScenarioOptions;
 
   void Feed(const Event& event);
-  void Decide(const std::vector<Event>& events);  // In one turn.
+  void Decide(const std::vector<Event>& events);  // It takes all of them in one turn.
   void Stall(bool stalls);
   void Submit(const std::string& name, const Options& options);
   void Node(const Words& words, const Options& options);
@@ -74,7 +74,7 @@ class Scenario {
   int epoch_ = 1;
   double listens_until_ = 0;
   bool stalls_ = false;
-  std::vector<Event> kept_;  // What has arrived while it stalls.
+  std::vector<Event> kept_;  // These have arrived while it stalls.
   std::map<std::string, v1::PoolRecord> saved_pools_;
   std::vector<std::string> said_;
 };

@@ -180,7 +180,7 @@ struct Job {
   double save_told_at = -kNever;
   double ready_since = kNever;  // First READY trainer of a cold start.
 
-  std::string silence;            // What was told while nobody of its newest generation is heard of; else empty.
+  std::string silence;            // This was told as nobody of its newest generation was heard of. Empty: some are.
   double ask_lease_at = -kNever;  // Not before that whether their lease has ended.
 
   double formed_at = -kNever;

@@ -30,6 +30,11 @@ struct MemberView {
 
 std::vector<MemberView> SurveyMembers(const State& state, const Job& job);
 
+// Was it left out for its silence, and may it still come back with what it holds?
+inline bool MayReturn(const MemberView& view, double now) {
+  return view.standing == Standing::kLeftOut && now < view.gone_at;
+}
+
 // In the words of one whose communicator has ended: whom it holds responsible, or else the error.
 std::string DescribeInterruption(const Trainer& trainer);
 

@@ -36,8 +36,8 @@ void LogFeed::Begin(JobLog& log, const Facts& facts) {
     return;
   }
   cursor_.log = request_.log();
-  constexpr double kMost = 9e15;                    // A double holds whole numbers below that exactly.
-  const bool is_past_first = request_.after() > 0;  // What is no number is not.
+  constexpr double kMost = 9e15;  // A double holds whole numbers below that exactly.
+  const bool is_past_first = request_.after() > 0;
   cursor_.after = is_past_first ? static_cast<int64_t>(std::min(request_.after(), kMost)) : 0;
   for (const auto& [name, trainer] : log.trainers()) {
     if (!trainer.last && trainer.end > 0 && facts.wall - trainer.at < kRecentSeconds) waiting_[name] = trainer.end;

@@ -122,7 +122,7 @@ class Node:
         self.cluster, self.name = cluster, name
         self.dir = cluster.dir / "nodes" / name
         self.children = []
-        self.started_at = {}   # Of each program, how long its log was when it was started last.
+        self.started_at = {}   # It maps each program to the length of its log at its newest start.
 
     def start(self):
         self.dir.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -152,7 +152,7 @@ struct SimJob {
   Lost lost;
 };
 
-// For so long a rank waits for the others.
+// A rank waits for the others for so many seconds.
 inline constexpr double kProgressDeadline = 2;
 
 // With nobody accused.
@@ -183,8 +183,8 @@ struct Process {
   Ending ending_seen = Ending::kNone;
   bool has_started = false;        // It reports.
   bool is_known = false;           // The coordinator has heard of its agent that it runs.
-  bool is_paid_by_others = false;  // For its slot another job pays.
-  std::string sought;              // As it was told last, and when it looks again.
+  bool is_paid_by_others = false;  // Another job pays for its slot.
+  std::string sought;              // Its directive named this checkpoint when it looked last.
   bool sought_verified = false;
   double search_at = 0;
   double look_at = 0;
