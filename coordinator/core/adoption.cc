@@ -259,7 +259,7 @@ void StartWaitingAnew(Job& job) {
 
 void ConsiderAdoption(Turn& turn, Job& job) {
   ForgetPast(job);
-  if (job.ahead.empty()) return;
+  if (job.ahead.empty()) return ShowAwaitedOld(job);
   if (job.ahead_since == kNever) job.ahead_since = turn.now;
   const Told told = Listen(turn, job);
   const std::string number =

@@ -41,6 +41,13 @@ void Estimate(double unix_now, v1::Cost* cost) {
   cost->set_until(unix_now);
 }
 
+// Why nothing of it runs, and what lets it go on.
+std::string DescribeBroughtBack(const std::string& name, bool old_is_gone) {
+  return absl::StrCat(
+      kBroughtBack, "; `rekindle resume ", name,
+      old_is_gone ? "` lets it go on" : " --old-is-gone` where none of its trainers of before runs any more");
+}
+
 // Generations that neither began from a checkpoint nor saved one left no trace in the store. Where one of them steps
 // after all, the next one has a number above it, so that the store takes nothing of it any more.
 void PassUnseen(v1::JobRecord* record) {
@@ -70,14 +77,7 @@ v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
   v1::JobStatus* status = record.mutable_job()->mutable_status();
   Estimate(how.unix_now, status->mutable_cost());
   status->set_state(how.runs ? v1::PENDING : v1::PAUSED);
-  const std::string& name = record.job().name();
-  if (how.runs) {
-    status->set_reason(kBroughtBack);
-  } else {
-    status->set_reason(absl::StrCat(
-        kBroughtBack, "; `rekindle resume ", name,
-        how.old_is_gone ? "` lets it go on" : " --old-is-gone` where none of its trainers of before runs any more"));
-  }
+  status->set_reason(how.runs ? kBroughtBack : DescribeBroughtBack(record.job().name(), how.old_is_gone));
   return record;
 }
 
@@ -99,6 +99,13 @@ void NoteStranger(Job& job, const std::string& trainer) {
                         "another than the store's: nobody can take it over; where it still runs, end it, then "
                         "`rekindle resume ",
                         name, " --old-is-gone`"));
+}
+
+void ShowAwaitedOld(Job& job) {
+  const v1::Job& shown = job.record.job();
+  if (AwaitsOld(job) && !IsBroughtBack(shown.status().reason())) {
+    SetState(job, v1::PAUSED, DescribeBroughtBack(shown.name(), /*old_is_gone=*/false));
+  }
 }
 
 std::string DescribeAwaitedOld(const Job& job) {

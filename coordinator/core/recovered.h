@@ -34,6 +34,9 @@ void TakeOldSecret(Job& job, const std::string& secret);
 // record. REQUIRES: AwaitsOld.
 void NoteStranger(Job& job, const std::string& trainer);
 
+// Its status says that they are awaited. REQUIRES: none of them is heard of now; some may have been, and have died.
+void ShowAwaitedOld(Job& job);
+
 // Why no verb but `cancel` or `resume --old-is-gone` may be given. REQUIRES: AwaitsOld.
 std::string DescribeAwaitedOld(const Job& job);
 

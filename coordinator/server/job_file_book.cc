@@ -32,6 +32,8 @@ JobFileBook::JobFileBook(const common::ClusterIdentity& identity) : identity_(id
 void JobFileBook::Set(const v1::JobRecord& record, double unix_now) {
   const std::string& uid = record.job().uid();
   const bool over = IsOver(record.job());
+  const bool has_begun = record.membership().generation() > 0 || record.store_generation() > 0;
+  if (!has_begun && !over) return;  // It has no rank yet that could ask, and thousands of jobs may wait.
   const std::lock_guard lock(mutex_);
   const auto known = entries_.find(uid);
   if (known != entries_.end()) {

@@ -35,11 +35,12 @@ class JobFileBook {
 
   // The identity of those that are made from now on.
   void SetIdentity(const common::ClusterIdentity& identity);
-  // `record` is durable at that Unix time. It is copied, at once where state or generation has changed.
+  // `record` is durable at that Unix time. It is copied, at once where state or generation has changed, unless the job
+  // has not begun: nobody asks for the file of a job that has had no generation.
   void Set(const v1::JobRecord& record, double unix_now);
   // There is no such job any more.
   void Forget(const std::string& job_uid);
-  // Null: no such job, another secret, or its file would be too large.
+  // Null: no such job, one that has not begun, another secret, or its file would be too large.
   std::shared_ptr<const File> Newest(const std::string& job_uid, const std::string& job_secret);
 
  private:

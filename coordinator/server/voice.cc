@@ -21,6 +21,11 @@ bool SaysSuperseded(const ClusterRecord& record, Answer* answer) {
   return true;
 }
 
+bool Names(const v1::ClusterIdentity& named, const common::ClusterIdentity& identity) {
+  return named.epoch() == identity.epoch && named.epoch_tag() == identity.epoch_tag &&
+         named.cluster() == identity.cluster;
+}
+
 }  // namespace
 
 Voice::Voice(ClusterRecord record, common::Metrics* metrics, std::function<void(const ClusterRecord&)> on_superseded)
@@ -34,32 +39,37 @@ ClusterRecord Voice::record() const {
 }
 
 void Voice::Sign(v1::TrainerDirective* directive) const {
-  const ClusterRecord record = this->record();
-  (void)SaysSuperseded(record, directive);
-  common::ToMessage(record.identity, directive->mutable_identity());
+  const std::lock_guard lock(mutex_);
+  (void)SaysSuperseded(record_, directive);
+  common::ToMessage(record_.identity, directive->mutable_identity());
 }
 
 void Voice::Sign(v1::NodeDirective* directive) const {
-  const ClusterRecord record = this->record();
-  (void)SaysSuperseded(record, directive);
-  common::ToMessage(record.identity, directive->mutable_identity());
+  const std::lock_guard lock(mutex_);
+  (void)SaysSuperseded(record_, directive);
+  common::ToMessage(record_.identity, directive->mutable_identity());
   for (v1::DesiredTrainer& trainer : *directive->mutable_trainers()) {
-    common::ToMessage(record.identity, trainer.mutable_identity());
+    common::ToMessage(record_.identity, trainer.mutable_identity());
   }
 }
 
 void Voice::Sign(v1::RenewLeaseReply* reply) const {
-  const ClusterRecord record = this->record();
-  if (record.superseded_by) reply->set_stands(false);
-  common::ToMessage(record.identity, reply->mutable_identity());
+  const std::lock_guard lock(mutex_);
+  if (record_.superseded_by) reply->set_stands(false);
+  common::ToMessage(record_.identity, reply->mutable_identity());
+}
+
+bool Voice::superseded() const {
+  const std::lock_guard lock(mutex_);
+  return record_.superseded_by.has_value();
 }
 
 bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
-  const common::ClusterIdentity theirs = common::FromMessage(obeys);
-  const double now = common::SteadySeconds();
   std::unique_lock lock(mutex_);
   if (record_.superseded_by) return false;
   const common::ClusterIdentity& ours = record_.identity;
+  if (obeys.cluster().empty() || Names(obeys, ours)) return true;
+  const common::ClusterIdentity theirs = common::FromMessage(obeys);
   if (theirs.cluster.empty()) return true;
   const bool is_of_us = theirs.cluster == ours.cluster && theirs.epoch - ours.epoch <= kMostEpochsAhead;
   if (is_of_us && !common::IsLater(theirs, ours)) return true;
@@ -76,6 +86,7 @@ bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
     return false;
   }
   foreign_.Increment();
+  const double now = common::SteadySeconds();
   if (said_at_ != 0 && now < said_at_ + kForeignSeconds) return false;
   said_at_ = now;
   log::Warning(
@@ -87,8 +98,7 @@ bool Voice::MayTell(const std::string& who, const v1::ClusterIdentity& obeys) {
 bool Voice::IsNewsTo(const v1::ClusterIdentity& obeys) const {
   const std::lock_guard lock(mutex_);
   const common::ClusterIdentity& ours = record_.identity;
-  const bool is_ours = obeys.cluster() == ours.cluster && obeys.epoch() >= 1;
-  return is_ours && (obeys.epoch() != ours.epoch || obeys.epoch_tag() != ours.epoch_tag);
+  return obeys.cluster() == ours.cluster && obeys.epoch() >= 1 && !Names(obeys, ours);
 }
 
 ClusterRecord Voice::BeginDecisions() {

@@ -36,7 +36,7 @@ class Voice {
   ClusterRecord BeginDecisions();
 
   ClusterRecord record() const;
-  bool superseded() const { return record().superseded_by.has_value(); }
+  bool superseded() const;
 
  private:
   prometheus::Counter& foreign_;
