@@ -175,7 +175,18 @@ void NoteSilence(const State& state, Job& job) {
   }
 }
 
-// Nearly every job in nearly every turn: it holds what it held, and all of that is heard of.
+// Nearly every job in nearly every turn holds what it held, and all of that is heard of. Its record is not read for
+// that: of 10,000 nodes it is more than the caches hold.
+bool IsSettled(const Job& job, const std::vector<Held>& now) {
+  const auto is_same = [](const ChargedAs& before, const Held& one) {
+    return before.as == one.node->charged_as && before.part == one.part && one.node->reported && !one.node->lost;
+  };
+  return !job.charged_for.empty() && job.record.held_nodes_size() == static_cast<int>(job.charged_for.size()) &&
+         job.record.lost_nodes().empty() && job.lost_shares.empty() && !job.rate_is_old &&
+         std::equal(job.charged_for.begin(), job.charged_for.end(), now.begin(), now.end(), is_same);
+}
+
+// Does the record of the job say that it holds just these, all of which are heard of?
 bool HoldsTheSame(const Job& job, const std::vector<Held>& now) {
   const auto is_same = [](const Charged& before, const Held& one) {
     return before.until() == 0 && one.node->reported && !one.node->lost && IsAs(before, one);
@@ -223,6 +234,7 @@ void WakeAtEnds(Turn& turn, Job& job) {
 }
 
 void MoveGrants(double step, Job& job) {
+  job.charged_for.clear();
   v1::JobRecord& record = job.record;
   if (record.granted_until() > 0) record.set_granted_until(std::max(1.0, record.granted_until() + step));
   for (auto* nodes : {record.mutable_held_nodes(), record.mutable_lost_nodes()}) {
@@ -238,6 +250,7 @@ void MoveGrants(double step, Job& job) {
 void HoldWhatRuns(const NodeState& node, double part, Job& job) {
   part = std::min(part, RunningPart(node, job.record.job().uid()));
   if (part <= kNothing) return;
+  job.charged_for.clear();
   auto* held = job.record.mutable_held_nodes();
   const auto known = std::find_if(held->begin(), held->end(), [&](const Charged& one) {
     return one.node() == node.record.name() && IsSame(one, node);
@@ -252,6 +265,8 @@ void HoldWhatRuns(const NodeState& node, double part, Job& job) {
 
 }  // namespace
 
+void ChangeCharged(State& state, NodeState& node) { node.charged_as = ++state.last_charged_as; }
+
 void ShareNodes(Turn& turn) {
   // The key is the uid, and the nodes are in order of their names.
   absl::flat_hash_map<std::string_view, std::vector<Held>> now;
@@ -265,7 +280,12 @@ void ShareNodes(Turn& turn) {
   }
   for (auto& [uid, job] : turn.state.jobs) {
     std::vector<Held>& held = now[uid];
-    if (HoldsTheSame(job, held) && IsChargedForHeld(job)) continue;
+    if (IsSettled(job, held)) continue;
+    job.charged_for.clear();
+    if (HoldsTheSame(job, held) && IsChargedForHeld(job)) {
+      for (const Held& one : held) job.charged_for.push_back({one.node->charged_as, one.part});
+      continue;
+    }
     NoteSilence(turn.state, job);
     TakeHeld(turn, job, std::move(held));
     ChargeTheRest(turn, job);
@@ -338,6 +358,7 @@ void CountAbsence(Turn& turn, Job& job) {
     CostOf(job)->set_until(now);
   }
   if (since <= 0 || since >= now) return;
+  job.charged_for.clear();
   for (const Charged& lost : job.record.lost_nodes()) {
     Charge(turn.state, job, lost, since, lost.until() > 0 ? std::min(lost.until(), now) : now, /*heard=*/false);
   }
@@ -351,8 +372,10 @@ void CountAbsence(Turn& turn, Job& job) {
   job.must_save = true;
 }
 
+bool MayBeCharged(const Job& job) { return !IsOver(job) || !job.shares.empty(); }
+
 void FollowClock(double step, Job& job) {
-  if (step == 0 || (IsOver(job) && job.shares.empty())) return;
+  if (step == 0 || !MayBeCharged(job)) return;
   job.counted_until += step;
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   if (status->submitted_at() > 0)
@@ -372,6 +395,7 @@ void HoldMembers(const State& state, Job& job) {
     const double sum = part + (is_new ? 0 : at->second.part());
     at->second = Describe({node->first, &node->second, sum});
   }
+  job.charged_for.clear();
   job.record.clear_held_nodes();
   for (auto& [name, node] : held) *job.record.add_held_nodes() = std::move(node);
 }

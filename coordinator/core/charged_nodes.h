@@ -10,6 +10,9 @@
 
 namespace rekindle::core {
 
+// REQUIRED after the incarnation, the pool or the number of slots in the node's record has changed.
+void ChangeCharged(State& state, NodeState& node);
+
 // After slots were given or taken, or a node was lost: what each job is charged for from now on. Of a job that is over
 // what its lost nodes may still cost is charged at once.
 void ShareNodes(Turn& turn);
@@ -21,6 +24,9 @@ bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
 
 // Lost nodes whose time is over are charged no more. REQUIRES: costs are counted up to now.
 void ForgetEndedNodes(Turn& turn, Job& job);
+
+// False: it is over, and nothing of it runs any more, as far as its nodes have said.
+bool MayBeCharged(const Job& job);
 
 // After a coordinator start: charges the time that it was away, for all nodes that the job had, as far as their
 // machines can have run. Nobody knows of one that is not heard of any more when it ended.

@@ -129,7 +129,7 @@ struct Route {
     state.wall_offset = e.wall_offset;
     for (auto& [uid, job] : state.jobs) {
       FollowClock(step, job);
-      if (e.stood_still > 0 && !IsOver(job)) CountAbsence(turn, job);
+      if (e.stood_still > 0 && MayBeCharged(job)) CountAbsence(turn, job);
     }
     for (auto& [name, pool] : state.pools) FollowClock(step, pool);
     return All();

@@ -126,9 +126,12 @@ void UpdateView(Turn& turn, Job& job, const std::vector<std::string>& pools) {
   view.deadline = spec.goals().deadline_hours() > 0 ? spec.goals().deadline_hours() : scheduler::kNever;
   view.recovery = RecoveryOf(turn.state, job);
   view.units.clear();
+  const Unit* before = nullptr;
   for (const Unit& unit : job.units) {
     scheduler::UnitView out;
-    out.pool = IndexOf(pools, unit.pool);
+    const bool is_same = before != nullptr && unit.pool == before->pool;  // Most are in one pool.
+    out.pool = is_same ? view.units.back().pool : IndexOf(pools, unit.pool);
+    before = &unit;
     out.last_pool = IndexOf(pools, unit.last_pool);
     out.leaving = IndexOf(pools, unit.leaving);
     const double started = std::max(unit.since, turn.state.started);

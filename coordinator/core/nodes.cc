@@ -109,6 +109,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     v1::NodeRecord fresh;
     fresh.set_name(name);
     node.record = fresh;
+    ChangeCharged(turn.state, node);
     node.drain_deadline = kNever;
     node.overdue = false;
     node.reported = false;
@@ -119,6 +120,7 @@ void TakeIncarnations(Turn& turn, NodeState& node, const v1::NodeReport& report)
     if (node.record.incarnation().empty())
       turn.Emit(nullptr, "node_ready", absl::StrCat("node ", name, " registered"), name);
     node.record.set_incarnation(report.incarnation());
+    ChangeCharged(turn.state, node);
     node.must_save = true;
   }
   if (node.record.home() != report.home()) {
@@ -135,6 +137,7 @@ void TakePool(Turn& turn, NodeState& node, const v1::NodeReport& report) {
   node.must_save = node.must_save || !told || node.record.slots() != report.slots();
   node.record.set_pool(report.pool());
   node.record.set_slots(report.slots());
+  ChangeCharged(turn.state, node);
   if (told || turn.state.prices.pools.empty() || FindPool(turn.state.prices, report.pool()) != nullptr) return;
   turn.Emit(nullptr, "node_unpriced",
             absl::StrCat("what node ", report.node(), " costs is not known: ",
@@ -315,6 +318,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     node.reported = true;
     node.report = report;
     node.report.clear_logs();
+    node.device = std::hash<std::string>()(report.device().kind());
     if (was_silent) (void)ForgetLostNode(turn, report.node());
     TakeProcesses(turn, node, report);
     TakeFound(turn, node, report);
@@ -329,6 +333,7 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
 void AdoptNode(Turn& turn, const v1::NodeRecord& record) {
   NodeState& node = turn.state.nodes[record.name()];
   node.record = record;
+  ChangeCharged(turn.state, node);
   node.known_since = turn.now;
   if (record.silent_since() > 0) node.lost_since = turn.now - std::max(0.0, UnixNow(turn) - record.silent_since());
   if (record.draining() && record.drain_within_seconds() > 0) {

@@ -195,8 +195,11 @@ class Viewing {
   // Its units in each pool that takes orders. What a paused job has not got yet is not ordered any more.
   std::vector<int> CountOrdered(const Job& job, bool paused) const {
     std::vector<int> counts(view_.ordered.size());
+    const Unit* before = nullptr;
+    auto group = ordered_.end();
     for (const Unit& unit : job.units) {
-      const auto group = ordered_.find(unit.pool);
+      if (before == nullptr || unit.pool != before->pool) group = ordered_.find(unit.pool);  // Most are in one pool.
+      before = &unit;
       if (group != ordered_.end() && (unit.placed || !paused)) ++counts[group->second];
     }
     return counts;

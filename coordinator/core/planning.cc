@@ -54,12 +54,11 @@ JobFacts FactsOf(const State& state, const Job& job) {
 }
 
 NodeFacts FactsOf(const NodeState& node) {
-  const std::hash<std::string_view> hash;
   return {.usable = node.reported && !node.lost && !node.record.draining() && node.error.empty(),
           .hinted = !node.record.hint().empty(),
           .slots = node.reported ? node.report.slots() : 0,
-          .pool = hash(node.record.pool()),
-          .device = hash(node.report.device().kind())};
+          .charged_as = node.charged_as,
+          .device = node.device};
 }
 
 std::string Describe(const Job& job) {

@@ -130,7 +130,7 @@ struct NodeFacts {
   bool usable = false;
   bool hinted = false;
   int slots = 0;
-  size_t pool = 0;  // Hashes: the names themselves, of thousands of nodes, would be copied in each cycle.
+  int64_t charged_as = 0;
   size_t device = 0;
   bool operator==(const NodeFacts&) const = default;
 };
@@ -153,6 +153,12 @@ struct SinceStep {
   double hours = 0;
   double spent = 0;
   double node_hours = 0;  // Of nodes that have a price.
+};
+
+// A part of a node that a job is charged for.
+struct ChargedAs {
+  int64_t as = 0;  // NodeState::charged_as.
+  double part = 0;
 };
 
 struct Job {
@@ -208,7 +214,9 @@ struct Job {
   std::string waits_for;         // What the planner says of a job that has no room; empty: no more than that.
   bool waits_for_hours = false;  // Its planner lets better hours come, and that was told.
 
-  Shares shares;  // What it holds, and what of that is lost; see charged_nodes.h.
+  std::vector<ChargedAs>
+      charged_for;  // What the record says that it holds, and nothing else; empty: that is not known.
+  Shares shares;    // What it holds, and what of that is lost; see charged_nodes.h.
   Shares lost_shares;
   bool rate_is_old = false;        // Prices have changed since the status was told the rate.
   int budget_room = kMaxTrainers;  // For so many more slots; see spending.h.
@@ -257,6 +265,8 @@ struct NodeState {
   bool overdue = false;  // It drains, and its deadline has passed.
   bool must_save = false;
   int probe = 0;
+  int64_t charged_as = 0;  // Another for each node, and each time that its incarnation, pool or slots change.
+  size_t device = 0;       // Hash of the kind of device that it reports.
   double heard = -kNever;
   double known_since = 0;
   double lost_since = kNever;  // Mirrors record.silent_since; see forgetting.h.
@@ -317,6 +327,7 @@ struct State {
   std::map<std::string, FoundJob> found;      // By uid.
   std::map<std::string, std::string> newest;  // Name -> uid: names are free again when a job is over.
   std::map<std::string, NodeState> nodes;
+  int64_t last_charged_as = 0;
   bool any_lost = false;
   Unsettled unsettled;
   Surroundings surroundings;

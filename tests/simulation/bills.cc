@@ -97,6 +97,10 @@ void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
     NoteBill(record);
   }
   bill.over = IsOver(record);
+  // While the database could not be written nobody was told that it is over: the next turn charges for that time.
+  const bool rest_comes = stalled_ != told_stalled_;
+  const bool is_final = (ends || bill.rest_comes) && !rest_comes;
+  bill.rest_comes = (ends || bill.rest_comes) && rest_comes;
   if (pools_.empty()) return;
   const v1::Cost& cost = record.job().status().cost();
   double highest = 0, lowest = 1e9;
@@ -107,7 +111,7 @@ void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
     most += pool.options.max;
   }
   if (job.options.max > 0) most = std::min(most, job.options.max + 1);
-  if (ends) {
+  if (is_final) {
     const double sure = bill.ran - highest * (kSlow * bill.processes + most * bill.unsure) / kHour;
     if (cost.spent() < sure) {
       Violate(

@@ -71,7 +71,11 @@ void World::LookForLost(SimJob& job) {
 }
 
 void World::FollowFound(SimJob& job) {
-  if (HasRecord(job) || !job.submitted) return;
+  if (!job.submitted) return;
+  if (HasRecord(job)) {
+    if (records_[job.uid].has_recovered()) LookForOld(job);  // From its store: those of before are awaited.
+    return;
+  }
   queue_.At(queue_.now() + kLookSeconds, [this, &job, epoch = epoch_] {
     if (epoch == epoch_) FollowFound(job);
   });

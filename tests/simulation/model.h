@@ -109,13 +109,14 @@ struct Fabric {
 
 // What a job costs by our own count, and what of its budget is not to be held against that.
 struct Bill {
-  double ran = 0;        // What processes on priced machines have cost at least.
-  int processes = 0;     // Of these, so far.
-  double budget = 0;     // The highest that its user has allowed.
-  double forgiven = 0;   // Spent beyond it to save a result.
-  double unsure = 0;     // Seconds that the coordinator could not tell from a clock that was set while it was away.
-  bool over = false;     // Nothing is charged any more.
-  bool stopped = false;  // Its user is about to allow more.
+  double ran = 0;           // What processes on priced machines have cost at least.
+  int processes = 0;        // Of these, so far.
+  double budget = 0;        // The highest that its user has allowed.
+  double forgiven = 0;      // Spent beyond it to save a result.
+  double unsure = 0;        // Seconds that the coordinator could not tell from a clock that was set while it was away.
+  bool over = false;        // Nothing is charged any more, ...
+  bool rest_comes = false;  // ... but for the time in which nobody could be told that.
+  bool stopped = false;     // Its user is about to allow more.
 };
 
 // What there is of a job beside the coordinator's record, for the day on which that is gone.
