@@ -6,6 +6,7 @@
 #ifndef REKINDLE_COORDINATOR_CORE_JOB_FILE_H_
 #define REKINDLE_COORDINATOR_CORE_JOB_FILE_H_
 
+#include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -20,6 +21,10 @@ v1::JobFile MakeJobFile(const v1::JobRecord& record, const v1::ClusterIdentity& 
 
 // The record, but for what MakeJobFile leaves out: without secret and members.
 v1::JobRecord FromJobFile(const v1::JobFile& file);
+
+// A spec has at most so many times its serialized bytes as JSON: two bytes may stand for a field's name and value, and
+// one of text for an escape of six characters.
+inline constexpr size_t kMostJsonGrowth = 32;
 
 // INVALID_ARGUMENT, with what to do: a job of that spec would leave no room for the rest of the file.
 absl::Status CheckFitsJobFile(const v1::JobSpec& resolved);

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
+#include <algorithm>
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
@@ -352,6 +354,28 @@ TEST(JobFileTest, ASpecThatWouldNotFitIsNamedAtTheSubmit) {
   *record.mutable_job()->mutable_spec() = *spec;
   AddMuch(&record, 500, 400);
   EXPECT_TRUE(EncodeJobFile(MakeJobFile(record, {}, kNow)).ok()) << "even that would have fitted";
+}
+
+// The longest that two serialized bytes can be as JSON, of a field of that message or of those within it.
+size_t LongestField(const google::protobuf::Descriptor& message) {
+  size_t longest = 0;
+  for (int i = 0; i < message.field_count(); ++i) {
+    const google::protobuf::FieldDescriptor& field = *message.field(i);
+    size_t value = 5;  // false, or 127
+    if (field.message_type() != nullptr) longest = std::max(longest, LongestField(*field.message_type()));
+    for (int k = 0; field.enum_type() != nullptr && k < field.enum_type()->value_count(); ++k) {
+      value = std::max(value, field.enum_type()->value(k)->name().size() + 2);
+    }
+    longest = std::max(longest, field.name().size() + 4 + value);  // "name":value,
+  }
+  return longest;
+}
+
+TEST(JobFileTest, JsonOfASpecGrowsNoMoreThanIsSaid) {
+  EXPECT_LE(LongestField(*v1::JobSpec::descriptor()), 2 * kMostJsonGrowth);
+  v1::JobSpec spec;
+  for (int i = 0; i < 3000; ++i) spec.mutable_data()->add_text(std::string(10, '\1'));  // As \u0001.
+  EXPECT_TRUE(absl::IsInvalidArgument(CheckFitsJobFile(spec)));
 }
 
 TEST(JobFileTest, WhatNoCoordinatorWritesIsRefused) {

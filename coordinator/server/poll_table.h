@@ -49,7 +49,8 @@ class PollTable {
 
   void Expire(double now, const Answer& answer) {
     while (!deadlines_.empty() && deadlines_.begin()->first <= now) {
-      Take(polls_.find(deadlines_.begin()->second), answer, [now](const Poll& poll) { return poll.deadline <= now; });
+      Take(polls_.find(deadlines_.begin()->second), ToEach(answer),
+           [now](const Poll& poll) { return poll.deadline <= now; });
     }
   }
   double NextDeadline() const {
@@ -57,7 +58,7 @@ class PollTable {
   }
 
   void AnswerAll(const absl::Status& status) {
-    const Answer answer = [&](const Key&, int32_t) { return status; };
+    const auto answer = [&](const Key&, const Poll&) { return absl::StatusOr<Directive>(status); };
     while (!polls_.empty()) Take(polls_.begin(), answer, [](const Poll&) { return true; });
   }
   bool AnyAlive(const Key& key) const {
@@ -76,13 +77,20 @@ class PollTable {
   };
   using Polls = std::map<Key, std::vector<Poll>>;
 
+  static auto ToEach(const Answer& answer) {
+    return [&answer](const Key& key, const Poll& poll) { return answer(key, poll.known_revision); };
+  }
+
+  // A directive may be large, so that the newest poll gets the very one that was looked at.
   typename Polls::iterator CheckAt(typename Polls::iterator at, const Answer& answer) {
     const Poll* newest = &at->second.back();
-    const absl::StatusOr<Directive> directive = answer(at->first, newest->known_revision);
+    absl::StatusOr<Directive> directive = answer(at->first, newest->known_revision);
     const bool stands = directive.ok() && newest->known_revision == directive->revision();
     return Take(
         at,
-        [&](const Key& key, int32_t known) { return known == newest->known_revision ? directive : answer(key, known); },
+        [&](const Key& key, const Poll& poll) {
+          return &poll == newest ? std::move(directive) : answer(key, poll.known_revision);
+        },
         [&](const Poll& poll) { return &poll != newest || !stands; });
   }
 
@@ -96,7 +104,7 @@ class PollTable {
         continue;
       }
       deadlines_.erase(deadlines_.find({poll.deadline, at->first}));
-      poll.reply(answer(at->first, poll.known_revision));
+      poll.reply(answer(at->first, poll));
     }
     at->second = std::move(kept);
     return at->second.empty() ? polls_.erase(at) : std::next(at);
