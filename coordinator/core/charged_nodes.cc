@@ -265,7 +265,10 @@ void HoldWhatRuns(const NodeState& node, double part, Job& job) {
 
 }  // namespace
 
-void ChangeCharged(State& state, NodeState& node) { node.charged_as = ++state.last_charged_as; }
+void ChangeCharged(State& state, NodeState& node) {
+  node.charged_as = ++state.last_charged_as;
+  node.pool = std::hash<std::string>()(node.record.pool());
+}
 
 void ShareNodes(Turn& turn) {
   // The key is the uid, and the nodes are in order of their names.

@@ -120,6 +120,7 @@ bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std
   NameClaim& claim = ClaimOf(node, report);
   claim.agent = report.agent_incarnation();
   claim.heard = turn.now;
+  turn.state.watch_nodes_at = std::min(turn.state.watch_nodes_at, turn.now + kForgetSeconds);
   claim.error = error;
   if (error.empty() && claim.since == kNever) {
     Open(turn, node, report, claim);
@@ -153,8 +154,11 @@ void RefuseClaims(Turn& turn, NodeState& node) {
   }
 }
 
-void ForgetClaims(NodeState& node, double now) {
-  std::erase_if(node.claims, [&](const NameClaim& claim) { return now > claim.heard + kForgetSeconds; });
+double ForgetClaims(NodeState& node, double now) {
+  std::erase_if(node.claims, [&](const NameClaim& claim) { return now >= claim.heard + kForgetSeconds; });
+  double next = kNever;
+  for (const NameClaim& claim : node.claims) next = std::min(next, claim.heard + kForgetSeconds);
+  return next;
 }
 
 std::string DescribeClaims(const NodeState& node) {

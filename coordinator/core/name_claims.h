@@ -21,8 +21,8 @@ bool IsElsewhere(const v1::NodeRecord& record, const v1::NodeReport& report);
 // The node has spoken: whoever else gives its name must wait.
 void RefuseClaims(Turn& turn, NodeState& node);
 
-// Drops those of machines that are not heard of any more.
-void ForgetClaims(NodeState& node, double now);
+// Drops those of machines that are not heard of any more. Returns when it is to be called again.
+double ForgetClaims(NodeState& node, double now);
 
 // Who else gives its name, for its log and for users; empty: nobody.
 std::string DescribeClaims(const NodeState& node);

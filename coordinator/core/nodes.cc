@@ -348,7 +348,7 @@ double WatchNodes(Turn& turn) {
   turn.state.any_lost = false;
   std::optional<ByNode> trainers_by;  // Looked up only where the agent alone says too little: there are many.
   for (auto& [name, node] : turn.state.nodes) {
-    if (!node.claims.empty()) ForgetClaims(node, turn.now);
+    if (!node.claims.empty()) wake_at = std::min(wake_at, ForgetClaims(node, turn.now));
     const bool overdue = node.record.draining() && turn.now >= node.drain_deadline;
     if (std::exchange(node.overdue, overdue) != overdue) turn.state.plan_due = true;
     if (node.record.draining() && !node.overdue) wake_at = std::min(wake_at, node.drain_deadline);

@@ -55,6 +55,7 @@ class Viewing {
       if (!pool.ordered) continue;
       state_.pools[name].record.set_name(name);
       const int g = ordered_[name] = AddGroup(name, &pool, "");
+      ordered_by_hash_[std::hash<std::string>()(name)] = g;
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
       supply.device = pool.device;
@@ -80,8 +81,8 @@ class Viewing {
 
   // Of an ordered pool whatever its nodes compute on, else by that.
   int GroupOf(const NodeState& node) {
-    const auto ordered = ordered_.find(node.record.pool());
-    if (ordered != ordered_.end()) return ordered->second;
+    const auto ordered = ordered_by_hash_.find(node.pool);
+    if (ordered != ordered_by_hash_.end()) return ordered->second;
     const std::string& device = node.report.device().kind();
     const auto known = groups_.find({node.record.pool(), device});
     if (known != groups_.end()) return known->second;
@@ -310,6 +311,7 @@ class Viewing {
   PlanView view_;
   absl::flat_hash_map<std::string, size_t> index_;
   absl::flat_hash_map<std::string, int> ordered_;              // Groups of pools that take orders.
+  absl::flat_hash_map<size_t, int> ordered_by_hash_;           // These again, by NodeState::pool.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,
   std::vector<std::pair<std::string, std::string>> places_;    // and these by group.
   absl::flat_hash_map<std::string, int> teams_;

@@ -5,60 +5,76 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
 namespace rekindle::core {
 
-// A plain copyable value. Thread-compatible.
+// A plain copyable value. Thread-compatible. One that is empty takes two words: thousands of jobs and nodes have some.
 template <typename Value>
 class Recent {
  public:
   // REQUIRES: most > 0.
   explicit Recent(size_t most) : most_(most) {}
+  Recent(const Recent& other) : most_(other.most_), kept_(Copy(other)) {}
+  Recent(Recent&&) noexcept = default;
+  Recent& operator=(const Recent& other) {
+    most_ = other.most_;
+    kept_ = Copy(other);
+    return *this;
+  }
+  Recent& operator=(Recent&&) noexcept = default;
 
   // In place of what the key had, and the newest now. True: the oldest entry had to go for it.
   bool Set(const std::string& key, Value value) {
     erase(key);
-    const bool full = entries_.size() >= most_;
-    if (full) erase(std::string(order_.begin()->second));
-    order_[++last_] = key;
-    entries_.emplace(key, Entry{std::move(value), last_});
+    const bool full = size() >= most_;
+    if (full) erase(std::string(kept_->order.begin()->second));
+    if (kept_ == nullptr) kept_ = std::make_unique<Kept>();
+    kept_->order[++kept_->last] = key;
+    kept_->entries.emplace(key, Entry{std::move(value), kept_->last});
     return full;
   }
 
   // Null: there is none. Valid until the next change.
   const Value* Find(const std::string& key) const {
-    const auto found = entries_.find(key);
-    return found == entries_.end() ? nullptr : &found->second.value;
+    if (kept_ == nullptr) return nullptr;
+    const auto found = kept_->entries.find(key);
+    return found == kept_->entries.end() ? nullptr : &found->second.value;
   }
-  bool contains(const std::string& key) const { return entries_.count(key) > 0; }
+  bool contains(const std::string& key) const { return Find(key) != nullptr; }
 
   // False: there was none.
   bool erase(const std::string& key) {
-    const auto found = entries_.find(key);
-    if (found == entries_.end()) return false;
-    order_.erase(found->second.set);
-    entries_.erase(found);
+    if (kept_ == nullptr) return false;
+    const auto found = kept_->entries.find(key);
+    if (found == kept_->entries.end()) return false;
+    kept_->order.erase(found->second.set);
+    kept_->entries.erase(found);
     return true;
   }
-  void clear() {
-    entries_.clear();
-    order_.clear();
-  }
-  size_t size() const { return entries_.size(); }
-  bool empty() const { return entries_.empty(); }
+  void clear() { kept_.reset(); }
+  size_t size() const { return kept_ == nullptr ? 0 : kept_->entries.size(); }
+  bool empty() const { return size() == 0; }
 
  private:
   struct Entry {
     Value value;
     uint64_t set;
   };
+  struct Kept {
+    uint64_t last = 0;
+    std::map<std::string, Entry> entries;
+    std::map<uint64_t, std::string> order;  // When each was set, in order.
+  };
+
+  static std::unique_ptr<Kept> Copy(const Recent& other) {
+    return other.kept_ == nullptr ? nullptr : std::make_unique<Kept>(*other.kept_);
+  }
 
   size_t most_;
-  uint64_t last_ = 0;
-  std::map<std::string, Entry> entries_;
-  std::map<uint64_t, std::string> order_;  // When each was set, in order.
+  std::unique_ptr<Kept> kept_;  // Null: none was set.
 };
 
 }  // namespace rekindle::core

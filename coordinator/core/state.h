@@ -258,28 +258,29 @@ struct NameClaim {
   std::string error;      // What is wrong with its report.
 };
 
-// What every planning cycle reads of each node stands together: 10,000 of them are more than the caches hold.
+// What every planning cycle reads of each node stands first and together: 10,000 of them are more than the caches hold.
 struct NodeState {
   bool reported = false;
   bool lost = false;
   bool overdue = false;  // It drains, and its deadline has passed.
   bool must_save = false;
+  bool ended = false;  // Its machine has, as its provider or its operator says, and was not heard of since.
   int probe = 0;
   int64_t charged_as = 0;  // Another for each node, and each time that its incarnation, pool or slots change.
+  size_t pool = 0;         // Hash of the pool's name in its record.
   size_t device = 0;       // Hash of the kind of device that it reports.
+  NodeFacts planned_as;
+  std::map<int, std::string> slots;  // Slot -> job uid it serves.
+  std::string error;
+  v1::NodeRecord record;
+  v1::NodeReport report;
   double heard = -kNever;
   double known_since = 0;
   double lost_since = kNever;  // Mirrors record.silent_since; see forgetting.h.
   double drain_deadline = kNever;
-  double asked_at = -kNever;         // It was first probed then without an answer since; before `heard`: it answered.
-  double idle_since = kNever;        // A node that was ordered serves nobody since then.
-  std::vector<NameClaim> claims;     // There are few, see name_claims.cc.
-  std::map<int, std::string> slots;  // Slot -> job uid it serves.
-  bool ended = false;  // Its machine has, as its provider or its operator says, and was not heard of since.
-  std::string error;
-  v1::NodeRecord record;
-  v1::NodeReport report;
-  NodeFacts planned_as;
+  double asked_at = -kNever;      // It was first probed then without an answer since; before `heard`: it answered.
+  double idle_since = kNever;     // A node that was ordered serves nobody since then.
+  std::vector<NameClaim> claims;  // There are few, see name_claims.cc.
   RecentNames past_agents{kMaxPastAgents};  // Reports of these earlier agents of its folder are stale.
 };
 
