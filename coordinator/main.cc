@@ -1,4 +1,5 @@
 // rekindle-coordinator: places jobs on nodes and decides who trains. See coordinator/README.md.
+#include <malloc.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ namespace rk = rekindle;
 
 constexpr int kFailed = 1;
 constexpr int kWrongUse = 2;
+constexpr int kArenas = 2;  // Of malloc.
 constexpr uint64_t kSmallestLog = 1 << 20;
 constexpr uint64_t kLargestLog = uint64_t{1} << 50;
 
@@ -151,6 +153,9 @@ int ExitCode(const absl::Status& status) { return absl::IsInvalidArgument(status
 }  // namespace
 
 int main(int argc, char** argv) {
+  // What the transport's threads allocate and the loop frees stays with their arenas: 65 MB rather than 61 for 10,000
+  // nodes, and more with more cores.
+  mallopt(M_ARENA_MAX, kArenas);
   rk::coordinator::CoordinatorServer::Options options;
   options.rpc.security = rk::common::Security::FromEnvironment();
   options.own_token = true;
