@@ -27,7 +27,7 @@ namespace rk = rekindle;
 
 constexpr int kFailed = 1;
 constexpr int kWrongUse = 2;
-constexpr int kArenas = 2;  // Of malloc.
+constexpr int kMallocArenas = 2;
 constexpr uint64_t kSmallestLog = 1 << 20;
 constexpr uint64_t kLargestLog = uint64_t{1} << 50;
 
@@ -155,7 +155,7 @@ int ExitCode(const absl::Status& status) { return absl::IsInvalidArgument(status
 int main(int argc, char** argv) {
   // What the transport's threads allocate and the loop frees stays with their arenas: 65 MB rather than 61 for 10,000
   // nodes, and more with more cores.
-  mallopt(M_ARENA_MAX, kArenas);
+  mallopt(M_ARENA_MAX, kMallocArenas);
   rk::coordinator::CoordinatorServer::Options options;
   options.rpc.security = rk::common::Security::FromEnvironment();
   options.own_token = true;

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 #include <google/protobuf/util/message_differencer.h>
 #include <gtest/gtest.h>
-#include <algorithm>
 
 #include <algorithm>
 #include <functional>
@@ -374,7 +373,8 @@ size_t LongestField(const google::protobuf::Descriptor& message) {
 TEST(JobFileTest, JsonOfASpecGrowsNoMoreThanIsSaid) {
   EXPECT_LE(LongestField(*v1::JobSpec::descriptor()), 2 * kMostJsonGrowth);
   v1::JobSpec spec;
-  for (int i = 0; i < 3000; ++i) spec.mutable_data()->add_text(std::string(10, '\1'));  // As \u0001.
+  // Each byte is escaped by six characters.
+  for (int i = 0; i < 3000; ++i) spec.mutable_data()->add_text(std::string(10, '\1'));
   EXPECT_TRUE(absl::IsInvalidArgument(CheckFitsJobFile(spec)));
 }
 

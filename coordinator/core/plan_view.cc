@@ -54,8 +54,7 @@ class Viewing {
     for (const auto& [name, pool] : state_.prices.pools) {
       if (!pool.ordered) continue;
       state_.pools[name].record.set_name(name);
-      const int g = ordered_[name] = AddGroup(name, &pool, "");
-      ordered_by_hash_[std::hash<std::string>()(name)] = g;
+      const int g = ordered_[std::hash<std::string>()(name)] = AddGroup(name, &pool, "");
       scheduler::Supply& supply = view_.fleet.pools[g];
       supply.ordered = true;
       supply.device = pool.device;
@@ -81,8 +80,8 @@ class Viewing {
 
   // Of an ordered pool whatever its nodes compute on, else by that.
   int GroupOf(const NodeState& node) {
-    const auto ordered = ordered_by_hash_.find(node.pool);
-    if (ordered != ordered_by_hash_.end()) return ordered->second;
+    const auto ordered = ordered_.find(node.pool);
+    if (ordered != ordered_.end()) return ordered->second;
     const std::string& device = node.report.device().kind();
     const auto known = groups_.find({node.record.pool(), device});
     if (known != groups_.end()) return known->second;
@@ -199,7 +198,8 @@ class Viewing {
     const Unit* before = nullptr;
     auto group = ordered_.end();
     for (const Unit& unit : job.units) {
-      if (before == nullptr || unit.pool != before->pool) group = ordered_.find(unit.pool);  // Most are in one pool.
+      const bool is_same = before != nullptr && unit.pool == before->pool;  // Most are in one pool.
+      if (!is_same) group = ordered_.find(std::hash<std::string>()(unit.pool));
       before = &unit;
       if (group != ordered_.end() && (unit.placed || !paused)) ++counts[group->second];
     }
@@ -310,8 +310,7 @@ class Viewing {
   State& state_;
   PlanView view_;
   absl::flat_hash_map<std::string, size_t> index_;
-  absl::flat_hash_map<std::string, int> ordered_;              // Groups of pools that take orders.
-  absl::flat_hash_map<size_t, int> ordered_by_hash_;           // These again, by NodeState::pool.
+  absl::flat_hash_map<size_t, int> ordered_;                   // Groups of pools that take orders, by NodeState::pool.
   std::map<std::pair<std::string, std::string>, int> groups_;  // By pool and kind of device,
   std::vector<std::pair<std::string, std::string>> places_;    // and these by group.
   absl::flat_hash_map<std::string, int> teams_;
