@@ -7,6 +7,7 @@ import unittest
 
 from base import ClusterTest, small_job, wait_until
 from cluster import free_port, metric, program
+from exchange import exchange
 
 
 class BadInputTest(ClusterTest):
@@ -100,11 +101,11 @@ class BadInputTest(ClusterTest):
         wait_until(lambda: self.running.status("storeless")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.05)
         # A file where the job's folder was: no checkpoint can be written any more, whoever asks.
         uid = self.running.cli("get", "storeless")["uid"]
-        (store / uid).rename(store / "aside")
-        (store / uid).write_text("in the way")
+        (store / "aside").write_text("in the way")
+        exchange(store / uid, store / "aside")
         self.await_finishing(self.running, "storeless")   # It trained to its last step, and keeps the result.
-        (store / uid).unlink()
-        (store / "aside").rename(store / uid)
+        exchange(store / uid, store / "aside")
+        (store / "aside").unlink()
         self.running.cli("resume", "storeless")
         status = self.await_end(self.running, "storeless")
         self.assertEqual(status["checkpoint_step"], status["step"])

@@ -4,6 +4,7 @@ import pathlib
 import unittest
 
 from base import ClusterTest, small_job, wait_until
+from exchange import exchange
 from hook import Hook
 
 STEPS = 100
@@ -31,12 +32,12 @@ class FinishingTest(ClusterTest):
 
     def break_store(self):
         """A file is where the folder was: nothing can be read or written."""
-        self.store.rename(self.away)
-        self.store.write_text("no folder")
+        self.away.write_text("no folder")
+        exchange(self.store, self.away)
 
     def heal_store(self):
-        self.store.unlink()
-        self.away.rename(self.store)
+        exchange(self.store, self.away)
+        self.away.unlink()
 
     def kept(self):
         """The step of the newest checkpoint in the store that is away."""

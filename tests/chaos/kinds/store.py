@@ -81,7 +81,7 @@ class WrongMount(Fault):
         if self.world.aside.exists():    # The other one is in place already.
             return False
         self.world.store.rename(self.world.aside)
-        self.world.store.mkdir()
+        self.world.store.mkdir(exist_ok=True)    # Whoever writes there makes it, too.
         return True
 
     def end(self):

@@ -1,0 +1,13 @@
+"""Two paths change places in one step, so that a program that writes there never finds nothing and makes it anew."""
+import ctypes
+import os
+
+AT_FDCWD = -100
+RENAME_EXCHANGE = 2
+
+
+def exchange(one, other):
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.renameat2(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number), str(one), None, str(other))
