@@ -1,5 +1,6 @@
 #include "common/rpc_security.h"
 
+#include <arpa/inet.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
 #include <openssl/err.h>
@@ -17,6 +18,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/address.h"
 #include "common/local_token.h"
 #include "common/log.h"
 #include "common/socket_owner.h"
@@ -194,6 +196,20 @@ Refusals RefusalsOf(const std::string& what) {
   return {.missing = whose, .wrong = absl::StrCat("wrong token: ", whose)};
 }
 
+// gRPC's local credentials, without which no token can be sent or checked in clear text, take these alone: to the
+// kernel all of 127.0.0.0/8 is loopback. REQUIRES: IsLocalAddress, and no Unix socket.
+absl::Status CheckTakesToken(const std::string& address) {
+  const absl::StatusOr<HostPort> split = SplitAddress(address);
+  if (!split.ok()) return split.status();
+  in_addr v4 = {};
+  const bool is_other = inet_pton(AF_INET, split->host.c_str(), &v4) == 1 && ntohl(v4.s_addr) != INADDR_LOOPBACK;
+  if (!is_other) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(address,
+                   " cannot be used without TLS, though it is loopback: take 127.0.0.1, [::1] or localhost, or give "
+                   "--tls-cert, --tls-key and --tls-ca"));
+}
+
 }  // namespace
 
 std::shared_ptr<grpc::CallCredentials> SendToken(const std::string& token) {
@@ -209,6 +225,9 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
         absl::StrCat("listening on ", address,
                      " would be open to others: give --tls-cert, --tls-key, --tls-ca and --token-file, "
                      "or listen on 127.0.0.1"));
+  }
+  if (!security.HasTls() && !IsUnix(address)) {
+    if (absl::Status takes = CheckTakesToken(address); !takes.ok()) return takes;
   }
   std::shared_ptr<grpc::ServerCredentials> credentials;
   if (security.HasTls() && !IsUnix(address)) {
@@ -264,6 +283,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
     return grpc::CompositeChannelCredentials(grpc::experimental::LocalCredentials(UDS), SendToken(token));
   }
   if (local) {
+    if (absl::Status takes = CheckTakesToken(address); !takes.ok()) return takes;
     return grpc::CompositeChannelCredentials(
         grpc::experimental::LocalCredentials(LOCAL_TCP),
         grpc::experimental::MetadataCredentialsFromPlugin(

@@ -64,6 +64,13 @@ TEST_F(RpcTest, AddressesAreChecked) {
   EXPECT_FALSE(IsLocalAddress("127.example.org:1"));
 }
 
+TEST_F(RpcTest, OtherLoopbackAddressesNeedTls) {
+  for (const char* other : {"127.0.0.2:0", "127.1.2.3:0"}) {
+    EXPECT_THAT(Refusal({.listen = other}).ToString(), HasSubstr("take 127.0.0.1, [::1] or localhost")) << other;
+    EXPECT_THAT(Connect(other).status().ToString(), HasSubstr("without TLS")) << other;
+  }
+}
+
 TEST_F(RpcTest, PortInUseIsNamed) {
   auto first = Serve({});
   ASSERT_NE(first, nullptr);

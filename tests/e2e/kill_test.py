@@ -92,9 +92,9 @@ class Node:
         """What is not kept is collected behind the answer to a save: a kill may come then, too, but once."""
         for _ in range(2):
             self.revive()
-            self.trainer.send("load", generation=self.generation + 1)
-            self.await_answer()
             try:
+                self.trainer.send("load", generation=self.generation + 1)
+                self.await_answer()
                 return self.trainer.receive()
             except Died:
                 pass
@@ -178,7 +178,9 @@ class KillOnS3Test(Schedule, unittest.TestCase):
         return lambda: bool(killed)
 
     def disarm(self):
+        """Nobody is killed after this: a kill that is under way is over."""
         self.proxy.heal()
+        self.proxy.await_calls()
 
     def test_killed_at_every_request(self):
         try:

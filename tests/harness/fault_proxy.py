@@ -41,6 +41,7 @@ class FaultProxy:
         self.lock = threading.Lock()
         self.faults, self.requests, self.spoiled = [], [], []
         self.healed = threading.Event()
+        self.calling, self.called = 0, threading.Condition(self.lock)
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self.handler())
         self.server.daemon_threads = True
         self.port = self.server.server_address[1]
@@ -64,6 +65,11 @@ class FaultProxy:
             self.faults.clear()
             self.healed.set()
 
+    def await_calls(self):
+        """Until no request is left whose before() or after() may still be called. After heal()."""
+        with self.called:
+            self.called.wait_for(lambda: self.calling == 0)
+
     def take(self, method, path):
         """The fault of this request, or None."""
         with self.lock:
@@ -76,6 +82,7 @@ class FaultProxy:
                     if fault.left[0] is not None:
                         fault.left[0] -= 1
                     self.spoiled.append((fault.kind, method, path))
+                    self.calling += fault.kind == "call"
                     return fault
         return None
 
@@ -194,11 +201,16 @@ class FaultProxy:
                 self.answer(200, [("ETag", '"0123456789abcdef0123456789abcdef"')], b"", "0")
 
             def spoil_call(self, body, before=None, after=None):
-                if before and before() is False:
-                    return self.reset()
-                answer = self.forward(body)
-                if after and after() is False:
-                    return self.reset()
+                try:
+                    if before and before() is False:
+                        return self.reset()
+                    answer = self.forward(body)
+                    if after and after() is False:
+                        return self.reset()
+                finally:
+                    with proxy.called:
+                        proxy.calling -= 1
+                        proxy.called.notify_all()
                 return self.answer(*answer)
 
             def spoil_flip(self, body):

@@ -30,8 +30,11 @@ class Probe:
                 pass    # A command that a dead probe never read.
 
     def send(self, do, **options):
-        self.process.stdin.write(json.dumps({"do": do, **options}) + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(json.dumps({"do": do, **options}) + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            raise Died(f"the probe died of {self.process.wait()}") from None
 
     def answered(self):
         """Whether receive() would not wait."""
