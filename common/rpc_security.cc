@@ -184,8 +184,6 @@ class LocalTokenSender final : public grpc::MetadataCredentialsPlugin {
   std::atomic<bool> is_made_ = false;
 };
 
-bool IsUnix(const std::string& address) { return address.rfind("unix:", 0) == 0; }
-
 int PortOf(const std::string& address) {
   int port = 0;
   return absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port) ? port : 0;
@@ -202,8 +200,7 @@ absl::Status CheckTakesToken(const std::string& address) {
   const absl::StatusOr<HostPort> split = SplitAddress(address);
   if (!split.ok()) return split.status();
   in_addr v4 = {};
-  const bool is_other = inet_pton(AF_INET, split->host.c_str(), &v4) == 1 && ntohl(v4.s_addr) != INADDR_LOOPBACK;
-  if (!is_other) return absl::OkStatus();
+  if (inet_pton(AF_INET, split->host.c_str(), &v4) != 1 || ntohl(v4.s_addr) == INADDR_LOOPBACK) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(address,
                    " cannot be used without TLS, though it is loopback: take 127.0.0.1, [::1] or localhost, or give "
@@ -226,11 +223,11 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
                      " would be open to others: give --tls-cert, --tls-key, --tls-ca and --token-file, "
                      "or listen on 127.0.0.1"));
   }
-  if (!security.HasTls() && !IsUnix(address)) {
+  if (!security.HasTls() && !IsUnixAddress(address)) {
     if (absl::Status takes = CheckTakesToken(address); !takes.ok()) return takes;
   }
   std::shared_ptr<grpc::ServerCredentials> credentials;
-  if (security.HasTls() && !IsUnix(address)) {
+  if (security.HasTls() && !IsUnixAddress(address)) {
     if (absl::Status fit = CheckTlsFiles(security); !fit.ok()) return fit;
     grpc::experimental::TlsServerCredentialsOptions tls(
         std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
@@ -243,7 +240,7 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(c
     return grpc::InsecureServerCredentials();
   } else {
     // Local credentials send nothing on the wire; plain ones cannot check a token.
-    credentials = grpc::experimental::LocalServerCredentials(IsUnix(address) ? UDS : LOCAL_TCP);
+    credentials = grpc::experimental::LocalServerCredentials(IsUnixAddress(address) ? UDS : LOCAL_TCP);
   }
   if (!security.token_file.empty()) {
     absl::StatusOr<std::string> token = ReadToken(security.token_file);
@@ -265,7 +262,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
     if (!read.ok()) return read.status();
     token = *std::move(read);
   }
-  if (security.HasTls() && !IsUnix(address)) {
+  if (security.HasTls() && !IsUnixAddress(address)) {
     if (absl::Status fit = CheckTlsFiles(security); !fit.ok()) return fit;
     grpc::experimental::TlsChannelCredentialsOptions tls;
     tls.set_certificate_provider(std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
@@ -278,7 +275,7 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials
                                                               std::make_unique<TokenSender>(token),
                                                               local ? GRPC_SECURITY_NONE : GRPC_PRIVACY_AND_INTEGRITY));
   }
-  if (IsUnix(address)) {
+  if (IsUnixAddress(address)) {
     if (token.empty()) return grpc::InsecureChannelCredentials();
     return grpc::CompositeChannelCredentials(grpc::experimental::LocalCredentials(UDS), SendToken(token));
   }

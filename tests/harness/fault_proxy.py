@@ -86,6 +86,13 @@ class FaultProxy:
                     return fault
         return None
 
+    def end(self, fault):
+        """However that request went."""
+        if fault and fault.kind == "call":
+            with self.called:
+                self.calling -= 1
+                self.called.notify_all()
+
     def handler(proxy):  # noqa: N805 the handler's own self is another one
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -101,6 +108,12 @@ class FaultProxy:
 
             def do(self):
                 fault = proxy.take(self.command, self.path)
+                try:
+                    self.serve(fault)
+                finally:
+                    proxy.end(fault)
+
+            def serve(self, fault):
                 spoil = getattr(self, f"spoil_{fault.kind}") if fault else None
                 if fault and fault.kind == "reset" and self.length() > 0:
                     self.rfile.read(self.length() // 2)
@@ -201,16 +214,11 @@ class FaultProxy:
                 self.answer(200, [("ETag", '"0123456789abcdef0123456789abcdef"')], b"", "0")
 
             def spoil_call(self, body, before=None, after=None):
-                try:
-                    if before and before() is False:
-                        return self.reset()
-                    answer = self.forward(body)
-                    if after and after() is False:
-                        return self.reset()
-                finally:
-                    with proxy.called:
-                        proxy.calling -= 1
-                        proxy.called.notify_all()
+                if before and before() is False:
+                    return self.reset()
+                answer = self.forward(body)
+                if after and after() is False:
+                    return self.reset()
                 return self.answer(*answer)
 
             def spoil_flip(self, body):
