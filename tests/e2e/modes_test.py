@@ -49,8 +49,8 @@ class ModesTest(ClusterTest):
         # A tenth of a core is far less than the others get even where three trainers share one core: no machine is so busy
         # that noise hides the difference. Its agent has no more, and would be too late to say that a trainer was killed: n3 is
         # the node that goes as a whole.
+        inject.await_members(3)
         with throttled(cluster.nodes["n3"], 0.1):
-            inject.await_members(3)
             wait_until(lambda: share_of_n3() in (1, 2), 60, "n3 to get less than a third", poll=0.1)
             self.assert_every_fault_is_survived(cluster, inject, spec)
         self.assert_undisturbed(self.await_end(cluster, "job"), spec)

@@ -26,8 +26,18 @@ def quota_folder():
     return None
 
 
+def children(pids):
+    """Of any of these; also one that has just been forked and does not yet bear its program's name."""
+    found = []
+    for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):    # It has ended meanwhile.
+            if int(entry.read_text().rsplit(")", 1)[1].split()[1]) in pids:
+                found.append(int(entry.parent.name))
+    return found
+
+
 class Quota:
-    """A group of processes, and all they start, that gets `share` of a core."""
+    """A group of processes, and all they have started and will start, that gets `share` of a core."""
 
     def __init__(self, pids, share, root, version):
         self.root, self.share = root, share
@@ -39,8 +49,12 @@ class Quota:
             (self.group / "cpu.cfs_quota_us").write_text(str(round(period * share)))
         else:
             (self.group / "cpu.max").write_text(f"{round(period * share)} {period}")
-        for pid in pids:
-            (self.group / "cgroup.procs").write_text(str(pid))
+        while pids:
+            for pid in pids:
+                with contextlib.suppress(ProcessLookupError):    # It has ended meanwhile.
+                    (self.group / "cgroup.procs").write_text(str(pid))
+            # A process in the group forks into it: whoever is outside was forked before, and is among these.
+            pids = children(pids)
 
     def end(self):
         while pids := (self.group / "cgroup.procs").read_text().split():
@@ -77,7 +91,9 @@ class DutyCycle:
 
 @contextlib.contextmanager
 def throttled(node, share):
-    """Within it all trainers of a node together get `share` of a core."""
+    """Within it all trainers of a node together get `share` of a core. They must run already."""
+    if not node.pids("trainer"):
+        raise ValueError(f"no trainer of {node.name} runs that could be slowed")
     found = quota_folder()
     # What is started again is slowed, too, where its parent is in the group.
     slowed = Quota(node.pids("init") + node.pids("agent") + node.pids("trainer"), share, *found) if found else DutyCycle(
