@@ -1,8 +1,8 @@
 #include "common/rpc_security.h"
 
-#include <arpa/inet.h>
 #include <grpcpp/security/tls_certificate_provider.h>
 #include <grpcpp/security/tls_credentials_options.h>
+#include <netdb.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <unistd.h>
@@ -194,17 +194,39 @@ Refusals RefusalsOf(const std::string& what) {
   return {.missing = whose, .wrong = absl::StrCat("wrong token: ", whose)};
 }
 
-// gRPC's local credentials, without which no token can be sent or checked in clear text, take these alone: to the
-// kernel all of 127.0.0.0/8 is loopback. REQUIRES: IsLocalAddress, and no Unix socket.
+// All that the host stands for; a name as this machine resolves it. Empty when it cannot be resolved, which is for
+// whoever listens or connects to say.
+std::vector<std::string> Numbers(const std::string& host) {
+  addrinfo hints = {}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return {};
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, &freeaddrinfo);
+  std::vector<std::string> numbers;
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    char text[NI_MAXHOST] = {};
+    if (getnameinfo(one->ai_addr, one->ai_addrlen, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) {
+      numbers.emplace_back(text);
+    }
+  }
+  return numbers;
+}
+
+// gRPC's local credentials, without which no token can be sent or checked in clear text, take 127.0.0.1 and ::1 alone:
+// to the kernel all of 127.0.0.0/8 is loopback, and a file may lead `localhost` anywhere.
+// REQUIRES: IsLocalAddress, and no Unix socket.
 absl::Status CheckTakesToken(const std::string& address) {
   const absl::StatusOr<HostPort> split = SplitAddress(address);
   if (!split.ok()) return split.status();
-  in_addr v4 = {};
-  if (inet_pton(AF_INET, split->host.c_str(), &v4) != 1 || ntohl(v4.s_addr) == INADDR_LOOPBACK) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(address,
-                   " cannot be used without TLS, though it is loopback: take 127.0.0.1, [::1] or localhost, or give "
-                   "--tls-cert, --tls-key and --tls-ca"));
+  for (const std::string& number : Numbers(split->host)) {
+    if (number == "127.0.0.1" || number == "::1") continue;
+    const std::string leads = number == split->host ? "" : absl::StrCat(", which leads to ", number, " here,");
+    const char* though = IsLoopback(absl::StrCat(number, ":0")) ? ", though it is loopback" : "";
+    return absl::InvalidArgumentError(
+        absl::StrCat(address, leads, " cannot be used without TLS", though,
+                     ": take 127.0.0.1, [::1] or a localhost that leads to one of them, or give --tls-cert, --tls-key "
+                     "and --tls-ca"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace

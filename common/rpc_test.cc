@@ -2,11 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
 
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "common/rpc_testing.h"
 
 namespace rekindle::common {
@@ -66,8 +70,34 @@ TEST_F(RpcTest, AddressesAreChecked) {
 
 TEST_F(RpcTest, OtherLoopbackAddressesNeedTls) {
   for (const char* other : {"127.0.0.2:0", "127.1.2.3:0"}) {
-    EXPECT_THAT(Refusal({.listen = other}).ToString(), HasSubstr("take 127.0.0.1, [::1] or localhost")) << other;
+    EXPECT_THAT(Refusal({.listen = other}).ToString(), HasSubstr("take 127.0.0.1, [::1] or a localhost")) << other;
     EXPECT_THAT(Connect(other).status().ToString(), HasSubstr("without TLS")) << other;
+  }
+}
+
+// The thread sees that file as the machine's /etc/hosts. False: this user may not do that.
+bool UseHosts(const std::string& path) {
+  return unshare(CLONE_NEWNS) == 0 && mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+         mount(path.c_str(), "/etc/hosts", nullptr, MS_BIND, nullptr) == 0;
+}
+
+TEST_F(RpcTest, LocalhostIsHeldAgainstWhatItLeadsTo) {
+  const std::string hosts = folder_ + "/hosts";
+  absl::Status served, connected;
+  for (const char* elsewhere : {"127.0.0.2", "192.0.2.7"}) {
+    std::ofstream(hosts) << elsewhere << " localhost\n";
+    bool may = false;
+    std::thread([&] {
+      may = UseHosts(hosts);
+      if (!may) return;
+      served = Refusal({.listen = "localhost:0"});
+      connected = Connect("localhost:7070").status();
+    }).join();
+    if (!may) GTEST_SKIP() << "only root may lead localhost elsewhere";
+    for (const absl::Status& refused : {served, connected}) {
+      EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument) << refused;
+      EXPECT_THAT(std::string(refused.message()), HasSubstr(absl::StrCat("which leads to ", elsewhere, " here")));
+    }
   }
 }
 

@@ -336,11 +336,12 @@ void Adopt(Turn& turn, const v1::JobRecord& record) {
   AddFault(turn, job, std::move(fault), "", /*pausing=*/false, turn.now);
 }
 
-void Advance(Turn& turn, Job& job) {
-  job.wake_at = kNever;
-  if (IsOver(job)) return;
-  if (IsBehind(job)) ConsiderAdoption(turn, job);
-  if (IsBehind(job)) return GrantSpending(turn, job);  // Its nodes live, and may spend on while nothing is decided.
+namespace {
+
+// It was told to stop, and its state is kept: what it holds can go.
+bool HasStopped(const Job& job) { return MustStop(job) && IsSaved(job); }
+
+void DecideOnce(Turn& turn, Job& job) {
   EaseSuspicions(turn, job);
   CountCosts(turn, job);
   ForgetEndedNodes(turn, job);
@@ -357,6 +358,19 @@ void Advance(Turn& turn, Job& job) {
   if (!job.active) return;
   WakeWhenGone(turn, job);
   if (MustStop(job)) ConsiderChange(turn, job);  // It was formed only to save: its members stop at the first boundary.
+}
+
+}  // namespace
+
+void Advance(Turn& turn, Job& job) {
+  job.wake_at = kNever;
+  if (IsOver(job)) return;
+  if (IsBehind(job)) ConsiderAdoption(turn, job);
+  if (IsBehind(job)) return GrantSpending(turn, job);  // Its nodes live, and may spend on while nothing is decided.
+  const bool had_stopped = HasStopped(job);
+  DecideOnce(turn, job);
+  // What it holds is given up in the turn in which it stops: nobody may speak of it again for long.
+  if (!had_stopped && !IsOver(job) && HasStopped(job)) DecideOnce(turn, job);
 }
 
 }  // namespace rekindle::core

@@ -96,8 +96,7 @@ def throttled(node, share):
         raise ValueError(f"no trainer of {node.name} runs that could be slowed")
     found = quota_folder()
     # What is started again is slowed, too, where its parent is in the group.
-    slowed = Quota(node.pids("init") + node.pids("agent") + node.pids("trainer"), share, *found) if found else DutyCycle(
-        node.pids("trainer"), share)
+    slowed = Quota(node.pids("init"), share, *found) if found else DutyCycle(node.pids("trainer"), share)
     try:
         yield "quota" if found else "duty cycle"
     finally:

@@ -252,7 +252,12 @@ void World::ResumeAll() {
     if (jobs_.at(uid).bill.stopped) continue;  // It goes on when it may spend more.
     if (jobs_.at(uid).paused || record.want_paused()) wanted.push_back(uid);
   }
-  if (wanted.empty()) return;
+  // A paused job may be unknown until its trainers have been heard.
+  const bool all_known = std::all_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+    const auto record = records_.find(entry.first);
+    return !entry.second.submitted || (record != records_.end() && !record->second.job().uid().empty());
+  });
+  if (wanted.empty() && all_known) return;
   for (const std::string& uid : wanted) {
     jobs_.at(uid).paused = false;
     Feed(ResumeJob{uid});

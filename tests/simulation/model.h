@@ -144,7 +144,6 @@ struct SimJob {
   double store_full_until = 0;     // Nobody writes it.
   Age highest_reducing;            // Of the newest generation that has completed an all-reduce.
   int completed = 0;               // Steps that every member of a generation has applied, and were not rolled back.
-  double formed_at = 0;            // The newest generation.
   std::set<std::string> late;      // Trainer and generation: applied the step it was in after a newer one stepped.
   std::set<std::string> recorded;  // Checkpoints that the coordinator has recorded as durable.
   double inverted_for = 0;         // So long somebody below runs although its minimum could be filled,
