@@ -294,6 +294,8 @@ bool Plan(Turn& turn) {
       Advance(turn, *job);
       CheckPlanned(turn.state, *job);
     }
+    // Nothing may be left on a node that the cycle has sent home, and its agent may never speak again.
+    if (turn.now >= turn.state.watch_nodes_at) turn.state.watch_nodes_at = WatchNodes(turn);
   }
   return planned;
 }

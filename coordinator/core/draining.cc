@@ -50,6 +50,7 @@ void StartDraining(Turn& turn, NodeState& node, double within_seconds, const std
   node.record.set_draining(true);
   node.record.set_drain_reason(Bounded(reason.empty() ? "asked to leave" : reason));
   node.must_save = true;
+  turn.state.watch_nodes_at = turn.now;
   turn.Emit(nullptr, "draining", absl::StrCat("node ", node.record.name(), " drains: ", node.record.drain_reason()),
             node.record.name());
 }
