@@ -55,7 +55,7 @@ Told Listen(Turn& turn, Job& job) {
     const v1::TrainerReport& report = trainer.report;
     if (report.generation() != told.generation) continue;
     if (report.membership().generation() != told.generation) {
-      const double gone_at = GoneAt(turn.state, &trainer);
+      const double gone_at = GoneAt(turn.state, job, &trainer);
       if (turn.now >= gone_at) continue;
       turn.Wake(job, gone_at);
       told.awaited.push_back(ShortName(id));

@@ -380,6 +380,7 @@ bool MayBeCharged(const Job& job) { return !IsOver(job) || !job.shares.empty(); 
 void FollowClock(double step, Job& job) {
   if (step == 0 || !MayBeCharged(job)) return;
   job.counted_until += step;
+  job.must_save = true;  // Who restarts the coordinator now reads it by the clock as it is now.
   v1::JobStatus* status = job.record.mutable_job()->mutable_status();
   if (status->submitted_at() > 0)
     status->set_submitted_at(status->submitted_at() + step);  // Its deadline is hours from it.

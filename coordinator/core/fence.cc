@@ -106,11 +106,23 @@ bool IsMissing(const State& state, const v1::Member& member, const Trainer* trai
                       [&](const v1::TrainerProcess& process) { return process.trainer() == member.trainer(); });
 }
 
+// Has a member or its agent spoken in this turn? That one of them is gone others can say, too.
+bool AnyIsHeard(const Turn& turn, const Job& job) {
+  const auto& members = job.record.membership().members();
+  return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) {
+    const Trainer* trainer = FindTrainer(job, member.trainer());
+    const auto node = turn.state.nodes.find(member.node());
+    return (trainer != nullptr && trainer->heard == turn.now) ||
+           (node != turn.state.nodes.end() && node->second.heard == turn.now);
+  });
+}
+
 // Some are heard of again.
 void ForgetSilence(Turn& turn, Job& job) {
   job.ask_lease_at = -kNever;
   if (!job.active) ShowRegrouping(job);
   if (job.silence.empty()) return;
+  job.heard_again = turn.now;
   job.silence.clear();
   turn.Emit(&job, "members_heard",
             absl::StrCat("generation ", job.record.membership().generation(), " is heard of again"));
@@ -134,6 +146,7 @@ bool NoteEnd(Turn& turn, Job& job, const std::vector<MemberView>& views) {
   const bool ended = std::any_of(views.begin(), views.end(), [&](const MemberView& view) {
     return view.standing == Standing::kDead || view.standing == Standing::kStopped;
   });
+  if (ended && !job.silence.empty() && AnyIsHeard(turn, job)) job.heard_again = turn.now;
   if (ended) End(turn.state, job);
   return ended;
 }

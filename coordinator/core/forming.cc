@@ -272,6 +272,7 @@ void TryForm(Turn& turn, Job& job) {
   if (!NoteEnd(turn, job, views)) {  // On records that were brought back from a copy.
     return MustStop(job) ? ShowStopped(turn, job) : AwaitEnd(turn, job, views);
   }
+  if (job.heard_again == turn.now) views = SurveyMembers(turn.state, job);
   if (!Settle(turn, job, views)) return ShowRegrouping(job);
   views = SurveyMembers(turn.state, job);
   if (TryFinish(turn, job, views)) return;

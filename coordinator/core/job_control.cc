@@ -136,7 +136,7 @@ void Watch(Turn& turn, Job& job) {
 void WakeWhenGone(Turn& turn, Job& job) {
   double gone_at = 0;
   for (const v1::Member& member : job.record.membership().members()) {
-    gone_at = std::max(gone_at, GoneAt(turn.state, FindTrainer(job, member.trainer())));
+    gone_at = std::max(gone_at, GoneAt(turn.state, job, FindTrainer(job, member.trainer())));
   }
   turn.Wake(job, gone_at);
 }

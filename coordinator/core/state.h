@@ -187,6 +187,7 @@ struct Job {
   double ready_since = kNever;  // First READY trainer of a cold start.
 
   std::string silence;            // This was told as nobody of its newest generation was heard of. Empty: some are.
+  double heard_again = -kNever;   // After that the first of them was: the others have their time from then.
   double ask_lease_at = -kNever;  // Not before that whether their lease has ended.
 
   double formed_at = -kNever;

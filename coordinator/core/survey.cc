@@ -64,6 +64,10 @@ Evidence Gather(const Tunables& tunables, const Job& job) {
   return evidence;
 }
 
+// Since when those that have not stopped are waited for. Where nothing was heard of any member, all could be heard
+// again at that moment at the earliest, whoever was first.
+double WaitsSince(const Job& job) { return std::max(job.forming.since, job.heard_again); }
+
 // The agent has spoken since the failure and lists the trainer as running.
 bool AgentVouches(const State& state, const std::string& node, const std::string& trainer, double since) {
   const auto it = state.nodes.find(node);
@@ -82,18 +86,19 @@ bool AgentHeard(const State& state, const std::string& node, double since) {
 void JudgeSilence(const State& state, const Job& job, const Evidence& evidence, MemberView& view) {
   const Tunables& tunables = state.tunables;
   const std::string name = ShortName(view.member->trainer());
-  const double since = job.forming.since;
+  const double since = WaitsSince(job);
   const double deadline = evidence.deadline;
   const bool heard = view.trainer != nullptr && view.trainer->heard > since;
   const Word word = evidence.Against(view.member->trainer());
   view.by_silence = true;
   view.give_up_at = since + deadline;
-  view.kind = "trainer_frozen";
-  view.cause = absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
-  if (GoneAt(state, view.trainer) <= since) {  // It had its time before the others stopped.
+  const bool had_its_time = GoneAt(state, job, view.trainer) <= since;  // Before the others stopped.
+  const bool stayed_silent = had_its_time || (!heard && since == job.heard_again);
+  view.kind = stayed_silent ? "node_killed" : "trainer_frozen";
+  view.cause = stayed_silent ? absl::StrCat("trainer ", name, " was not heard of any more")
+                             : absl::StrCat("trainer ", name, " did not answer within ", Seconds(deadline));
+  if (had_its_time) {
     view.give_up_at = since;
-    view.kind = "node_killed";
-    view.cause = absl::StrCat("trainer ", name, " was not heard of any more");
   } else if (!heard && word.waited) {
     const double last = view.trainer != nullptr ? view.trainer->heard : -kNever;
     view.give_up_at = std::max(since + tunables.closed_grace_seconds, last + tunables.minimum_deadline_seconds / 2);
@@ -128,16 +133,17 @@ double DeadlineSeconds(const Tunables& tunables, const Job& job) {
   return std::max(tunables.minimum_deadline_seconds, tunables.deadline_steps * p99);
 }
 
-double GoneAt(const State& state, const Trainer* trainer) {
+double GoneAt(const State& state, const Job& job, const Trainer* trainer) {
   const bool known = trainer != nullptr && trainer->reported;
-  const double heard = known ? std::max(trainer->heard, state.started) : state.started;
+  double heard = std::max(state.started, job.heard_again);
+  if (known) heard = std::max(heard, trainer->heard);
   const double wait = known ? PollSeconds(trainer->report.wait_ms()) : 0;
   return heard + wait + state.tunables.node_lost_seconds;
 }
 
 double GivenUpAt(const State& state, const Job& job, const Trainer* trainer) {
   constexpr double kStuckFactor = 6;
-  return std::min(GoneAt(state, trainer), job.forming.since + kStuckFactor * state.tunables.node_lost_seconds);
+  return std::min(GoneAt(state, job, trainer), WaitsSince(job) + kStuckFactor * state.tunables.node_lost_seconds);
 }
 
 std::string DescribeInterruption(const Trainer& trainer) {
@@ -162,7 +168,7 @@ std::vector<MemberView> SurveyMembers(const State& state, const Job& job) {
     MemberView view;
     view.member = &member;
     view.trainer = FindTrainer(job, member.trainer());
-    view.gone_at = job.active ? GoneAt(state, view.trainer) : GivenUpAt(state, job, view.trainer);
+    view.gone_at = job.active ? GoneAt(state, job, view.trainer) : GivenUpAt(state, job, view.trainer);
     if (view.trainer != nullptr && IsMemberGone(job, *view.trainer)) {
       view.standing = Standing::kDead;
       view.kind = view.trainer->death_kind;

@@ -42,7 +42,7 @@ std::string DescribeInterruption(const Trainer& trainer);
 double DeadlineSeconds(const Tunables& tunables, const Job& job);
 
 // When a trainer counts as gone for good if nothing more is heard of it.
-double GoneAt(const State& state, const Trainer* trainer);
+double GoneAt(const State& state, const Job& job, const Trainer* trainer);
 
 // The same while the next generation waits for it: one that is heard but never stops is given up, too.
 double GivenUpAt(const State& state, const Job& job, const Trainer* trainer);

@@ -83,9 +83,10 @@ void World::CountAllRan() {
   for (auto& [id, process] : processes_) CountRan(process);
 }
 
-// Who was away cannot tell the time that has passed from what a clock was set by.
+// Who was away cannot tell the time that has passed from what a clock was set by, nor can one that had been told of
+// that and was killed before it was saved.
 void World::NoteClockSetWhileAway() {
-  const double unsure = std::abs(wall_offset_ - (told_offset_ - told_stalled_));
+  const double unsure = std::abs(wall_offset_ - saved_offset_);
   for (auto& [uid, job] : jobs_) job.bill.unsure += unsure;
 }
 

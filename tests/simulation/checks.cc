@@ -80,6 +80,9 @@ void World::CheckStatuses(const Effects& effects) {
 
 bool World::CanBeHeard(const Process& process) {
   const auto node = nodes_.find(process.node);
+  // It was told to leave when others had the state, and will have done so before anybody could ask it for that.
+  const v1::TrainerDirective told = cluster_->DirectiveForTrainer(process.job->uid, process.id);
+  if (told.action() == v1::TrainerDirective::EXIT) return false;
   const bool drains =
       node->second.draining || (node_records_.count(process.node) && node_records_[process.node].draining());
   if (!process.alive || drains || !process.report.has_state()) return false;

@@ -162,6 +162,7 @@ void World::RunTurn() {
 }
 
 void World::Save(const Effects& effects) {
+  saved_offset_ = told_offset_ - told_stalled_;
   listens_first_ = listens_first_ && cluster_->IsListening();
   for (const v1::NodeRecord& node : effects.save_nodes) node_records_[node.name()] = node;
   for (const v1::PoolRecord& pool : effects.save_pools) pool_records_[pool.name()] = pool;

@@ -280,6 +280,7 @@ class World {
   double wall_offset_ = kUnixStart;  // Of the coordinator's Unix time.
   double told_offset_ = kUnixStart;  // As the core knows, as is the next.
   double told_stalled_ = 0;
+  double saved_offset_ = kUnixStart;              // As what was saved last was counted by.
   int named_ = 0;                                 // Nodes that nobody ordered, so far.
   std::map<std::string, SimJob> jobs_;            // By uid.
   std::map<std::string, v1::JobRecord> records_;  // What the coordinator has saved of them.
