@@ -1,5 +1,6 @@
 #include "coordinator/server/machines.h"
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,6 +12,8 @@
 
 namespace rekindle::coordinator {
 namespace {
+
+constexpr std::chrono::seconds kStartPatience(10);
 
 // What concerns machines: without prices, and without pools that have none.
 v1::Fleet MachinesIn(const v1::Fleet& fleet) {
@@ -71,7 +74,9 @@ absl::Status Machines::Start(const v1::Fleet& fleet, Reports reports) {
   {
     const std::lock_guard lock(mutex_);
     local_ = providers->local;
+    opened_ = true;
   }
+  has_opened_.notify_all();
   Run(std::move(providers->accounts));
   prices_ = std::make_unique<fleet::PriceWatch>(*std::move(prices), reports_.price);
   return absl::OkStatus();
@@ -136,7 +141,11 @@ void Machines::Order(core::PoolOrder order) {
 absl::Status Machines::SetMarket(const v1::SetMarketRequest& request) {
   std::shared_ptr<fleet::LocalProvider> local;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    // The coordinator answers calls a moment before it has its machines.
+    if (!has_opened_.wait_for(lock, kStartPatience, [&] { return opened_; })) {
+      return absl::UnavailableError("the coordinator has just started, and does not have its machines yet: try again");
+    }
     local = local_;
   }
   if (!local) return absl::NotFoundError("the fleet file has no local pool with `machines`");

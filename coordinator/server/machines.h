@@ -2,6 +2,7 @@
 #ifndef REKINDLE_COORDINATOR_SERVER_MACHINES_H_
 #define REKINDLE_COORDINATOR_SERVER_MACHINES_H_
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -45,7 +46,8 @@ class Machines {
   absl::Status Reload(const v1::Fleet& fleet);
   // See FleetRunner. Kept until Start.
   void Order(core::PoolOrder order);
-  // What a local pool's market lets run. NOT_FOUND: there is no such pool.
+  // What a local pool's market lets run. NOT_FOUND: there is no such pool. Before Start it waits for that, and after 10
+  // s it is UNAVAILABLE.
   absl::Status SetMarket(const v1::SetMarketRequest& request);
   // Nothing is bought, returned or reported from now on; machines stay.
   void Stop();
@@ -63,6 +65,8 @@ class Machines {
   std::mutex mutex_;
   std::map<std::string, core::PoolOrder> orders_;  // Under mutex_, as are the next. The newest, by pool.
   std::shared_ptr<fleet::LocalProvider> local_;
+  bool opened_ = false;
+  std::condition_variable has_opened_;
   std::unique_ptr<fleet::FleetRunner> runner_;  // Null: orders wait.
 };
 

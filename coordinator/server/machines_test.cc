@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -95,6 +96,20 @@ class MachinesTest : public testing::Test {
   std::map<std::string, double> prices_;
   std::unique_ptr<Machines> machines_;
 };
+
+TEST_F(MachinesTest, AMarketThatIsSetBeforeTheStartWaitsForIt) {
+  absl::Status set;
+  std::thread early([&] {
+    v1::SetMarketRequest request;
+    request.set_pool("here");
+    request.set_nodes(1);
+    set = machines_->SetMarket(request);
+  });
+  const absl::Status started = Start("{name: here, provider: local, zone: z, capacity: spot, machines: {}}");
+  early.join();
+  EXPECT_TRUE(started.ok()) << started;
+  EXPECT_TRUE(set.ok()) << set;
+}
 
 TEST_F(MachinesTest, AnotherFileTakesTheStandingOrdersOver) {
   machines_->Order({.pool = "a", .nodes = 2});  // Before it has begun.

@@ -103,6 +103,7 @@ void World::FollowFound(SimJob& job) {
   }
   if (lives && queue_.now() < job.lost.adopt_at) return;
   if (!lives && known->secret().empty()) return GiveUp(job);
+  if (AnyIsOther()) return MendNodes();  // What it is taken over with says what is right from then on.
   Note(absl::StrCat("the user of ", job.uid, " asks to take it over"));
   Feed(AdoptJob{job.uid});
 }

@@ -1,4 +1,6 @@
 // Machines that come in the place of others: under a name of their own, or with other data or another processor.
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "tests/simulation/world.h"
 
@@ -47,6 +49,11 @@ void World::ChangeNode(SimNode& node) {
   tally_.Count(data ? Fault::kOtherData : Fault::kOtherProbe);
   Note(absl::StrCat("node ", node.name, data ? " reads other data" : " computes otherwise"));
   (data ? node.data : node.probe) = "another";
+}
+
+bool World::AnyIsOther() const {
+  return std::any_of(nodes_.begin(), nodes_.end(),
+                     [](const auto& node) { return node.second.data != kData || node.second.probe != kProbe; });
 }
 
 // Their operators mend them.

@@ -83,6 +83,7 @@ class World {
   void GiveUpGone();
   void ChangeNode(SimNode& node);
   void MendNodes();
+  bool AnyIsOther() const;
   void CheckAlike(const v1::Membership& membership);
 
   // agents.cc
