@@ -297,7 +297,8 @@ bool AcceptNodeReport(Turn& turn, const NodeReported& event) {
     }
     turn.state.watch_nodes_at = std::min(
         turn.state.watch_nodes_at, turn.now + PollSeconds(report.wait_ms()) + turn.state.tunables.node_lost_seconds);
-    return TakeRecords(turn, report);
+    const bool goes_home = node.record.draining() && node.record.drained_agent() != report.agent_incarnation();
+    return TakeRecords(turn, report) || goes_home;  // It may have been awaited with that.
   }
   if (is_new && turn.state.nodes.size() >= kMaxNodes && !ForgetOneNode(turn)) return false;
   NodeState& node = turn.state.nodes[report.node()];
@@ -386,6 +387,7 @@ double WatchNodes(Turn& turn) {
     }
     const bool goes_home = node.record.drained_agent() != node.report.agent_incarnation();
     if (!node.record.draining() || !node.reported || (!goes_home && node.slots.empty())) continue;
+    if (!node.slots.empty() && turn.now > expected) continue;  // It may have started there what it was told last.
     if (!IsDrained(turn.state, name)) continue;
     node.slots.clear();  // Jobs that had them are charged for them until then.
     if (!goes_home) continue;
