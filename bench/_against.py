@@ -1,8 +1,9 @@
-"""One bench with the programs of two builds in turns: by how much each metric differs. Of scripts/bench --against.
+"""Runs one bench in turns with the programs of two builds and prints by how much each metric differs.
 
 usage: _against.py NAME --ours BUILD --theirs BUILD --commit COMMIT [--turns N] [--report FILE] [OPTION...]
 
-The bench itself is this checkout's for both. A ratio above 1 is better than COMMIT, whichever way a metric goes.
+`scripts/bench --against` runs this file. The bench script itself is this checkout's for both builds. A ratio above 1
+says that this checkout is better than COMMIT, whichever way the metric goes.
 """
 import argparse
 import json
@@ -15,12 +16,14 @@ import sys
 import tempfile
 
 from _bench_json import HIGHER, LOWER, REPO, commit, machine
+from _run import benches, command
 
-LEAST_TURNS = 10    # Machines that are shared differ by up to two within minutes: fewer say nothing.
+# The speed of a shared machine changes by up to a factor of two within minutes, so fewer turns say nothing.
+LEAST_TURNS = 10
 
 
 def ratio(better, ours, theirs):
-    """How many times as good as theirs; infinite where theirs would have to be divided by nothing."""
+    """Returns how many times as good `ours` is as `theirs`. It is infinite where the divisor would be zero."""
     above, below = (ours, theirs) if better == HIGHER else (theirs, ours)
     if above == below:
         return 1.0
@@ -28,18 +31,20 @@ def ratio(better, ours, theirs):
 
 
 def middle_half(values):
-    """(lowest, highest) of the values without a quarter of them at each end."""
+    """Returns the lowest and the highest value after a quarter of the values is cut off at each end."""
     ordered, quarter = sorted(values), len(values) // 4
     return ordered[quarter], ordered[-1 - quarter]
 
 
 def written(value):
-    """A number as JSON has it: infinite is null."""
+    """Returns the number as it is written to JSON, where null stands for infinity."""
     return round(value, 4) if math.isfinite(value) else None
 
 
 def compare(turns):
-    """`turns`: (our metrics, their metrics) of each. {name: figures} of those that have a better and a worse."""
+    """Compares the two sides of each turn, where a turn is a pair (our metrics, their metrics).
+
+    Returns {name: figures} for the metrics that declare which direction is better."""
     result = {}
     for name, first in turns[0][0].items():
         if first["better"] not in (HIGHER, LOWER) or any(name not in side for turn in turns for side in turn):
@@ -54,15 +59,18 @@ def compare(turns):
     return result
 
 
+def file_of(bench):
+    return benches()[bench].relative_to(REPO)
+
+
 def play(bench, build, whose, options):
-    """The metrics of one turn."""
+    """Runs the bench once with the programs of one build and returns its metrics."""
     with tempfile.TemporaryDirectory(prefix="rekindle-against-") as folder:
         report = pathlib.Path(folder, "report.json")
-        script = str(REPO / "bench" / f"{bench}.py")
-        done = subprocess.run([sys.executable, script, "--turn", *options, "--report", str(report)],
+        done = subprocess.run(command(bench, "--turn", *options, "--report", str(report)),
                               stdout=subprocess.DEVNULL, env={**os.environ, "REKINDLE_BUILD": str(build)})
         if done.returncode != 0:
-            sys.exit(f"error: bench/{bench}.py ended with {done.returncode} on the programs of {whose}: "
+            sys.exit(f"error: {file_of(bench)} ended with {done.returncode} on the programs of {whose}: "
                      "read its messages above")
         return json.loads(report.read_text())["metrics"]
 
@@ -86,14 +94,14 @@ def main(argv):
     sides = {"this checkout": args.ours, args.commit: args.theirs}
     turns = []
     for turn in range(args.turns):
-        # Who comes first changes, so that what a turn leaves behind meets both.
+        # The order changes with each turn, so that what a run leaves behind on the machine affects both sides.
         order = list(sides) if turn % 2 == 0 else list(reversed(sides))
         got = {whose: play(args.bench, sides[whose], whose, options) for whose in order}
         turns.append(tuple(got[whose] for whose in sides))
         print(f"turn {turn + 1} of {args.turns}", file=sys.stderr, flush=True)
     metrics = compare(turns)
     if not metrics:
-        sys.exit(f"error: bench/{args.bench}.py has no metric to compare")
+        sys.exit(f"error: {file_of(args.bench)} has no metric to compare")
     result = {"bench": args.bench, "commit": commit(), "against": args.commit, "machine": machine(),
               "turns": args.turns, "ok": all(metric["no_worse"] for metric in metrics.values()),
               "metrics": metrics}

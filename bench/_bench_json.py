@@ -1,4 +1,6 @@
-"""The common form of every bench's result: one JSON object with each metric it declares (see docs/benchmarks.md)."""
+"""Writes every bench's result in one form: a JSON object with each metric that the bench declares.
+
+docs/benchmarks.md describes the form."""
 import json
 import math
 import os
@@ -8,13 +10,14 @@ import subprocess
 import sys
 
 REPO = pathlib.Path(__file__).resolve().parents[1]
-SKIPPED = 77    # Exit code where there is nothing to measure with.
-# What is better of a metric, as its bench declares it; NEITHER: it describes the run.
+# `SKIPPED` is a bench's exit code where the machine has nothing to measure with.
+SKIPPED = 77
+# A bench declares for each metric which direction is better. NEITHER marks a metric that only describes the run.
 HIGHER, LOWER, NEITHER = "higher", "lower", "neither"
 
 
 def peers_folder():
-    """Scripts that measure today's peers, beside the checkout; None where they are absent."""
+    """Returns the folder of scripts that measure other systems, beside the checkout, or None where it is absent."""
     folder = REPO.parent / "shared" / "peers"
     if (folder / "gpt.py").exists():
         return folder
@@ -23,16 +26,18 @@ def peers_folder():
 
 
 def program(name):
-    """A bench's C++ program, in the build that scripts/bench made."""
+    """Returns the path of a bench's C++ program in the build that scripts/bench made."""
     build = os.environ.get("REKINDLE_BUILD", "")
     path = pathlib.Path(build, "bin", name)
     if not build or not path.exists():
-        sys.exit(f"error: REKINDLE_BUILD does not name a build with {name}; use scripts/bench {pathlib.Path(sys.argv[0]).stem}")
+        sys.exit(f"error: REKINDLE_BUILD does not name a build with {name}; "
+                 f"use scripts/bench {pathlib.Path(sys.argv[0]).stem}")
     return str(path)
 
 
 def commit():
-    bundled = REPO / "COMMIT"  # Of a folder that scripts/gpu-check made.
+    # scripts/gpu-check writes the file `COMMIT` into the folder that it bundles.
+    bundled = REPO / "COMMIT"
     if bundled.exists():
         return bundled.read_text().strip()
     done = subprocess.run(["git", "-C", str(REPO), "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
@@ -40,15 +45,19 @@ def commit():
 
 
 def machine():
-    """What matters of the machine, without its name."""
+    """Describes the machine by what matters to a measurement, without its name."""
     flags = pathlib.Path("/proc/cpuinfo").read_text()
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     wide = next((name for name in ("avx512f", "avx2", "sse4_2") if f" {name} " in flags), platform.machine())
-    return {"cores": os.cpu_count(), "memory_gb": round(memory / 1e9, 1), "cpu": wide, "kernel": platform.release().split("-")[0]}
+    return {"cores": os.cpu_count(), "memory_gb": round(memory / 1e9, 1), "cpu": wide,
+            "kernel": platform.release().split("-")[0]}
 
 
 class Report:
-    """`metrics`: {name: HIGHER, LOWER or NEITHER}, all that a run reports. `args`: of _options.Options."""
+    """Collects the figures of one run.
+
+    `metrics` is {name: HIGHER, LOWER or NEITHER} and names all that a run reports. `args` are parsed by
+    _options.Options."""
 
     def __init__(self, bench, metrics, args):
         self.args, self.declared = args, dict(metrics)
@@ -57,11 +66,11 @@ class Report:
             self.result["smoke"] = True
 
     def expect(self, metrics):
-        """Of a run of a part, or on other data, as its options ask."""
+        """Replaces the declared metrics, where the options ask for a part of the bench or for other data."""
         self.declared = dict(metrics)
 
     def add(self, name, value, unit, target=None, peer=None, target_ratio=None, limit=None):
-        """A figure. `target` is for the value, `target_ratio` for its ratio to the peer's figure of the same run."""
+        """Adds a figure. `target` is for the value, `target_ratio` for its ratio to the peer's in the same run."""
         if not math.isfinite(value):
             return self.fail(f"the metric {name} is {value}")
         lower_is_better = self.declared.get(name) == LOWER
@@ -85,24 +94,24 @@ class Report:
         self.result["metrics"][name] = metric
 
     def leave_out(self, names, missing):
-        """What cannot be measured on this machine, and what is missing for it."""
+        """Records metrics that cannot be measured on this machine, and what is missing for them."""
         print(f"left out, {missing}: {', '.join(names)}", file=sys.stderr)
         self.result.setdefault("left_out", {}).update(dict.fromkeys(names, missing))
 
     def fail(self, why):
-        """A figure could not be had: the others are printed all the same."""
+        """Marks the run as failed because a figure could not be had. The other figures are still printed."""
         print(f"error: {why}", file=sys.stderr)
         self.result["ok"] = False
 
     def skip(self, missing):
-        """Nothing can be measured on this machine: the exit code."""
+        """Records that this machine can measure nothing, prints the result and returns the exit code."""
         print(f"skipped: {missing}", file=sys.stderr)
         self.result["skipped"] = missing
         self.print()
         return SKIPPED
 
     def finish(self):
-        """Prints it; the exit code: 0 when every declared metric is there, and a full run met every target."""
+        """Prints the result. Returns 0 if every declared metric is there and a full run met all targets, else 1."""
         there, left_out = self.result["metrics"].keys(), self.result.get("left_out", {})
         for name in self.declared:
             if name not in there and name not in left_out:

@@ -1,10 +1,10 @@
-"""What the command line of every bench has, and how large a run is by its kind."""
+"""Parses what the command line of every bench has, and sets how large a run is by its kind."""
 import argparse
 import concurrent.futures
 
 
 class Options(argparse.ArgumentParser):
-    """A size has a value for a full run, one for --smoke and one for a turn of --against."""
+    """Parses a bench's options. A size has a value for a full run, for --smoke and for a turn of --against."""
 
     def __init__(self, bench, doc):
         super().__init__(prog=f"scripts/bench {bench.replace('_', '-')}", description=doc)
@@ -20,7 +20,7 @@ class Options(argparse.ArgumentParser):
         self.sizes[name.replace("-", "_")] = {"full": full, "smoke": smoke, "turn": full if turn is None else turn}
 
     def parse(self, argv=None):
-        """With `peers`: whether they are to be run; `judged`: whether targets count."""
+        """Returns the options. `peers` says whether peers are to be run, `judged` whether targets count."""
         args = self.parse_args(argv)
         kind = "smoke" if args.smoke else "turn" if args.turn else "full"
         for name, values in self.sizes.items():
@@ -32,7 +32,9 @@ class Options(argparse.ArgumentParser):
 
 
 def run_all(args, calls):
-    """What the calls return: one after the other, and with --smoke, which measures nothing, all at once."""
+    """Returns the results of the calls.
+
+    They run one after the other, or all at once with --smoke, which measures nothing."""
     calls = list(calls)
     with concurrent.futures.ThreadPoolExecutor(len(calls) if args.smoke else 1) as threads:
         return list(threads.map(lambda call: call(), calls))

@@ -1,12 +1,12 @@
-# The CUDA compiler of the pinned wheels. It needs no GPU, so the kernels are compiled on every machine that has the
-# wheels; CMake's own CUDA language wants an installed toolkit and is not used. Absent: no plugin is built, and the
-# trainer's loader answers Unimplemented.
+# Finds the CUDA compiler in the pinned wheels. The compiler needs no GPU, so every machine that has the wheels compiles
+# the kernels. CMake's own CUDA language is not used, because it needs an installed toolkit. If the compiler is absent,
+# the CUDA plugin is not built, and the trainer's loader of the plugin returns Unimplemented.
 set(REKINDLE_HAVE_CUDA OFF)
 set(REKINDLE_HAVE_NCCL OFF)
 file(GLOB cuda_root "${REKINDLE_WHEELS}/nvidia/cu1[0-9]")
 if(REKINDLE_CUDA AND REKINDLE_WHEELS AND EXISTS "${cuda_root}/bin/nvcc" AND EXISTS "${cuda_root}/nvvm/bin/cicc")
   set(REKINDLE_HAVE_CUDA ON)
-  # The runtime that LibTorch loads: two runtimes in one process would each keep their own state.
+  # This is the CUDA runtime that LibTorch loads. Two runtimes in one process would each keep their own state.
   file(GLOB cudart "${cuda_root}/lib/libcudart.so.[0-9]*")
   add_library(rk_cudart INTERFACE)
   target_include_directories(rk_cudart SYSTEM INTERFACE "${cuda_root}/include")
@@ -16,7 +16,8 @@ else()
   message(STATUS "CUDA compiler not found under REKINDLE_WHEELS='${REKINDLE_WHEELS}': the CUDA plugin is left out")
 endif()
 
-# NCCL: the header to compile with, and where the plugin finds the library when it first needs it: LibTorch's own file.
+# Finds the header of NCCL, which the plugin is compiled with, and the folder of its library. The plugin loads the
+# library from that folder when it first needs it. It is the same file that LibTorch uses.
 set(nccl_root "${REKINDLE_WHEELS}/nvidia/nccl")
 if(REKINDLE_HAVE_CUDA AND EXISTS "${nccl_root}/include/nccl.h" AND EXISTS "${nccl_root}/lib/libnccl.so.2")
   set(REKINDLE_HAVE_NCCL ON)
@@ -27,7 +28,8 @@ if(REKINDLE_HAVE_CUDA AND EXISTS "${nccl_root}/include/nccl.h" AND EXISTS "${ncc
   target_link_options(rk_nccl INTERFACE "-Wl,-rpath,${nccl_root}/lib")
 endif()
 
-# rk_cuda_objects(OUT a.cu b.cu): compiles by nvcc, for sm_90 and, through PTX, for what comes later.
+# rk_cuda_objects(OUT a.cu b.cu) compiles the files with nvcc for sm_90 and, through PTX, for later architectures. It
+# sets OUT to the list of object files.
 function(rk_cuda_objects out)
   set(objects)
   foreach(source ${ARGN})

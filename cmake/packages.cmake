@@ -1,4 +1,4 @@
-# Libraries from the distribution's packages (scripts/bootstrap installs them).
+# Finds the libraries that come from packages of the distribution. scripts/bootstrap installs the packages.
 find_package(Threads REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(GTest REQUIRED)

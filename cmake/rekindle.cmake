@@ -1,4 +1,4 @@
-# Compiler flags and the three target helpers every folder uses.
+# Sets the compiler flags and defines the functions with which every folder adds its targets and tests.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -20,44 +20,49 @@ endif()
 
 add_library(rk_flags INTERFACE)
 target_compile_options(rk_flags INTERFACE -Wall -Wextra -Werror -Wno-missing-field-initializers
-  # Bit-identical results need the same rounding everywhere: never fuse a multiply and an add unasked.
+  # Bit-identical results need the same rounding everywhere. So the compiler must not fuse a multiply and an add.
   -ffp-contract=off)
 target_include_directories(rk_flags INTERFACE "${CMAKE_SOURCE_DIR}")
+# The linker leaves out the functions that nothing calls, and tests/tidy/unused.py finds those that no program has.
+add_compile_options(-ffunction-sections)
+add_link_options(-Wl,--gc-sections)
 if(REKINDLE_SANITIZE)
   add_compile_options(-fsanitize=${REKINDLE_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${REKINDLE_SANITIZE})
-  # Instrumented code draws false warnings from g++; the release build is the one that refuses warnings.
+  # g++ gives false warnings about instrumented code. The release build is the one that refuses warnings.
   target_compile_options(rk_flags INTERFACE -Wno-error)
   if(REKINDLE_SANITIZE MATCHES undefined)
     add_compile_options(-fno-sanitize-recover=undefined)
-    # g++ checks these at each access to a member, which doubles the time of the build. The address sanitizer stops at
-    # what the first two would find; the fuzz targets, which clang builds, keep all three.
+    # g++ adds these three checks at each access to a member, which doubles the time of the build. The address sanitizer
+    # finds what the first two would find. The fuzz targets, which clang builds, keep all three.
     if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
       add_compile_options(-fno-sanitize=null,object-size,alignment)
     endif()
   endif()
 endif()
 
-# The distribution's gRPC is not instrumented: what happens between its own threads is out of sight, and no race.
+# The distribution's gRPC is not instrumented. The thread sanitizer cannot see how gRPC's own threads synchronise, so it
+# must not report races between them.
 set(REKINDLE_SANITIZER_ENVIRONMENT
   "TSAN_OPTIONS=ignore_noninstrumented_modules=1" "UBSAN_OPTIONS=print_stacktrace=1")
 
-# rk_library(name SRCS a.cc b.cc DEPS x y)
+# rk_library(name SRCS a.cc b.cc DEPS x y) adds a static library, or an interface library if there are no SRCS.
 function(rk_library name)
   cmake_parse_arguments(A "" "" "SRCS;DEPS" ${ARGN})
   if(A_SRCS)
     add_library(${name} STATIC ${A_SRCS})
     target_link_libraries(${name} PUBLIC rk_flags ${A_DEPS})
+    rk_use_precompiled(${name} "")
   else()
     add_library(${name} INTERFACE)
     target_link_libraries(${name} INTERFACE rk_flags ${A_DEPS})
   endif()
 endfunction()
 
-# What scripts/demo and scripts/bench need: the programs that users run, and what they load.
+# scripts/demo and scripts/bench build this target: the programs that users run and the plugins that these load.
 add_custom_target(programs)
 
-# rk_binary(name SRCS ... DEPS ...): one named rekindle or rekindle-* belongs to the programs.
+# rk_binary(name SRCS ... DEPS ...) adds a program. A program named rekindle or rekindle-* is part of `programs`.
 function(rk_binary name)
   cmake_parse_arguments(A "" "" "SRCS;DEPS" ${ARGN})
   add_executable(${name} ${A_SRCS})
@@ -67,7 +72,7 @@ function(rk_binary name)
   endif()
 endfunction()
 
-# What scripts/test does with a label: one that it does not know would leave a test out without a word.
+# These are the labels that scripts/test knows. An unknown label would silently leave a test out.
 set(REKINDLE_TEST_LABELS slow rotated promise smoke search sanitize threads)
 function(rk_check_labels name)
   foreach(label ${ARGN})
@@ -80,20 +85,23 @@ function(rk_check_labels name)
   endif()
 endfunction()
 
-# rk_test(name SRCS ... DEPS ... [LABELS slow sanitize] [TIMEOUT seconds]): a GoogleTest program, one ctest case.
-#   slow      runs after the fast ones, alone, and not at all with scripts/test --fast
-#   rotated   slow, and each run of .ci/run has half of them
-#   promise   shows what docs/guarantees.md promises: where it is slow it runs first, and in every .ci/run, rotated or
-#             not; together at most 8 minutes
-#   smoke     slow: a small run of the benches
-#   search    slow: looks with new seeds for what breaks a promise
-#   sanitize  built and run under the address and undefined-behaviour sanitizers too (torch-free code)
-#   threads   built and run under the thread sanitizer too (torch-free code that starts threads)
+# rk_test(name SRCS ... DEPS ... [LABELS slow sanitize] [TIMEOUT seconds]) adds a GoogleTest program as one ctest case.
+# The labels mean:
+#   slow      The test runs alone, after the fast tests. scripts/test --fast leaves it out.
+#   rotated   The test is slow, and each run of .ci/run has only half of the rotated tests.
+#   promise   The test shows what docs/guarantees.md promises. If it is slow, it runs before the other slow tests. It is
+#             in every .ci/run, even if it is rotated. All promise tests together take at most 8 minutes.
+#   smoke     The test is slow and makes a small run of the benches.
+#   search    The test is slow and searches with new seeds for a case that breaks a promise.
+#   sanitize  The test is also built and run under the address and undefined-behaviour sanitizers. Its code must not
+#             use torch.
+#   threads   The test is also built and run under the thread sanitizer. Its code starts threads and must not use torch.
 function(rk_test name)
   cmake_parse_arguments(A "" "TIMEOUT" "SRCS;DEPS;LABELS" ${ARGN})
   rk_check_labels(${name} ${A_LABELS})
   add_executable(${name} ${A_SRCS})
   target_link_libraries(${name} PRIVATE rk_flags ${A_DEPS} GTest::gmock GTest::gtest_main)
+  rk_use_precompiled(${name} _test)
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   if(NOT A_TIMEOUT)
     set(A_TIMEOUT 120)
@@ -105,8 +113,8 @@ function(rk_test name)
     ENVIRONMENT "${REKINDLE_SANITIZER_ENVIRONMENT}")
 endfunction()
 
-# rk_python_test(name SCRIPT x.py [ARGS ...] [LABELS slow promise] [TIMEOUT seconds]): a Python program, one ctest case;
-# exit code 77 means skipped. It finds the programs through REKINDLE_BUILD.
+# rk_python_test(name SCRIPT x.py [ARGS ...] [LABELS slow promise] [TIMEOUT seconds]) adds a Python program as one ctest
+# case. Exit code 77 means that the test was skipped. The test finds the programs through REKINDLE_BUILD.
 find_program(REKINDLE_PYTHON python3 PATHS /usr/bin NO_DEFAULT_PATH REQUIRED)
 function(rk_python_test name)
   cmake_parse_arguments(A "" "SCRIPT;TIMEOUT" "ARGS;LABELS" ${ARGN})

@@ -1,5 +1,5 @@
-# REKINDLE_WHEELS: the site-packages folder of the pinned wheels. scripts/bootstrap names it in the environment; without
-# that, the folder where bootstrap keeps it is looked up, so that a plain `cmake --preset release` works too.
+# REKINDLE_WHEELS is the site-packages folder of the pinned wheels. scripts/bootstrap sets it in the environment. If it
+# is not set there, CMake looks where bootstrap keeps the folder, so that a plain `cmake --preset release` works too.
 function(rk_find_wheels out)
   if(NOT "$ENV{REKINDLE_WHEELS}" STREQUAL "")
     set(${out} "$ENV{REKINDLE_WHEELS}" PARENT_SCOPE)
@@ -18,7 +18,8 @@ function(rk_find_wheels out)
   endif()
 endfunction()
 
-# A cached path whose folder is gone (a new lock file, another cache folder) is looked up again.
+# A cached path whose folder no longer exists is looked up again. This happens after a new lock file or with another
+# cache folder.
 if(NOT EXISTS "${REKINDLE_WHEELS}")
   rk_find_wheels(found_wheels)
   set(REKINDLE_WHEELS "${found_wheels}" CACHE PATH "site-packages folder of the pinned wheels" FORCE)

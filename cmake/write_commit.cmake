@@ -1,12 +1,14 @@
-# cmake -DSOURCE=FOLDER -DOUTPUT=FILE [-DCOMMIT=TEXT] -P write_commit.cmake
-# Writes the source file behind common/release.h: of which commit FOLDER is, or COMMIT for sources without a repository.
-# A file that says so already is not touched, so that a build compiles and links nothing where there is no new commit.
+# Writes the source file for common/agreed/release.h. It names the commit of the repository FOLDER, or COMMIT if that is
+# given, for sources without a repository. A file that already has this text is not touched, so that a build compiles
+# and links nothing if there is no new commit.
+#
+#   cmake -DSOURCE=FOLDER -DOUTPUT=FILE [-DCOMMIT=TEXT] -P write_commit.cmake
 set(commit "${COMMIT}")
 set(date "")
 find_program(git git)
-# A folder of sources that lies within the checkout of something else is of no commit of that.
+# FOLDER itself must be a repository. Sources that lie inside the checkout of another project must not get its commit.
 if(commit STREQUAL "" AND git AND EXISTS "${SOURCE}/.git")
-  # Reads alone: it takes no lock that a command of the user might wait for.
+  # git only reads here. It takes no lock for which a command of the user could have to wait.
   set(ask "${git}" --no-optional-locks -c safe.directory=* -C "${SOURCE}")
   execute_process(COMMAND ${ask} describe --always --abbrev=12 --exclude=* --dirty
     OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
@@ -19,7 +21,7 @@ endif()
 if(NOT date MATCHES "^[0-9-]+$")
   set(date "")
 endif()
-set(text "#include \"common/release.h\"
+set(text "#include \"common/agreed/release.h\"
 
 namespace rekindle::common {
 

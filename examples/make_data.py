@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small made-up data, so that each example can be seen to run: make_data.py images|table|gpt2 FOLDER"""
+"""Makes small data, so that each example can be seen to run: make_data.py images|table|gpt2 FOLDER"""
 import json
 import math
 import pathlib
@@ -8,11 +8,12 @@ import struct
 import sys
 
 IMAGES, ROWS, TOKENS = 1000, 4000, 40_000
-LAYERS, WIDTH, CONTEXT, VOCABULARY = 2, 32, 64, 512   # Of examples/gpt2-from-weights.yaml.
+# The sizes of the weights are those of examples/gpt2-from-weights.yaml.
+LAYERS, WIDTH, CONTEXT, VOCABULARY = 2, 32, 64, 512
 
 
 def images(folder):
-    """Records of CIFAR-10's kind. An image of class c has stripes of c + 1 pixels and some noise."""
+    """Writes records in the format of CIFAR-10. An image of class c has stripes of c + 1 pixels and some noise."""
     draw = random.Random(1)
     with open(folder / "images.bin", "wb") as file:
         for _ in range(IMAGES):
@@ -25,7 +26,7 @@ def images(folder):
 
 
 def table(folder):
-    """Points, and whether they are inside a ring."""
+    """Writes a table of points, and whether each is inside a ring."""
     import pyarrow
     import pyarrow.parquet
     draw = random.Random(1)
@@ -36,7 +37,7 @@ def table(folder):
 
 
 def gpt2(folder):
-    """Token ids in a simple pattern, and random weights with the names, masks and tied output of a published set."""
+    """Writes token ids in a simple pattern, and random weights named, masked and tied as in a published set."""
     draw = random.Random(1)
     ids = [0]
     for _ in range(TOKENS):

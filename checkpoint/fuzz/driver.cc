@@ -1,5 +1,5 @@
-// Runs a fuzz target without libFuzzer: over every file of a corpus, then over mutants of them from a fixed seed.
-// Bounds what a run allocates. Where a run aborts, the input lies in the file that was printed first.
+// Runs a fuzz target without libFuzzer: over every file of a corpus, and then over mutants of them from a fixed seed.
+// It bounds what a run allocates. If a run aborts, its input is in the file that was printed first.
 //
 //   TARGET CORPUS-FOLDER
 #include <algorithm>
@@ -11,18 +11,19 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/fuzz_testing.h"
+#include "checkpoint/testing/fuzz_testing.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr size_t kFactor =
-    512;  // Of the input: a JSON value of two bytes takes 16 and its parent's slack, some copies.
+// A run may allocate `kFactor` times the input. A JSON value of two bytes takes 16 bytes, the slack of its parent, and
+// some copies.
+constexpr size_t kFactor = 512;
 constexpr size_t kSlack = 1 << 18;
 
-// Lies in a file while it runs, and stays there when it did harm.
+// Keeps the input in a file while it runs. The file stays if the input did harm.
 class Input {
  public:
   Input()
@@ -46,7 +47,8 @@ class Input {
 
  private:
   const std::filesystem::path path_;
-  std::ofstream file_{path_, std::ios::binary};  // Open all the time: some file systems sync at each close.
+  // The file stays open all the time, because some file systems sync at each close.
+  std::ofstream file_{path_, std::ios::binary};
 };
 
 int Run(const std::string& folder) {

@@ -1,10 +1,10 @@
-// Input: a job.json, or its inner text, to which frame and checksum are made; of the job "job".
+// The input is a job.json of the job "job", or its inner text, to which frame and checksum are added.
 #include <cstdint>
 #include <string>
 
+#include "checkpoint/format/framed_job_file.h"
+#include "checkpoint/format/manifest_release.h"
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/job_file.h"
-#include "checkpoint/manifest_release.h"
 
 namespace rekindle::checkpoint {
 namespace {

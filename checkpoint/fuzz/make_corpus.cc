@@ -1,5 +1,5 @@
-// Writes the inputs that fuzzing starts from: corpus/TARGET/NAME. Equal on every machine, so a difference in git is a
-// change of a format.
+// Writes the inputs with which fuzzing starts: corpus/TARGET/NAME. They are equal on every machine, so a difference in
+// git is a change of a format.
 //
 //   checkpoint_make_corpus checkpoint/fuzz/corpus
 #include <cstdio>
@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "checkpoint/format/planes.h"
+#include "checkpoint/format/safetensors.h"
+#include "checkpoint/format/state_shards.h"
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/job_file_testing.h"
-#include "checkpoint/manifest_testing.h"
-#include "checkpoint/planes.h"
-#include "checkpoint/safetensors.h"
-#include "checkpoint/state_shards.h"
-#include "checkpoint/testing.h"
+#include "checkpoint/testing/framed_job_file_testing.h"
+#include "checkpoint/testing/manifest_testing.h"
+#include "checkpoint/testing/testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
@@ -39,7 +39,8 @@ std::string Replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-// Without rounding or libraries, so that its bits are the same everywhere: -2 to 2, and a few exceptions.
+// Returns a state with weights from -2 to 2 and a few exceptions. It uses no rounding and no libraries, so that its
+// bits are the same everywhere.
 TestState StateOf(int64_t total) {
   TestState state(total);
   for (size_t i = 0; i < static_cast<size_t>(total); ++i) {
@@ -147,7 +148,7 @@ void MakePlanes(Corpus corpus) {
     add("-swapped", json1, json0);
     add("-exceptions", json0, Replaced(json1, R"("shape":[3])", R"("shape":[281474976710656])"));
     corpus.Add(PrecisionName(precision) + "-truncated", json0 + "\n" + json1 + "\n" + length + data0);
-    // The index of an exception that lies behind the range.
+    // The index of an exception is behind the end of the range.
     std::string behind = data1;
     behind.replace(6 * static_cast<size_t>(range.end - range.begin) + 2, 4, "\xff\xff\xff\x7f");
     corpus.Add(PrecisionName(precision) + "-index", json0 + "\n" + json1 + "\n" + length + data0 + behind);

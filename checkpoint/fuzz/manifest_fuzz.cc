@@ -1,11 +1,11 @@
-// Input: a manifest file, or its body, to which frame and checksum are made.
+// The input is a manifest file, or its body, to which frame and checksum are added.
 #include <algorithm>
 #include <cstdint>
 #include <string>
 
+#include "checkpoint/format/manifest_release.h"
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/manifest_release.h"
-#include "checkpoint/manifest_testing.h"
+#include "checkpoint/testing/manifest_testing.h"
 
 namespace rekindle::checkpoint {
 namespace {

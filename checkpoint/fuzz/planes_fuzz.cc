@@ -1,18 +1,19 @@
-// Input: the JSON of plane 0 on a line, that of plane 1 on a line (empty: there is none), two bytes of length of plane
-// 0's data, little endian, then the data of both.
+// The input is the JSON of plane 0 on a line, the JSON of plane 1 on a line (empty if there is no plane 1), the length
+// of plane 0's data in two bytes, little endian, and then the data of both.
 #include <algorithm>
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/format/planes.h"
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/planes.h"
-#include "checkpoint/testing.h"
+#include "checkpoint/testing/testing.h"
 
 namespace rekindle::checkpoint {
 namespace {
 
-constexpr int64_t kTotal = 60;  // Elements of the state that the corpus is of.
+// The corpus holds planes of a state of `kTotal` elements.
+constexpr int64_t kTotal = 60;
 
 void Read(const std::vector<uint8_t>& plane0, const std::vector<uint8_t>& plane1) {
   TestState state(kTotal);

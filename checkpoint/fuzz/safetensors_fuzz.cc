@@ -1,10 +1,11 @@
-// Input: a safetensors file, or, when it begins with '{', the JSON of its header on a line and its data (framed.h).
+// The input is a safetensors file. If it begins with '{', it is the JSON of the header on a line and then the data
+// (framed.h).
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/format/safetensors.h"
 #include "checkpoint/fuzz/framed.h"
-#include "checkpoint/safetensors.h"
 
 namespace rekindle::checkpoint {
 namespace {

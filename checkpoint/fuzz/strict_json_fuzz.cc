@@ -1,9 +1,9 @@
-// Input: a text, as it is.
+// The input is a text, which is parsed without changes.
 #include <cstdint>
 #include <string_view>
 
 #include "checkpoint/fuzz/framed.h"
-#include "common/strict_json.h"
+#include "common/text/strict_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace rekindle::checkpoint;

@@ -7,16 +7,15 @@
 #include <filesystem>
 
 #include "cli/connection/context_file.h"
+#include "common/testing/temporary_folder_testing.h"
 
 namespace rekindle::cli {
 namespace {
 
-// Contexts `prod`, which is used, and `other`; no variables.
+// Sets up the contexts `prod`, which is used, and `other`. No variables are set.
 class ConnectionTest : public testing::Test {
  protected:
   void SetUp() override {
-    folder_ = testing::TempDir() + "connection-" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
     setenv("XDG_CONFIG_HOME", folder_.c_str(), 1);
     for (const char* name : kVariables) unsetenv(name);
     Contexts contexts{.current = "prod"};
@@ -27,7 +26,6 @@ class ConnectionTest : public testing::Test {
   void TearDown() override {
     for (const char* name : kVariables) unsetenv(name);
     unsetenv("XDG_CONFIG_HOME");
-    std::filesystem::remove_all(folder_);
   }
 
   Connection Resolved(const ConnectionFlags& flags) {
@@ -38,7 +36,8 @@ class ConnectionTest : public testing::Test {
 
   static constexpr const char* kVariables[] = {"REKINDLE_ENDPOINT", "REKINDLE_CONTEXT", "REKINDLE_TLS_CA",
                                                "REKINDLE_TLS_CERT", "REKINDLE_TLS_KEY", "REKINDLE_TOKEN_FILE"};
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(ConnectionTest, TheDefaultIsThisMachine) {

@@ -13,10 +13,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/text.h"
-#include "common/file.h"
-#include "common/home_folder.h"
-#include "common/nearest.h"
+#include "cli/text/safe_text.h"
+#include "common/files/file.h"
+#include "common/files/home_folder.h"
+#include "common/text/nearest.h"
 
 namespace rekindle::cli {
 namespace {
@@ -125,7 +125,7 @@ absl::StatusOr<Contexts> ReadContexts(const std::string& path) {
 
 absl::Status WriteContexts(const std::string& given, const Contexts& contexts) {
   if (given.empty()) return absl::FailedPreconditionError("there is no home folder to keep contexts in: set HOME");
-  // A link stays, as of those who keep such files elsewhere: what it leads to is replaced.
+  // A link stays, because some users keep such files elsewhere. The file to which it leads is replaced.
   std::error_code error;
   const std::filesystem::path target = std::filesystem::canonical(given, error);
   const std::string path = error ? given : target.string();

@@ -1,4 +1,4 @@
-// Coordinators by name, as a user keeps them.
+// Reads and writes the coordinators that a user keeps by name.
 #ifndef REKINDLE_CLI_CONNECTION_CONTEXT_FILE_H_
 #define REKINDLE_CLI_CONNECTION_CONTEXT_FILE_H_
 
@@ -7,33 +7,36 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 
 namespace rekindle::cli {
 
 struct NamedCoordinator {
   std::string endpoint;
-  common::Security security;  // Absolute paths; the files stay where they are.
+  // `security` has absolute paths. The files stay where they are.
+  common::Security security;
 };
 
 struct Contexts {
-  std::string current;  // Empty: none.
+  // `current` is empty if there is none.
+  std::string current;
   std::map<std::string, NamedCoordinator> contexts;
 };
 
-// $XDG_CONFIG_HOME/rekindle/contexts.yaml, else ~/.config/rekindle/contexts.yaml. Empty: there is no home folder.
+// Returns $XDG_CONFIG_HOME/rekindle/contexts.yaml, or ~/.config/rekindle/contexts.yaml if that is not set. It is empty
+// if there is no home folder.
 std::string ContextsPath();
 
-// A file that is not there has none. INVALID_ARGUMENT names file, line and field.
+// Reads the contexts. A missing file has none. INVALID_ARGUMENT names file, line and field.
 absl::StatusOr<Contexts> ReadContexts(const std::string& path);
 
-// All or nothing, with mode 0600, in a folder that is made for its owner alone.
+// Writes the contexts all or nothing, with mode 0600, in a folder that is created for its owner alone.
 absl::Status WriteContexts(const std::string& path, const Contexts& contexts);
 
-// NOT_FOUND lists those that there are, and the nearest name.
+// Returns the context of that name. NOT_FOUND lists those that exist, and the nearest name.
 absl::StatusOr<NamedCoordinator> FindContext(const Contexts& contexts, const std::string& name);
 
-// Letters, digits, '.', '_' and '-', at most 63.
+// Returns whether the name consists of at most 63 letters, digits, '.', '_' and '-'.
 bool IsContextName(const std::string& name);
 
 }  // namespace rekindle::cli

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/testing/temporary_folder_testing.h"
+
 namespace rekindle::cli {
 namespace {
 
@@ -14,12 +16,6 @@ using testing::HasSubstr;
 
 class ContextFileTest : public testing::Test {
  protected:
-  void SetUp() override {
-    folder_ = testing::TempDir() + "contexts-" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(folder_);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string path() const { return folder_ + "/rekindle/contexts.yaml"; }
   std::string ErrorOf(const std::string& text) {
     std::filesystem::create_directories(folder_ + "/rekindle");
@@ -27,7 +23,8 @@ class ContextFileTest : public testing::Test {
     return std::string(ReadContexts(path()).status().message());
   }
 
-  std::string folder_;
+  common::TemporaryFolder temporary_;
+  const std::string folder_ = temporary_.path();
 };
 
 TEST_F(ContextFileTest, WhatIsWrittenIsReadAgainByItsOwnerAlone) {

@@ -2,7 +2,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/text.h"
+#include "cli/text/safe_text.h"
 
 namespace rekindle::cli {
 namespace {
@@ -16,7 +16,7 @@ std::string Whom(const Connection& connection) {
                       connection.context.empty() ? "" : " (context " + connection.context + ")");
 }
 
-std::string ExplainTrust(const Connection& connection, const Handshake& seen) {
+std::string ExplainTrust(const Connection& connection, const TlsHandshake& seen) {
   const std::string whose = absl::StrCat("the certificate of ", Whom(connection));
   if (seen.expired) return absl::StrCat(whose, " has expired on ", seen.until, ": a new one is needed there");
   if (seen.other_name) {
@@ -32,7 +32,7 @@ std::string ExplainTrust(const Connection& connection, const Handshake& seen) {
 
 }  // namespace
 
-std::string ExplainTls(const Connection& connection, const Handshake& seen, const std::string& own_end) {
+std::string ExplainTls(const Connection& connection, const TlsHandshake& seen, const std::string& own_end) {
   if (!seen.connected) return "";
   const bool own_tls = connection.security.HasTls();
   if (!own_tls) {
@@ -52,13 +52,14 @@ std::string ExplainTls(const Connection& connection, const Handshake& seen, cons
                         "REKINDLE_TLS_CA, REKINDLE_TLS_CERT and REKINDLE_TLS_KEY, nor in the context");
   }
   if (!seen.trust.empty()) return ExplainTrust(connection, seen);
-  if (!seen.hung_up) return "";  // It takes us, or it hangs.
+  // The server accepts this client, or it hangs.
+  if (!seen.hung_up) return "";
   const std::string own = absl::StrCat("your certificate ", connection.security.tls_cert);
   if (!own_end.empty()) {
     return absl::StrCat(own, " has expired on ", own_end,
                         ": give a new one by --tls-cert or REKINDLE_TLS_CERT, with its key");
   }
-  // A gRPC server that does not trust a certificate hangs up without a word of why.
+  // A gRPC server that does not trust a certificate hangs up without saying why.
   return absl::StrCat(Whom(connection), " does not take ", own, seen.alert.empty() ? "" : " (" + seen.alert + ")",
                       ": give one that its authority has signed, by --tls-cert or REKINDLE_TLS_CERT, with its key");
 }
@@ -66,13 +67,13 @@ std::string ExplainTls(const Connection& connection, const Handshake& seen, cons
 std::string DiagnoseTls(const Connection& connection) {
   const auto at = common::SplitAddress(connection.endpoint);
   if (!at.ok() || absl::StartsWith(connection.endpoint, "unix:")) return "";
-  const Handshake seen = ShakeHands(*at, connection.security);
+  const TlsHandshake seen = ShakeHands(*at, connection.security);
   return ExplainTls(connection, seen, connection.security.HasTls() ? EndedAt(connection.security.tls_cert) : "");
 }
 
 std::string ExplainToken(const Connection& connection, const std::string& said) {
   const std::string& file = connection.security.token_file;
-  // On loopback it is told whose coordinator it is, and so whom to ask.
+  // On loopback the refusal names the owner of the coordinator, whom the user can ask.
   if (absl::StrContains(said, "belongs to user")) return file.empty() ? said : absl::StrCat(file, ": ", said);
   if (file.empty()) {
     return absl::StrCat(Whom(connection),

@@ -1,22 +1,24 @@
-// What is wrong between the command and a coordinator that does not answer it.
+// Explains what is wrong between the command and a coordinator that does not answer it.
 #ifndef REKINDLE_CLI_CONNECTION_DIAGNOSIS_H_
 #define REKINDLE_CLI_CONNECTION_DIAGNOSIS_H_
 
 #include <string>
 
 #include "cli/connection/connection.h"
-#include "cli/connection/handshake.h"
+#include "cli/connection/tls_handshake.h"
 
 namespace rekindle::cli {
 
-// After a call has failed as UNAVAILABLE: what of TLS explains it, and which flag or variable mends it. Empty: nothing
-// does. Connects to the coordinator, for 2 s at most beside the look-up of its name.
+// Explains a call that has failed as UNAVAILABLE: what is wrong with TLS, and which flag or variable fixes it. It is
+// empty if TLS does not explain it. It connects to the coordinator, which takes 2 s at most beside the look-up of its
+// name.
 std::string DiagnoseTls(const Connection& connection);
 
-// Explains what was seen. `own_end`: when the command's own certificate ended; empty: it has not.
-std::string ExplainTls(const Connection& connection, const Handshake& seen, const std::string& own_end);
+// Explains what was seen in a handshake. `own_end` is the time at which the command's own certificate ended, or empty
+// if it has not ended.
+std::string ExplainTls(const Connection& connection, const TlsHandshake& seen, const std::string& own_end);
 
-// After a call was refused as UNAUTHENTICATED; `said`: how.
+// Explains a call that was refused as UNAUTHENTICATED. `said` is the message of the refusal.
 std::string ExplainToken(const Connection& connection, const std::string& said = "");
 
 }  // namespace rekindle::cli

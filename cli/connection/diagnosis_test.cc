@@ -1,4 +1,4 @@
-// What is said of each mistake; that real servers lead to it is shown by tests/e2e/tls_mistakes_test.py.
+// Checks the text for each mistake. tests/e2e/tls_mistakes_test.py shows that real servers lead to these texts.
 #include "cli/connection/diagnosis.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,8 @@ TEST(DiagnosisTest, WhatTlsDoesNotExplain) {
   EXPECT_EQ(ExplainTls(kTls, {}, "2020-01-01 00:00 UTC"), "");
   EXPECT_EQ(ExplainTls(kPlain, {.connected = true}, ""), "");
   EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true, .talks = true}, ""), "");
-  EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true}, ""), "");  // It hangs.
+  // The server hangs.
+  EXPECT_EQ(ExplainTls(kTls, {.connected = true, .speaks_tls = true}, ""), "");
 }
 
 TEST(DiagnosisTest, OneSideSpeaksTls) {
@@ -35,7 +36,7 @@ TEST(DiagnosisTest, OneThatSaysNothingIsNotTakenForOneWithoutTls) {
 }
 
 TEST(DiagnosisTest, TheServersCertificate) {
-  Handshake seen{.connected = true, .speaks_tls = true, .trust = "certificate has expired", .expired = true};
+  TlsHandshake seen{.connected = true, .speaks_tls = true, .trust = "certificate has expired", .expired = true};
   seen.until = "2020-01-01 00:00 UTC";
   EXPECT_THAT(ExplainTls(kTls, seen, ""), HasSubstr("has expired on 2020-01-01 00:00 UTC"));
   seen = {.connected = true, .speaks_tls = true, .trust = "self-signed certificate", .unknown_authority = true};
@@ -49,7 +50,7 @@ TEST(DiagnosisTest, TheServersCertificate) {
 }
 
 TEST(DiagnosisTest, TheCommandsOwnCertificate) {
-  const Handshake refused{.connected = true, .speaks_tls = true, .hung_up = true, .alert = "unknown CA"};
+  const TlsHandshake refused{.connected = true, .speaks_tls = true, .hung_up = true, .alert = "unknown CA"};
   EXPECT_THAT(ExplainTls(kTls, refused, ""),
               AllOf(HasSubstr("does not take your certificate /me.pem (unknown CA)"), HasSubstr("--tls-cert")));
   EXPECT_THAT(ExplainTls(kTls, refused, "2020-01-01 00:00 UTC"),

@@ -10,7 +10,7 @@
 namespace rekindle::cli {
 namespace {
 
-// What the name of a value in help says that it is.
+// Says what a value is, by its name in the help text.
 struct Kind {
   std::optional<Names> names;
   bool file = false;
@@ -32,7 +32,8 @@ Kind KindOf(const std::string& value) {
   return found == kinds->end() ? Kind{} : found->second;
 }
 
-// A shell puts candidates on the command line as they are: what it would read as more than a word is left out.
+// Returns whether the shell reads the candidate as one word. A shell puts candidates on the command line without
+// quoting, so any other one is left out.
 bool IsPlainWord(const std::string& word) {
   static constexpr char kPlain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/@:+-";
   return !word.empty() && word.front() != '-' && word.find_first_not_of(kPlain) == std::string::npos;
@@ -100,7 +101,7 @@ class Walk {
     }
   }
 
-  // `prefix`: what stands before the value in the same word.
+  // Adds a candidate. `prefix` is the text before the value in the same word.
   static void Add(const std::string& prefix, const std::string& value, const std::string& description,
                   const std::string& word, Completion* out) {
     const std::string whole = prefix + value;
@@ -121,7 +122,7 @@ class Walk {
     AddKind(KindOf(flag.value), prefix, word, out);
   }
 
-  // Its own, and those of every verb.
+  // Adds the flags of the verb and those of every verb above it.
   void AddFlags(const std::string& word, Completion* out) const {
     for (auto verb = chain_.rbegin(); verb != chain_.rend(); ++verb) {
       for (const FlagText& flag : (*verb)->flags) {
@@ -157,16 +158,19 @@ class Walk {
     for (const VerbText& child : verb.verbs) Add("", child.name, child.description, word, out);
   }
 
-  std::vector<const VerbText*> chain_;  // The command, and the verbs that were given.
+  // `chain_` holds the command and the verbs that were given.
+  std::vector<const VerbText*> chain_;
   const NamesOf& names_of_;
-  const FlagText* awaits_ = nullptr;  // The word that follows is its value.
+  // The next word is the value of the flag `awaits_`.
+  const FlagText* awaits_ = nullptr;
   bool flags_end_ = false;
   size_t arguments_ = 0;
-  std::vector<std::string> path_;  // What `help` is asked about.
+  // `path_` is the verb that `help` is asked about.
+  std::vector<std::string> path_;
   GivenFlags given_;
 };
 
-// A description in a list of candidates is one line, and not a long one.
+// Shortens a description to one line for a list of candidates.
 std::string Short(const std::string& description) {
   constexpr size_t kMost = 60;
   std::string line = description.substr(0, description.find('\n'));

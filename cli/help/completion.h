@@ -1,4 +1,4 @@
-// What may stand next on a command line: the one answer for all shells.
+// Finds what may come next on a command line. All shells use it.
 #ifndef REKINDLE_CLI_HELP_COMPLETION_H_
 #define REKINDLE_CLI_HELP_COMPLETION_H_
 
@@ -11,7 +11,7 @@
 
 namespace rekindle::cli {
 
-// What a value is the name of.
+// Lists the kinds of things that a value may name.
 enum class Names { kJobs, kNodes, kPools, kContexts };
 
 struct Candidate {
@@ -21,22 +21,24 @@ struct Candidate {
 
 struct Completion {
   std::vector<Candidate> candidates;
-  bool files = false;    // Also whatever files the shell finds ...
-  bool folders = false;  // ... or folders.
+  // If `files` is set, the shell also offers files. If `folders` is set, it also offers folders.
+  bool files = false;
+  bool folders = false;
 };
 
-// The flags of a command line that say where the coordinator is, by name: {"--endpoint", "host:7070"}.
+// Holds the flags of a command line that say where the coordinator is, by name: {"--endpoint", "host:7070"}.
 using GivenFlags = std::map<std::string, std::string>;
 using NamesOf = std::function<std::vector<std::string>(Names, const GivenFlags&)>;
 
-// `words`: those after the command's name, the last one being completed; it may be empty. `names_of` is asked only
-// where such a name may stand.
+// Completes the last of `words`, which are those after the command's name. The last one may be empty. `names_of` is
+// called only if a name of its kind may come next.
 Completion Complete(const VerbText& root, const std::vector<std::string>& words, const NamesOf& names_of);
 
-// Text for the shells' scripts: a candidate a line, with a tab before its description; ":files" and ":folders".
+// Returns text for the shells' scripts: one candidate per line, with a tab before its description, and the lines
+// ":files" and ":folders".
 std::string ToLines(const Completion& completion);
 
-// The script that makes a shell ask: of "bash", "zsh" or "fish".
+// Returns the script that makes a shell call the completion. `shell` is "bash", "zsh" or "fish".
 std::string CompletionScript(const std::string& shell);
 
 }  // namespace rekindle::cli

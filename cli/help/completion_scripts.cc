@@ -1,10 +1,11 @@
-// The shells' part of completion: each hands its words to `rekindle __complete`, and shows what that prints.
+// Holds the shells' part of completion. Each shell passes its words to `rekindle __complete` and shows what that
+// prints.
 #include "cli/help/completion.h"
 
 namespace rekindle::cli {
 namespace {
 
-// Readline breaks words at `=` and `:` too, and replaces what stands after the last break alone.
+// Readline also breaks words at `=` and `:`, and replaces only the text after the last break.
 constexpr char kBash[] = R"(# Completion of rekindle for bash, made by `rekindle completion bash`.
 _rekindle() {
   local i word rest=$COMP_LINE line whole=()

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "cli/help/testing_command.h"
+#include "cli/testing/testing_command.h"
 
 namespace rekindle::cli {
 namespace {
@@ -61,7 +61,7 @@ TEST_F(CompletionTest, Flags) {
   EXPECT_THAT(Words({"submit", "--wa"}), ElementsAre("--wait"));
   EXPECT_THAT(Words({"submit", "--end"}), ElementsAre("--endpoint"));
   EXPECT_THAT(Words({"nosuch", "--end"}), ElementsAre("--endpoint"));
-  // A verb's own flag comes once, though the command has one of that name.
+  // A verb's own flag is offered once, even if the command has a flag of the same name.
   EXPECT_THAT(Words({"context", "set", "a", "--endp"}), ElementsAre("--endpoint"));
   EXPECT_THAT(Words({"submit", "--", "--wa"}), IsEmpty());
 }

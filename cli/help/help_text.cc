@@ -10,14 +10,15 @@ namespace rekindle::cli {
 namespace {
 
 constexpr size_t kColumns = 80;
-constexpr size_t kWidestHead = 26;  // A longer one stands on a line of its own.
+// A longer head is on a line of its own.
+constexpr size_t kWidestHead = 26;
 
 struct Row {
   std::string head;
   std::string text;
 };
 
-// Two columns: heads, and texts that are wrapped beside them.
+// Returns two columns: the heads, and texts that are wrapped beside them.
 std::string Rows(const std::string& title, const std::vector<Row>& rows) {
   if (rows.empty()) return "";
   size_t widest = 0;
@@ -38,7 +39,7 @@ std::string Rows(const std::string& title, const std::vector<Row>& rows) {
   return out;
 }
 
-// The names that CLI11 gives to what nobody has put into a group.
+// Replaces the names that CLI11 gives to flags and verbs without a group.
 std::string TitleOf(const std::string& group) {
   if (group == "Options") return "Flags";
   return group == "Subcommands" ? "Verbs" : group;

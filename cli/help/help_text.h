@@ -1,4 +1,4 @@
-// What `--help` prints.
+// Makes the text that `--help` prints.
 #ifndef REKINDLE_CLI_HELP_HELP_TEXT_H_
 #define REKINDLE_CLI_HELP_HELP_TEXT_H_
 
@@ -9,13 +9,14 @@
 
 namespace rekindle::cli {
 
-// Lines of at most 80 columns, as long as no single word is longer.
+// Returns lines of at most 80 columns, unless a single word is longer.
 std::string HelpText(const VerbText& verb);
 
-// Makes `app`, and every verb that is added to it from now on, print that.
+// Makes `app`, and every verb that is added to it later, print the text of HelpText.
 void UseHelpText(CLI::App& app);
 
-// `text` in lines of at most `width` columns; those after the first are indented. Lines of its own are kept.
+// Breaks `text` into lines of at most `width` columns. All lines but the first are indented. Line breaks in `text` are
+// kept.
 std::string Wrapped(const std::string& text, size_t width, size_t indent);
 
 }  // namespace rekindle::cli

@@ -1,4 +1,4 @@
-// Help and manual pages of every verb that there is.
+// Checks help and manual pages of every verb.
 #include "cli/help/help_text.h"
 
 #include <gmock/gmock.h>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "cli/help/man_page.h"
-#include "cli/help/testing_command.h"
+#include "cli/testing/testing_command.h"
 
 namespace rekindle::cli {
 namespace {

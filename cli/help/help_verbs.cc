@@ -7,7 +7,7 @@
 #include "cli/help/help_text.h"
 #include "cli/help/usage_error.h"
 #include "cli/help/verb_text.h"
-#include "common/flag_values.h"
+#include "common/spec/flag_values.h"
 
 namespace rekindle::cli {
 namespace {
@@ -18,7 +18,7 @@ struct HelpFlags {
   std::string man_pages;
 };
 
-// Throws CLI::ValidationError (wrong use) where there is no such verb.
+// Throws CLI::ValidationError (wrong use) if there is no such verb.
 const VerbText& Find(const CLI::App& app, const VerbText& root, const std::vector<std::string>& path) {
   const CLI::App* at = &app;
   for (const std::string& name : path) {

@@ -7,14 +7,15 @@
 
 #include "cli/connection/connection.h"
 #include "cli/connection/context_file.h"
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
 
 namespace rekindle::cli {
 namespace {
 
 constexpr auto kPatience = std::chrono::milliseconds(200);
-constexpr int kMost = 1000;  // Nobody reads more than the first page of candidates.
+// Users read only the first page of candidates.
+constexpr int kMost = 1000;
 
 std::string Given(const GivenFlags& given, const std::string& flag) {
   const auto found = given.find(flag);

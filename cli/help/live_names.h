@@ -1,4 +1,4 @@
-// The names that completion offers beside verbs and flags.
+// Finds the names that completion offers beside verbs and flags.
 #ifndef REKINDLE_CLI_HELP_LIVE_NAMES_H_
 #define REKINDLE_CLI_HELP_LIVE_NAMES_H_
 
@@ -9,8 +9,9 @@
 
 namespace rekindle::cli {
 
-// Contexts from their file; all else is asked of the coordinator that `given` leads to. It has 200 ms to answer, so
-// that nobody waits for a key that was pressed; else, and after any error, there are none.
+// Returns the names of that kind. Contexts come from their file, and all others from the coordinator that `given` leads
+// to. It has 200 ms to answer, so that the user does not wait after pressing a key. After that, and after any error,
+// there are no names.
 std::vector<std::string> LiveNames(Names names, const GivenFlags& given);
 
 }  // namespace rekindle::cli

@@ -5,19 +5,19 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "common/file.h"
+#include "common/files/file.h"
 
 namespace rekindle::cli {
 namespace {
 
-// A dot or an apostrophe at the begin of a line would be a request to troff.
+// Escapes text for troff. A dot or an apostrophe at the beginning of a line would be a request to troff.
 std::string Escaped(const std::string& text) {
   std::string out = absl::StrReplaceAll(text, {{"\\", "\\e"}, {"-", "\\-"}, {"~", "\\(ti"}, {"^", "\\(ha"}});
   if (!out.empty() && (out[0] == '.' || out[0] == '\'')) out.insert(0, "\\&");
   return out;
 }
 
-// Lines of their own are kept.
+// Formats a paragraph and keeps its line breaks.
 std::string Paragraph(const std::string& text) {
   std::vector<std::string> lines;
   for (const auto line : absl::StrSplit(text, '\n')) {
@@ -27,7 +27,7 @@ std::string Paragraph(const std::string& text) {
   return absl::StrCat(absl::StrJoin(lines, "\n.br\n"), "\n");
 }
 
-// The argument of a macro is quoted, so that spaces do not end it.
+// Quotes the argument of a macro, so that spaces do not end it.
 std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", absl::StrReplaceAll(Escaped(text), {{"\"", "\\(dq"}}), "\"");
 }
@@ -60,7 +60,7 @@ std::string Arguments(const VerbText& verb) {
   return out;
 }
 
-// A verb below the page's own: all of it in one section.
+// Describes a verb below the page's own verb in one section.
 std::string SubVerb(const VerbText& verb) {
   std::string out =
       absl::StrCat(".SS ", Quoted(UsageOf(verb)), "\n", Paragraph(verb.description), Arguments(verb), Flags(verb));
@@ -82,7 +82,7 @@ std::string PageTitle(const VerbText& verb) { return absl::StrReplaceAll(verb.pa
 }  // namespace
 
 std::string ManPage(const VerbText& root, const VerbText& verb, const ManFacts& facts) {
-  // The first line of a description is its gist.
+  // The first line of a description is its summary.
   const std::string gist = verb.description.substr(0, verb.description.find('\n'));
   std::string out = absl::StrCat(".TH ", Quoted(absl::AsciiStrToUpper(PageTitle(verb))), " 1 \"", facts.date, "\" ",
                                  Quoted("Rekindle " + facts.version), "\n", Section("Name"), Escaped(PageTitle(verb)),

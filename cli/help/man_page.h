@@ -1,4 +1,4 @@
-// Manual pages, in the man macros that groff and mandoc read.
+// Makes manual pages with the man macros that groff and mandoc read.
 #ifndef REKINDLE_CLI_HELP_MAN_PAGE_H_
 #define REKINDLE_CLI_HELP_MAN_PAGE_H_
 
@@ -11,17 +11,19 @@
 namespace rekindle::cli {
 
 struct ManFacts {
-  std::string version;  // "0.1.0"
-  std::string date;     // "2026-01-31"
+  // `version` looks like "0.1.0".
+  std::string version;
+  // `date` looks like "2026-01-31".
+  std::string date;
 };
 
-// The page of `verb`, which is `root` or below it; verbs below a verb stand in its page.
+// Returns the page of `verb`, which is `root` or below it. The page of a verb includes the verbs below it.
 std::string ManPage(const VerbText& root, const VerbText& verb, const ManFacts& facts);
 
-// "rekindle-checkpoint.1"
+// Returns a name like "rekindle-checkpoint.1".
 std::string ManPageName(const VerbText& verb);
 
-// A file for the command and one for each verb, into a folder that is there.
+// Writes one file for the command and one for each verb into an existing folder.
 absl::Status WriteManPages(const VerbText& root, const ManFacts& facts, const std::string& folder);
 
 }  // namespace rekindle::cli

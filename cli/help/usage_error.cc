@@ -4,13 +4,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "cli/text.h"
-#include "common/nearest.h"
+#include "cli/text/safe_text.h"
+#include "common/text/nearest.h"
 
 namespace rekindle::cli {
 namespace {
 
-// The verb that the words named so far.
+// Returns the verb that the words have named so far.
 const CLI::App& VerbOf(const CLI::App& app) {
   const CLI::App* verb = &app;
   while (!verb->get_subcommands().empty()) verb = verb->get_subcommands().back();
@@ -22,7 +22,7 @@ std::string DidYouMean(const std::string& name, const std::vector<std::string>& 
   return nearest.empty() ? "" : absl::StrCat("; did you mean `", nearest, "`?");
 }
 
-// Also those that every verb takes.
+// Returns the flags of the verb, including those that every verb takes.
 std::vector<std::string> FlagsOf(const CLI::App& verb) {
   std::vector<std::string> names;
   for (const CLI::App* at = &verb; at != nullptr; at = at->get_parent()) {
@@ -68,7 +68,7 @@ std::string NoSuchVerb(const CLI::App& verb, const std::string& name) {
 
 UsageError DescribeUsageError(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& verb = VerbOf(app);
-  // Whatever else is missing then, a word that nobody knows was probably meant to be it.
+  // If there is a word that nobody knows, it was probably meant to be whatever else is missing.
   for (const std::string& word : app.remaining(/*recurse=*/true)) {
     if (word != "--") return {DescribeLeftover(verb, word), &verb};
   }

@@ -1,4 +1,4 @@
-// What is wrong with a command line.
+// Explains what is wrong with a command line.
 #ifndef REKINDLE_CLI_HELP_USAGE_ERROR_H_
 #define REKINDLE_CLI_HELP_USAGE_ERROR_H_
 
@@ -8,17 +8,19 @@
 namespace rekindle::cli {
 
 struct UsageError {
-  std::string message;  // Empty: a verb is missing, and nothing else is wrong; its help says which there are.
-  const CLI::App* verb = nullptr;  // Whose help to read.
+  // `message` is empty if a verb is missing and nothing else is wrong. The help of `verb` then lists the verbs.
+  std::string message;
+  // The user should read the help of `verb`.
+  const CLI::App* verb = nullptr;
 };
 
-// `app` has refused a command line with `error`. Names that nobody knows come with the nearest that there is.
+// Explains why `app` has refused a command line with `error`. An unknown name is reported with the nearest known one.
 UsageError DescribeUsageError(const CLI::App& app, const CLI::ParseError& error);
 
-// "there is no verb 'sumbit'; did you mean `submit`?", for one of `verb`'s.
+// Returns a text like "there is no verb 'sumbit'; did you mean `submit`?" about the verbs of `verb`.
 std::string NoSuchVerb(const CLI::App& verb, const std::string& name);
 
-// "rekindle checkpoint ls"
+// Returns a text like "rekindle checkpoint ls".
 std::string PathOf(const CLI::App& verb);
 
 }  // namespace rekindle::cli

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/help/testing_command.h"
+#include "cli/testing/testing_command.h"
 
 namespace rekindle::cli {
 namespace {
@@ -22,7 +22,8 @@ struct Said {
 
 Said WrongUse(std::vector<std::string> words) {
   Command command;
-  std::reverse(words.begin(), words.end());  // CLI11 takes them from the back.
+  // CLI11 takes the words from the back.
+  std::reverse(words.begin(), words.end());
   try {
     command.app.parse(words);
   } catch (const CLI::ParseError& error) {

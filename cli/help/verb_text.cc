@@ -12,16 +12,18 @@
 namespace rekindle::cli {
 namespace {
 
-constexpr size_t kLongestValue = 24;  // A longer list of choices stands in the notes.
+// A longer list of choices is in the notes.
+constexpr size_t kLongestValue = 24;
 
 bool IsRepeated(const CLI::Option& option) {
   return option.get_expected_max() == CLI::detail::expected_max_vector_size;
 }
 
-// CLI11 appends the name that each check gives to a value: "TEXT:{text,json}". The last one says most.
+// Returns the name of a value. CLI11 appends the name that each check gives to it: "TEXT:{text,json}". The last one is
+// the most specific.
 std::string ValueType(const CLI::Option& option) {
   const std::string type = option.get_type_name();
-  // A list of choices may hold colons of its own.
+  // A list of choices may contain colons of its own.
   const size_t brace = type.find(":{");
   if (brace != std::string::npos) return type.substr(brace + 1);
   const std::string last = type.substr(type.rfind(':') + 1);
@@ -37,7 +39,8 @@ std::vector<std::string> ChoicesOf(const std::string& type) {
 std::string NamesOf(const std::set<CLI::Option*>& options) {
   std::vector<std::string> names;
   for (const CLI::Option* option : options) names.push_back(option->get_name());
-  std::sort(names.begin(), names.end());  // The set is in the order of addresses.
+  // The names are sorted because the set is in the order of addresses.
+  std::sort(names.begin(), names.end());
   return absl::StrJoin(names, ", ");
 }
 
@@ -131,7 +134,7 @@ std::string UsageOf(const VerbText& verb) {
 }
 
 std::string HeadOf(const FlagText& flag) {
-  // Long names stand below each other, whether there is a short one or not.
+  // Long names are below each other, whether there is a short one or not.
   const bool indented = flag.names.size() == 1 && flag.names[0].size() > 2;
   return absl::StrCat(indented ? "    " : "", absl::StrJoin(flag.names, ", "), flag.value.empty() ? "" : " ",
                       flag.value);

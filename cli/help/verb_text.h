@@ -1,4 +1,4 @@
-// A verb as help, man page and completion show it: plain data, read off the CLI11 tree.
+// Describes a verb as help, man page and completion show it. It is plain data that is read from the CLI11 tree.
 #ifndef REKINDLE_CLI_HELP_VERB_TEXT_H_
 #define REKINDLE_CLI_HELP_VERB_TEXT_H_
 
@@ -9,52 +9,65 @@
 namespace rekindle::cli {
 
 struct ArgumentText {
-  std::string usage;                 // "JOB", "[JOB]", "FILE...", or several: "JOB [CHECKPOINT] DIR".
-  std::vector<std::string> names;    // The names in `usage`, without brackets and dots, in order.
-  std::vector<std::string> choices;  // Where only these are allowed.
+  // `usage` is "JOB", "[JOB]", "FILE..." or several of these: "JOB [CHECKPOINT] DIR".
+  std::string usage;
+  // `names` has the names in `usage` in order, without brackets and dots.
+  std::vector<std::string> names;
+  // If `choices` is not empty, only these values are allowed.
+  std::vector<std::string> choices;
   std::string description;
-  bool repeated = false;  // The last name takes all that follow.
+  // If `repeated` is set, the last name takes all words that follow.
+  bool repeated = false;
 };
 
 struct FlagText {
-  std::vector<std::string> names;    // "-o", "--output"
-  std::string value;                 // "FILE", "text|json"; empty: takes none.
-  std::vector<std::string> choices;  // Where only these are allowed.
+  // `names` has names like "-o" and "--output".
+  std::vector<std::string> names;
+  // `value` looks like "FILE" or "text|json". It is empty if the flag takes no value.
+  std::string value;
+  // If `choices` is not empty, only these values are allowed.
+  std::vector<std::string> choices;
   std::string description;
   std::string default_value;
-  std::string needs;     // Names of the flags that it goes with alone.
-  std::string excludes;  // ... and of those that it does not go with.
+  // `needs` names the flags without which the flag is not allowed.
+  std::string needs;
+  // `excludes` names the flags with which the flag is not allowed.
+  std::string excludes;
   std::string group;
   bool required = false;
   bool repeated = false;
 };
 
 struct VerbText {
-  std::string path;   // "rekindle checkpoint ls"
-  std::string name;   // "ls"
-  std::string group;  // The group of verbs under which its parent's help lists it.
+  // `path` looks like "rekindle checkpoint ls".
+  std::string path;
+  // `name` looks like "ls".
+  std::string name;
+  // The help of the verb's parent lists it under the group `group`.
+  std::string group;
   std::string description;
   std::string footer;
   std::vector<ArgumentText> arguments;
   std::vector<FlagText> flags;
   std::vector<VerbText> verbs;
-  bool needs_verb = false;  // It does nothing by itself.
+  // If `needs_verb` is set, the verb does nothing by itself.
+  bool needs_verb = false;
 };
 
-// With all verbs below it, but for hidden ones and hidden flags.
+// Describes `app` and all verbs below it, without hidden verbs and hidden flags.
 VerbText Describe(const CLI::App& app);
 
-// Finds in the whole tree the verb at `path`, as {"checkpoint", "ls"}; null where there is none.
+// Finds the verb at `path` in the whole tree, for example {"checkpoint", "ls"}. Returns null if there is none.
 const VerbText* FindVerb(const VerbText& root, const std::vector<std::string>& path);
 
-// "rekindle get [FLAGS] JOB"
+// Returns a text like "rekindle get [FLAGS] JOB".
 std::string UsageOf(const VerbText& verb);
-// "-o, --output text|json"
+// Returns a text like "-o, --output text|json".
 std::string HeadOf(const FlagText& flag);
-// The description, with what is required, repeated or the default.
+// Returns the description, and whether the flag is required or repeated, and its default.
 std::string NotesOf(const FlagText& flag);
 
-// The flags of a kind, in the order in which they were declared.
+// Holds the flags of one group in the order of their declaration.
 struct FlagGroup {
   std::string name;
   std::vector<const FlagText*> flags;

@@ -1,7 +1,7 @@
 #include "cli/job_file/overrides.h"
 
-#include "common/problem_list.h"
 #include "common/spec/yaml.h"
+#include "common/text/problem_list.h"
 
 namespace rekindle::cli {
 namespace {

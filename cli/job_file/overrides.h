@@ -1,4 +1,4 @@
-// --set FIELD=VALUE: fields of a job that the command line gives instead of the file.
+// Handles --set FIELD=VALUE: fields of a job that the command line gives instead of the file.
 #ifndef REKINDLE_CLI_JOB_FILE_OVERRIDES_H_
 #define REKINDLE_CLI_JOB_FILE_OVERRIDES_H_
 
@@ -12,19 +12,22 @@
 namespace rekindle::cli {
 
 struct Override {
-  std::string field;  // Its whole path, as "spec.training.steps".
-  std::string value;  // A YAML scalar.
-  std::string flag;   // What the user wrote, for errors.
+  // `field` is the whole path, for example "spec.training.steps".
+  std::string field;
+  // `value` is a YAML scalar.
+  std::string value;
+  // `flag` is what the user wrote, for errors.
+  std::string flag;
 };
 
-// Adds --set, which may be repeated, to a verb. What has no '=' is wrong use.
+// Adds --set to a verb. It may be repeated. An argument without '=' is wrong use.
 void AddSetFlag(CLI::App* verb, std::vector<std::string>* arguments);
 
-// "training.steps=5" and "spec.training.steps=5" are the same: what is no field of a job is taken for one of its spec.
-// REQUIRES: it has a '='.
+// Parses an argument. "training.steps=5" and "spec.training.steps=5" are the same, because a name that is no field of a
+// job is taken for a field of its spec. REQUIRES: the argument has a '='.
 Override ParseOverride(const std::string& argument);
 
-// INVALID_ARGUMENT is a sentence with the field's name, and changes nothing.
+// Applies an override. INVALID_ARGUMENT is a sentence with the field's name, and changes nothing.
 absl::Status Apply(const Override& override, v1::Job* job);
 
 }  // namespace rekindle::cli

@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "cli/text.h"
-#include "common/problem_list.h"
+#include "cli/text/safe_text.h"
+#include "common/text/problem_list.h"
 #include "coordinator/spec/spec_checker.h"
 
 namespace rekindle::cli {
@@ -18,7 +18,7 @@ struct Place {
   std::string flag;
 };
 
-// The line of the field, or of the nearest part around it that is given.
+// Returns the line of the field, or of the nearest part around it that is given.
 Place PlaceOf(const JobDocument& document, std::string field) {
   while (true) {
     if (const auto flag = document.flags.find(field); flag != document.flags.end()) return {0, flag->second};
@@ -29,7 +29,7 @@ Place PlaceOf(const JobDocument& document, std::string field) {
   }
 }
 
-// Each line by itself: the text of others must not drive the terminal.
+// Makes each line printable by itself, because foreign text must not control the terminal.
 std::string Shown(const std::string& text) {
   std::vector<std::string> lines = absl::StrSplit(text, '\n');
   for (std::string& line : lines) line = Printable(common::OneLine(line));
@@ -55,7 +55,7 @@ void Problems::AddRefusal(const JobDocument& document, const absl::Status& refus
   untold_ += more;
 }
 
-void Problems::AddNamesGivenTwice(const JobFile& file) {
+void Problems::AddNamesGivenTwice(const JobDocuments& file) {
   std::map<std::string, int> first;
   for (const JobDocument& document : file.documents) {
     const std::string& name = document.job.name();

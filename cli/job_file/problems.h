@@ -1,4 +1,4 @@
-// What is wrong in one job file, told by line.
+// Reports what is wrong in one job file, by line.
 #ifndef REKINDLE_CLI_JOB_FILE_PROBLEMS_H_
 #define REKINDLE_CLI_JOB_FILE_PROBLEMS_H_
 
@@ -6,44 +6,46 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "cli/job_file/job_file.h"
+#include "cli/job_file/job_documents.h"
 
 namespace rekindle::cli {
 
-// Thread-compatible.
+// Collects problems. It is thread-compatible.
 class Problems {
  public:
   explicit Problems(std::string source) : source_(std::move(source)) {}
 
   bool empty() const { return problems_.empty(); }
 
-  // What could not be read of a document.
+  // Adds what could not be read of a document.
   void AddUnread(const JobDocument& document);
-  // `text` begins with the field of the job that it is about ("spec.seed: ..."): it is put at that field's line, or
-  // that of the section that should have it; or names the flag. Any other text is of no line. It may have lines below,
-  // which stay below it.
+  // Adds a problem. If `text` begins with the field of the job that it is about ("spec.seed: ..."), it gets that
+  // field's line, or that of the section that should contain it. If a flag gives the field, it names the flag. Any
+  // other text gets no line. Further lines of the text stay below the first one.
   void Add(const JobDocument& document, const std::string& text);
-  // A coordinator's refusal of the document: several such texts, one a line.
+  // Adds a coordinator's refusal of the document, which has several such texts, one per line.
   void AddRefusal(const JobDocument& document, const absl::Status& refusal);
-  // Every further job of one name.
-  void AddNamesGivenTwice(const JobFile& file);
+  // Adds a problem for every further job of the same name.
+  void AddNamesGivenTwice(const JobDocuments& file);
 
-  // INVALID_ARGUMENT, in the order of lines, each once: "job.yaml:2: spec.seed: ..."; of several under a line with
-  // their number, the first common::kMostProblemsTold and how many more. REQUIRES: not empty.
+  // Returns INVALID_ARGUMENT with each problem once, in the order of lines: "job.yaml:2: spec.seed: ...". Several
+  // problems are listed below a line with their number. The list has the first common::kMostProblemsTold and the number
+  // of the others. REQUIRES: not empty.
   absl::Status ToStatus() const;
 
  private:
   struct Problem {
-    int line = 0;  // 0: none.
+    int line = 0;  // 0 if there is none.
     std::string text;
   };
 
   std::string source_;
   std::vector<Problem> problems_;
-  size_t untold_ = 0;  // That a reader or a coordinator only counted.
+  // `untold_` is the number of problems that a reader or a coordinator has only counted.
+  size_t untold_ = 0;
 };
 
-// Is that a refusal of the job, rather than a failure to ask?
+// Returns whether the status is a refusal of the job, rather than a failure to ask.
 bool IsRefusal(const absl::Status& status);
 
 }  // namespace rekindle::cli

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "common/problem_list.h"
+#include "common/text/problem_list.h"
 
 namespace rekindle::cli {
 namespace {
@@ -56,7 +56,7 @@ TEST(ProblemsTest, TextOfOthersDrivesNoTerminal) {
 }
 
 TEST(ProblemsTest, OneNameIsForOneJobOfAFile) {
-  JobFile file{.source = "job.yaml", .documents = {Document(), Document(), Document()}};
+  JobDocuments file{.source = "job.yaml", .documents = {Document(), Document(), Document()}};
   for (JobDocument& document : file.documents) document.job.set_name("a");
   file.documents[1].job.set_name("b");
   file.documents[2].lines["name"] = 20;

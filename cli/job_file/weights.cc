@@ -1,11 +1,12 @@
 #include "cli/job_file/weights.h"
 
 #include "absl/strings/str_cat.h"
-#include "cli/checkpoint_place.h"
-#include "common/file.h"
+#include "cli/store/checkpoint_place.h"
+#include "common/files/file.h"
 #include "coordinator/spec/job_checks.h"
-#include "worker/models/layout.h"
-#include "worker/models/model_spec_proto.h"
+#include "worker/models/declared/model_kind.h"
+#include "worker/models/declared/model_spec_proto.h"
+#include "worker/models/declared/tensors.h"
 
 namespace rekindle::cli {
 namespace {
@@ -27,7 +28,7 @@ absl::StatusOr<checkpoint::WeightSet> OpenFitting(const v1::JobSpec& resolved) {
   return absl::InvalidArgumentError(absl::StrCat(kField, path, " does not fit spec.model\n", differences.ToString()));
 }
 
-// The set's digest, which is the spec's where that has one.
+// Returns the set's digest. If the spec has a digest, it must be the same.
 absl::StatusOr<std::string> DigestOf(const v1::JobSpec& resolved, const checkpoint::WeightSet& set,
                                      const Progress& progress) {
   const auto digest = set.Digest(progress);
@@ -58,7 +59,9 @@ absl::Status PrepareWeights(const Context& context, v1::Job* job) {
   coordinator::Checker check;
   coordinator::CheckModel(check, without);
   coordinator::CheckData(check, without);
-  if (!check.Sound({"spec.model", "spec.data.table"})) return absl::OkStatus();
+  coordinator::Fields reads = coordinator::FieldsOfSampleSize();
+  reads.push_back("spec.model");
+  if (!check.Sound(reads)) return absl::OkStatus();
   const auto set = OpenFitting(resolved);
   if (!set.ok()) return set.status();
   ProgressBar bar(context, "reading " + model.weights());

@@ -1,25 +1,25 @@
-// model.weights: a set of weights on this machine that a job starts from. The command looks at it, as the coordinator
-// may not see it.
+// Checks model.weights, a set of weights on this machine that a job starts from. The command checks it because the
+// coordinator may not be able to read it.
 #ifndef REKINDLE_CLI_JOB_FILE_WEIGHTS_H_
 #define REKINDLE_CLI_JOB_FILE_WEIGHTS_H_
 
 #include "absl/status/status.h"
-#include "checkpoint/weight_set.h"
-#include "cli/context.h"
+#include "checkpoint/weights/weight_set.h"
+#include "cli/shared/context.h"
 #include "rekindle/v1/job.pb.h"
 
 namespace rekindle::cli {
 
-// Stands for a weights_digest that is filled in before the job is submitted; as long as one.
+// Stands for a weights_digest that is filled in before the job is submitted. It has the same length.
 inline constexpr char kDigestToCome[] = "--------------------------------";
 
-// Whether the set of a resolved spec fits its model, and is the one that weights_digest is of where that is given.
-// INVALID_ARGUMENT lists the tensors that are missing, extra or of another shape, or says that it is another set; the
-// errors of files. Each begins with the field's name. OK for a job without weights.
+// Checks that the set of a resolved spec fits its model, and that it is the set of weights_digest if that is given.
+// INVALID_ARGUMENT lists the tensors that are missing, extra or of another shape, or says that it is another set. It
+// also returns errors of files. Each error begins with the field's name. Returns OK for a job without weights.
 absl::Status CheckWeights(const v1::JobSpec& resolved);
 
-// Checks the weights, too, and fills in the digest, which takes reading all of it: shows how far it is. A job whose
-// model is wrong is left as it is: that is for the coordinator to say.
+// Checks the weights and fills in their digest. That reads the whole set, so it shows the progress. A job whose model
+// is wrong is left as it is, because the coordinator reports that.
 absl::Status PrepareWeights(const Context& context, v1::Job* job);
 
 }  // namespace rekindle::cli

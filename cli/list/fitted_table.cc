@@ -12,7 +12,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "cli/utf8.h"
+#include "cli/text/terminal_columns.h"
 
 namespace rekindle::cli {
 namespace {
@@ -30,7 +30,7 @@ std::string Cut(const std::string& cell, size_t width) {
   return std::string(BeginningOf(cell, static_cast<int>(width - end.size()))) + end;
 }
 
-// The columns of a table that are shown, and how wide.
+// Holds the columns of a table that are shown, and their widths.
 class Layout {
  public:
   explicit Layout(const std::vector<Column>& columns) : columns_(columns) {}
@@ -44,7 +44,7 @@ class Layout {
     return std::accumulate(widths_.begin(), widths_.end(), kGap * (shown_.size() - std::min<size_t>(1, shown_.size())));
   }
 
-  // Cuts what may be cut, from the right, and leaves out what is least important.
+  // Cuts the columns that may be cut, from the right, and leaves out the least important ones.
   void Fit(size_t width) {
     while (Least() > width) {
       const auto last = std::max_element(shown_.begin(), shown_.end(),
@@ -74,8 +74,9 @@ class Layout {
   }
 
   const std::vector<Column>& columns_;
-  std::vector<size_t> shown_;   // In order.
-  std::vector<size_t> widths_;  // The width of each of these.
+  // `shown_` has the indices of the shown columns in order, and `widths_` their widths.
+  std::vector<size_t> shown_;
+  std::vector<size_t> widths_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A table that fits a terminal.
+// Prints a table that fits a terminal.
 #ifndef REKINDLE_CLI_LIST_FITTED_TABLE_H_
 #define REKINDLE_CLI_LIST_FITTED_TABLE_H_
 
@@ -11,21 +11,23 @@ namespace rekindle::cli {
 
 struct Column {
   std::string head;
-  int rank = 0;      // Where there is no room the highest goes first; 0 always stays.
-  size_t least = 0;  // Its cells may be cut to so many columns of the terminal; 0: they are never cut.
+  // If there is no room, the column with the highest `rank` is left out first. Rank 0 always stays.
+  int rank = 0;
+  // The cells may be cut to `least` columns of the terminal. With 0 they are never cut.
+  size_t least = 0;
 };
 
-// Thread-compatible.
+// Collects rows and prints them. It is thread-compatible.
 class FittedTable {
  public:
   explicit FittedTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // One cell a column; an empty one says nothing, and is printed as "-". A column that says nothing in any row is left
+  // Adds a row with one cell per column. An empty cell is printed as "-". A column that is empty in all rows is left
   // out.
   void Add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
 
-  // Lines of at most `width` columns, as far as the columns of rank 0 can be cut to that; 0: nothing is cut or left out
-  // but what says nothing.
+  // Returns lines of at most `width` columns, as far as the columns of rank 0 can be cut to that. With 0 nothing is
+  // cut, and only empty columns are left out.
   std::string Text(size_t width) const;
 
  private:
@@ -33,10 +35,10 @@ class FittedTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// The columns of the terminal that stdout is, else COLUMNS, else 80.
+// Returns the columns of the terminal that is stdout, else COLUMNS, else 80.
 size_t OutputColumns();
 
-// "45s", "12m", "3h20m", "2d4h": two units at most.
+// Returns a text of at most two units, like "45s", "12m", "3h20m" or "2d4h".
 std::string Span(double seconds);
 
 }  // namespace rekindle::cli

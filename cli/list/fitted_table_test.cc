@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/strings/str_split.h"
-#include "cli/utf8.h"
+#include "cli/text/terminal_columns.h"
 
 namespace rekindle::cli {
 namespace {

@@ -6,13 +6,15 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "cli/money.h"
-#include "cli/text.h"
+#include "cli/text/job_costs.h"
+#include "cli/text/job_text.h"
+#include "cli/text/number_text.h"
+#include "cli/text/safe_text.h"
 
 namespace rekindle::cli {
 namespace {
 
-// In the order of the cells of RowOf.
+// Returns the columns in the order of the cells of RowOf.
 const std::vector<Column>& Columns() {
   static const auto* columns = new std::vector<Column>{
       {.head = "NAME", .least = 12},

@@ -1,4 +1,4 @@
-// Which jobs `rekindle jobs` lists, in which order, and what it says of each.
+// Decides which jobs `rekindle jobs` lists, in which order, and what it prints for each.
 #ifndef REKINDLE_CLI_LIST_JOB_TABLE_H_
 #define REKINDLE_CLI_LIST_JOB_TABLE_H_
 
@@ -11,32 +11,33 @@
 
 namespace rekindle::cli {
 
-// The states that such a name stands for: one of JobStateNames().
+// Returns the states for which a name of JobStateNames() stands.
 std::vector<v1::JobState> StatesNamed(const std::string& name);
 
-// "active" (not over) and "over", then the states, in lower case.
+// Returns "active" (not over) and "over", then the states, in lower case.
 std::vector<std::string> JobStateNames();
 
-// Seconds until its last step is made, at the present speed; nothing where it does not run or no step was timed.
+// Returns the seconds until the job's last step is done, at the present speed. Returns nothing if the job does not run
+// or no step was timed.
 std::optional<double> SecondsLeft(const v1::Job& job);
 
-// By what jobs can be sorted.
+// Returns the names of the orders in which jobs can be sorted.
 std::vector<std::string> JobOrders();
 
-// What is kept of a job for the table: a job with its curves is a hundred times as large.
+// Holds what the table needs of a job. A job with its curves is a hundred times as large.
 struct JobRow {
   std::vector<std::string> cells;
   std::string name;
   std::string state;
   std::string team;
   double submitted_at = 0;
-  double left = 0;  // Infinite: not known.
+  double left = 0;  // Infinite if it is not known.
   int priority = 0;
   double spent = 0;
 };
 JobRow RowOf(const v1::Job& job, double unix_now);
 
-// `order` is one of JobOrders(); equal ones stay as they are.
+// Sorts the rows. `order` is one of JobOrders(). Rows that compare equal keep their order.
 void SortJobs(const std::string& order, std::vector<JobRow>* rows);
 
 FittedTable JobTable(std::vector<JobRow> rows);

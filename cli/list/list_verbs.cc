@@ -1,17 +1,17 @@
-// jobs, nodes.
+// Implements jobs and nodes.
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
-#include "cli/context.h"
-#include "cli/jobs.h"
-#include "cli/json_list.h"
 #include "cli/list/job_table.h"
 #include "cli/list/node_table.h"
-#include "common/clock.h"
-#include "common/flag_values.h"
+#include "cli/shared/context.h"
+#include "cli/shared/jobs.h"
+#include "cli/text/json_list.h"
+#include "common/spec/flag_values.h"
+#include "common/time/clock.h"
 
 namespace rekindle::cli {
 namespace {
@@ -113,7 +113,8 @@ void AddNodes(CLI::App& app, Context& context) {
   CLI::App* verb = app.add_subcommand("nodes", "List nodes and what runs on them");
   verb->footer("USED: trainers that run there, of the slots that it has. -o wide shows all columns and cuts nothing.");
   context.OnRun(verb, [verb, &context]() -> absl::Status {
-    if (!verb->get_subcommands().empty()) return absl::OkStatus();  // It is that one's run.
+    // If a verb below `nodes` was given, that verb runs instead.
+    if (!verb->get_subcommands().empty()) return absl::OkStatus();
     return ListNodes(context);
   });
 }

@@ -2,18 +2,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "cli/text.h"
+#include "cli/text/number_text.h"
+#include "cli/text/safe_text.h"
 
 namespace rekindle::cli {
 namespace {
 
-// "us-east-2a/t/spot", with "(unpriced)" where the fleet file has no such pool.
+// Returns a text like "us-east-2a/t/spot", with "(unpriced)" if the fleet file has no such pool.
 std::string Pool(const v1::Node& node) {
   if (node.pool().empty()) return "";
   return absl::StrCat(Printable(node.pool()), node.capacity() == "unpriced" ? " (unpriced)" : "");
 }
 
-// "cuda sm_90", "cpu"; empty where the agent did not say.
+// Returns a text like "cuda sm_90" or "cpu". It is empty if the agent did not report it.
 std::string DeviceText(const v1::Device& device) {
   if (device.compute_capability() <= 0) return Printable(device.kind());
   return absl::StrCat(Printable(device.kind()), " sm_", device.compute_capability());

@@ -1,4 +1,4 @@
-// What `rekindle nodes` says of each node.
+// Makes the table that `rekindle nodes` prints.
 #ifndef REKINDLE_CLI_LIST_NODE_TABLE_H_
 #define REKINDLE_CLI_LIST_NODE_TABLE_H_
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/utf8.h"
+#include "cli/text/terminal_columns.h"
 
 namespace rekindle::cli {
 namespace {
@@ -25,7 +25,8 @@ void Drawing::Draw(const std::vector<std::string>& lines, TerminalSize size) {
   drawn_rows_ = static_cast<int>(lines.size());
   drawn_columns_ = 0;
   for (size_t i = 0; i < lines.size(); ++i) {
-    // A line is cleared before it is written: after one that fills the terminal, clearing takes its last character.
+    // A line is cleared before it is written. After a line that fills the terminal, clearing would remove its last
+    // character.
     frame += (i > 0 ? "\r\n" : "") + std::string(kClearLine) + lines[i];
     drawn_columns_ = std::max(drawn_columns_, ColumnsOf(lines[i]));
   }

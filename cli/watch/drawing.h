@@ -1,4 +1,4 @@
-// Lines that are drawn over those of before, so that the screen stays as high as it was.
+// Draws lines over the earlier ones, so that the screen keeps its height.
 #ifndef REKINDLE_CLI_WATCH_DRAWING_H_
 #define REKINDLE_CLI_WATCH_DRAWING_H_
 
@@ -10,21 +10,22 @@
 
 namespace rekindle::cli {
 
-// Thread-compatible.
+// Draws on one terminal. It is thread-compatible.
 class Drawing {
  public:
-  // `out` is not owned: a terminal that understands the control sequences of ECMA-48.
+  // `out` is a terminal that understands the control sequences of ECMA-48. The caller owns it.
   explicit Drawing(std::ostream& out) : out_(out) {}
 
-  // REQUIRES: no line is wider than the terminal, and there are no more of them than it has rows. Where what was drawn
-  // before does not fit into a terminal that has shrunk, the terminal has broken its lines: the screen is cleared.
+  // Draws the lines. If the terminal has shrunk and the earlier lines do not fit, it has broken them, so the screen is
+  // cleared. REQUIRES: no line is wider than the terminal, and there are no more lines than it has rows.
   void Draw(const std::vector<std::string>& lines, TerminalSize size);
-  // What was drawn stays, and the next drawing begins below it.
+  // Leaves the drawn lines on the screen. The next drawing begins below them.
   void Leave();
 
  private:
   std::ostream& out_;
-  int drawn_rows_ = 0;  // 0: nothing is to be drawn over.
+  // If `drawn_rows_` is 0, there is nothing to draw over.
+  int drawn_rows_ = 0;
   int drawn_columns_ = 0;
 };
 

@@ -3,7 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "common/clock.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::cli {
 namespace {
@@ -13,21 +14,21 @@ bool IsOver(const v1::Job& job) {
   return state == v1::SUCCEEDED || state == v1::FAILED || state == v1::CANCELLED;
 }
 
-// No answer, rather than a bad one.
+// Returns whether there was no answer, rather than a bad one.
 bool IsSilence(const absl::Status& status) { return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status); }
 
 }  // namespace
 
-// A call that the feed's end cancels, also one that begins after it.
+// The end of the feed cancels this call, even if it begins after the end.
 class JobFeed::Call {
  public:
   explicit Call(JobFeed* feed) : feed_(feed) {
-    const std::lock_guard lock(feed_->mutex_);
+    const common::MutexLock lock(feed_->mutex_);
     feed_->calls_.insert(&context_);
     if (feed_->stopped_) context_.TryCancel();
   }
   ~Call() {
-    const std::lock_guard lock(feed_->mutex_);
+    const common::MutexLock lock(feed_->mutex_);
     feed_->calls_.erase(&context_);
   }
   grpc::ClientContext* context() { return &context_; }
@@ -51,11 +52,11 @@ JobFeed::JobFeed(v1::Coordinator::StubInterface* stub, std::string job,
 
 JobFeed::~JobFeed() {
   {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     stopped_ = true;
     for (grpc::ClientContext* call : calls_) call->TryCancel();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   listener_.join();
   asker_.join();
 }
@@ -63,13 +64,13 @@ JobFeed::~JobFeed() {
 JobFeed::News JobFeed::Next() {
   News news;
   {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     news.job = std::exchange(job_, std::nullopt);
     if (!news.job) news.end = end_;
     const bool silent = common::SteadySeconds() - heard_at_ > times_.away;
     if (known_ && silent && !end_) news.away_since = heard_wall_;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return news;
 }
 
@@ -93,12 +94,13 @@ bool JobFeed::ListenOnce() {
   }
   const grpc::Status finished = stream->Finish();
   const absl::Status status = check_(finished);
-  if (status.ok() || IsSilence(status)) {  // A coordinator that stops ends its streams in order.
+  // A coordinator that stops ends its streams in order.
+  if (status.ok() || IsSilence(status)) {
     GiveUpAfter(0, status);
   } else {
     End(status);
   }
-  const std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   return stopped_ || end_.has_value();
 }
 
@@ -110,7 +112,7 @@ bool JobFeed::IsNew(const v1::Job& job) {
 void JobFeed::AskWhenQuiet() {
   while (Pause(times_.quiet)) {
     {
-      const std::lock_guard lock(mutex_);
+      const common::MutexLock lock(mutex_);
       if (common::SteadySeconds() - heard_at_ < times_.quiet) continue;
     }
     Call call(this);
@@ -130,8 +132,8 @@ void JobFeed::AskWhenQuiet() {
 
 bool JobFeed::Hand(v1::Job job) {
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return stopped_ || !job_.has_value(); });
+    common::MutexLock lock(mutex_);
+    changed_.Wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || !job_.has_value(); });
     if (stopped_) return false;
     wanted_ = job.uid();
     known_ = true;
@@ -142,14 +144,14 @@ bool JobFeed::Hand(v1::Job job) {
 }
 
 void JobFeed::Heard() {
-  const std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   heard_at_ = common::SteadySeconds();
   heard_wall_ = common::WallSeconds();
 }
 
 void JobFeed::GiveUpAfter(double seconds_before_first_word, const absl::Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     const double patience = known_ ? times_.patience : seconds_before_first_word;
     if (common::SteadySeconds() - heard_at_ < patience) return;
   }
@@ -158,24 +160,24 @@ void JobFeed::GiveUpAfter(double seconds_before_first_word, const absl::Status& 
 
 void JobFeed::End(const absl::Status& status) {
   {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     if (end_) return;
     end_ = status;
     for (grpc::ClientContext* call : calls_) call->TryCancel();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   wake_();
 }
 
 std::string JobFeed::Wanted() {
-  const std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   return wanted_;
 }
 
 bool JobFeed::Pause(double seconds) {
-  std::unique_lock lock(mutex_);
-  return !changed_.wait_for(lock, std::chrono::duration<double>(seconds),
-                            [this] { return stopped_ || end_.has_value(); });
+  common::MutexLock lock(mutex_);
+  return !changed_.WaitFor(lock, std::chrono::duration<double>(seconds),
+                           [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopped_ || end_.has_value(); });
 }
 
 }  // namespace rekindle::cli

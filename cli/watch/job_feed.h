@@ -1,51 +1,62 @@
-// A job's states as they come from the coordinator, over its restarts, and since when it does not answer.
+// Follows a job's states as they come from the coordinator, over its restarts, and reports since when it does not
+// answer.
 #ifndef REKINDLE_CLI_WATCH_JOB_FEED_H_
 #define REKINDLE_CLI_WATCH_JOB_FEED_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
+#include "common/sync/mutex.h"
 #include "rekindle/v1/coordinator.grpc.pb.h"
 
 namespace rekindle::cli {
 
-// A stream says nothing while a job does not change, and nothing either when its coordinator has been stopped, or its
-// machine cut off. So after a short silence the coordinator is asked for the job, with a deadline. Thread-safe.
+// Follows one job. A stream is silent while a job does not change. It is also silent if its coordinator was stopped or
+// its machine was cut off. So after a short silence the feed asks the coordinator for the job, with a deadline. It is
+// thread-safe.
 class JobFeed {
  public:
-  // Seconds.
+  // Holds times in seconds.
   struct Times {
-    double quiet = 0.5;     // After such a silence the coordinator is asked, and again after each answer or failure.
-    double answer = 1.5;    // What it is given for an answer.
-    double away = 2.5;      // After such a silence it counts as away.
-    double first = 10;      // How long the first word is waited for where it neither answers nor refuses.
-    double patience = 600;  // How long a coordinator that was heard is waited for.
-    double retry = 0.2;     // Between two tries to open the stream.
+    // After `quiet` of silence the coordinator is asked, and again after each answer or failure.
+    double quiet = 0.5;
+    // The coordinator has `answer` to answer.
+    double answer = 1.5;
+    // After `away` of silence the coordinator counts as away.
+    double away = 2.5;
+    // A coordinator that neither answers nor refuses is waited for `first` until its first answer.
+    double first = 10;
+    // A coordinator that has answered before is waited for `patience`.
+    double patience = 600;
+    // Between two attempts to open the stream `retry` passes.
+    double retry = 0.2;
   };
   struct News {
-    std::optional<v1::Job> job;        // The next state; none twice, none left out.
-    std::optional<absl::Status> end;   // Nothing more comes: OK after the state in which the job has ended.
-    std::optional<double> away_since;  // Unix seconds at which it was heard last.
+    // `job` is the next state. No state comes twice, and none is left out.
+    std::optional<v1::Job> job;
+    // If `end` is set, nothing more comes. It is OK after the state in which the job has ended.
+    std::optional<absl::Status> end;
+    // `away_since` is the time at which the coordinator was heard last, in Unix seconds.
+    std::optional<double> away_since;
   };
 
-  // `job`: name or uid; a later job of that name is another one. `stub` is not owned and outlives the feed. `check`
-  // makes an error of a call; `wake` says that there is news. Both are called by threads of the feed.
+  // `job` is a name or uid. A later job of the same name is another job. The caller owns `stub`, which must outlive the
+  // feed. `check` converts the error of a call. `wake` is called when there is news. Threads of the feed call both.
   JobFeed(v1::Coordinator::StubInterface* stub, std::string job, std::function<absl::Status(const grpc::Status&)> check,
           std::function<void()> wake, const Times& times);
   JobFeed(v1::Coordinator::StubInterface* stub, std::string job, std::function<absl::Status(const grpc::Status&)> check,
           std::function<void()> wake)
       : JobFeed(stub, std::move(job), std::move(check), std::move(wake), Times()) {}
-  ~JobFeed();  // Cancels its calls.
+  // Cancels the feed's calls.
+  ~JobFeed();
   JobFeed(const JobFeed&) = delete;
   JobFeed& operator=(const JobFeed&) = delete;
 
-  // What there is now. `end` is there once all states before it have been taken.
+  // Returns the news so far. `end` is set once all states before it have been taken.
   News Next();
 
  private:
@@ -53,35 +64,43 @@ class JobFeed {
 
   void Listen();
   void AskWhenQuiet();
-  // One stream, to its end; true: the job has ended, or the feed is stopped.
+  // Reads one stream to its end. Returns true if the job has ended or the feed is stopped.
   bool ListenOnce();
-  // A stream begins with the state of now, which the one before it may have had already.
+  // Returns whether the state differs from the last one. A stream begins with the current state, which the stream
+  // before it may have sent already.
   bool IsNew(const v1::Job& job);
   bool Hand(v1::Job job);
   void Heard();
-  // Ends the feed with `status` where nothing was heard for too long.
+  // Ends the feed with `status` if nothing was heard for too long.
   void GiveUpAfter(double seconds_before_first_word, const absl::Status& status);
   void End(const absl::Status& status);
   std::string Wanted();
-  bool Pause(double seconds);  // False: the feed is stopped.
+  // Waits. Returns false if the feed is stopped.
+  bool Pause(double seconds);
 
   v1::Coordinator::StubInterface* const stub_;
   const std::function<absl::Status(const grpc::Status&)> check_;
   const std::function<void()> wake_;
   const Times times_;
 
-  std::string newest_;  // Only the thread that listens uses it.
+  // Only the thread that listens uses `newest_`.
+  std::string newest_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;  // stopped_, end_, or job_ was taken.
-  std::string wanted_;               // Its uid once that is known.
-  std::optional<v1::Job> job_;
-  std::optional<absl::Status> end_;
-  bool known_ = false;  // A state of the job has come.
-  double heard_at_;     // Steady seconds of the last word; before the first one, of the start.
-  double heard_wall_;   // That moment in Unix seconds.
-  bool stopped_ = false;
-  std::set<grpc::ClientContext*> calls_;
+  common::Mutex mutex_;
+  // `changed_` says that `stopped_` or `end_` has changed, or that `job_` was taken.
+  common::CondVar changed_;
+  // `wanted_` becomes the job's uid once that is known.
+  std::string wanted_ ABSL_GUARDED_BY(mutex_);
+  std::optional<v1::Job> job_ ABSL_GUARDED_BY(mutex_);
+  std::optional<absl::Status> end_ ABSL_GUARDED_BY(mutex_);
+  // `known_` says that a state of the job has come.
+  bool known_ ABSL_GUARDED_BY(mutex_) = false;
+  // `heard_at_` is the time of the last answer in steady seconds. Before the first answer it is the time of the start.
+  double heard_at_ ABSL_GUARDED_BY(mutex_);
+  // `heard_wall_` is the moment of `heard_at_` in Unix seconds.
+  double heard_wall_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<grpc::ClientContext*> calls_ ABSL_GUARDED_BY(mutex_);
 
   std::thread listener_;
   std::thread asker_;

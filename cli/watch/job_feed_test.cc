@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/rpc.h"
+#include "common/rpc/rpc.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::cli {
 namespace {
@@ -29,37 +30,40 @@ v1::Job JobAt(int step, v1::JobState state = v1::RUNNING) {
   return job;
 }
 
-// A coordinator with one job, that can be stopped as SIGSTOP does it: calls stay open, and nothing is said.
+// This coordinator has one job. It can be stopped as SIGSTOP does it: calls stay open, and nothing is sent.
 class FakeCoordinator final : public v1::Coordinator::Service {
  public:
   void Set(const v1::Job& job) {
-    Change([&] {
-      job_ = job;
-      ++version_;
-    });
+    const common::MutexLock lock(mutex_);
+    job_ = job;
+    ++version_;
+    changed_.NotifyAll();
   }
   void Freeze(bool frozen) {
-    Change([&] { frozen_ = frozen; });
+    const common::MutexLock lock(mutex_);
+    frozen_ = frozen;
+    changed_.NotifyAll();
   }
   // Ends the streams that are open.
   void EndStreams(const grpc::Status& status) {
-    Change([&] {
-      ++ended_streams_;
-      stream_end_ = status;
-    });
+    const common::MutexLock lock(mutex_);
+    ++ended_streams_;
+    stream_end_ = status;
+    changed_.NotifyAll();
   }
   std::vector<std::string> Watched() {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     return watched_;
   }
-  int Waiting() {  // Calls of GetJob that are not answered.
-    const std::lock_guard lock(mutex_);
+  // Returns the number of GetJob calls that are not answered.
+  int Waiting() {
+    const common::MutexLock lock(mutex_);
     return waiting_;
   }
 
   grpc::Status WatchJob(grpc::ServerContext* context, const v1::WatchJobRequest* request,
                         grpc::ServerWriter<v1::Job>* writer) override {
-    std::unique_lock lock(mutex_);
+    common::MutexLock lock(mutex_);
     watched_.push_back(request->job());
     int seen = 0;
     const int ended = ended_streams_;
@@ -70,15 +74,20 @@ class FakeCoordinator final : public v1::Coordinator::Service {
         seen = version_;
         writer->Write(*job_);
       }
-      changed_.wait_for(lock, kPoll);  // Nobody tells of a call that was cancelled.
+      // Nothing wakes the thread if a call was cancelled, so it polls.
+      changed_.WaitFor(lock, kPoll, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return ended_streams_ != ended || (!frozen_ && seen != version_);
+      });
     }
     return grpc::Status::CANCELLED;
   }
 
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest*, v1::Job* reply) override {
-    std::unique_lock lock(mutex_);
+    common::MutexLock lock(mutex_);
     ++waiting_;
-    while (frozen_ && !context->IsCancelled()) changed_.wait_for(lock, kPoll);
+    while (frozen_ && !context->IsCancelled()) {
+      changed_.WaitFor(lock, kPoll, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !frozen_; });
+    }
     --waiting_;
     if (!job_) return {grpc::StatusCode::NOT_FOUND, "no such job"};
     *reply = *job_;
@@ -86,24 +95,15 @@ class FakeCoordinator final : public v1::Coordinator::Service {
   }
 
  private:
-  template <typename Make>
-  void Change(const Make& make) {
-    {
-      const std::lock_guard lock(mutex_);
-      make();
-    }
-    changed_.notify_all();
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<v1::Job> job_;
-  int version_ = 0;
-  bool frozen_ = false;
-  int waiting_ = 0;
-  int ended_streams_ = 0;
-  grpc::Status stream_end_;
-  std::vector<std::string> watched_;
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  std::optional<v1::Job> job_ ABSL_GUARDED_BY(mutex_);
+  int version_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool frozen_ ABSL_GUARDED_BY(mutex_) = false;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+  int ended_streams_ ABSL_GUARDED_BY(mutex_) = 0;
+  grpc::Status stream_end_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::string> watched_ ABSL_GUARDED_BY(mutex_);
 };
 
 class JobFeedTest : public testing::Test {
@@ -118,21 +118,22 @@ class JobFeedTest : public testing::Test {
   }
 
   void TearDown() override {
-    feed_.reset();  // Also from a coordinator that says nothing.
+    // The feed must also end if its coordinator is silent.
+    feed_.reset();
   }
 
   void Start(const JobFeed::Times& times = kQuick) {
     feed_ = std::make_unique<JobFeed>(
         stub_.get(), "job", common::StatusFromGrpc,
         [this] {
-          const std::lock_guard lock(mutex_);
+          const common::MutexLock lock(mutex_);
           woken_ = true;
-          changed_.notify_all();
+          changed_.NotifyAll();
         },
         times);
   }
 
-  // Takes news until `enough` says so of the newest; the steps that came are in steps_.
+  // Takes news until `enough` accepts the newest. The steps that came are in steps_.
   template <typename Enough>
   JobFeed::News Await(const Enough& enough) {
     const auto end = std::chrono::steady_clock::now() + kPatience;
@@ -144,8 +145,9 @@ class JobFeedTest : public testing::Test {
         ADD_FAILURE() << "waited for news";
         return news;
       }
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, kPoll, [this] { return woken_; });  // Time passes without a wake-up.
+      common::MutexLock lock(mutex_);
+      // Time passes without a wake-up.
+      changed_.WaitFor(lock, kPoll, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return woken_; });
       woken_ = false;
     }
   }
@@ -164,9 +166,9 @@ class JobFeedTest : public testing::Test {
   std::vector<int> steps_;
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool woken_ = false;
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  bool woken_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 TEST_F(JobFeedTest, EachStateOnceAndThenTheEnd) {
@@ -209,7 +211,8 @@ TEST_F(JobFeedTest, ACoordinatorThatSaysNothingIsAwayUntilItAnswers) {
   const JobFeed::News away = Await([](const JobFeed::News& news) { return news.away_since.has_value(); });
   EXPECT_GE(away.away_since.value_or(0), before);
   EXPECT_LE(away.away_since.value_or(0), common::WallSeconds() - kQuick.away + 0.1);
-  coordinator_.Freeze(false);  // The job has not changed: that it answers is enough.
+  // The job has not changed, but an answer is enough.
+  coordinator_.Freeze(false);
   Await([](const JobFeed::News& news) { return !news.away_since; });
   EXPECT_THAT(steps_, ElementsAre(1));
 }
@@ -220,7 +223,8 @@ TEST_F(JobFeedTest, ACoordinatorThatDoesNotComeBackIsGivenUp) {
   times.patience = 0.7;
   Start(times);
   AwaitStep(1);
-  coordinator_.Freeze(true);  // Its streams stay open.
+  // The coordinator's streams stay open.
+  coordinator_.Freeze(true);
   EXPECT_TRUE(absl::IsDeadlineExceeded(AwaitEnd()));
 }
 

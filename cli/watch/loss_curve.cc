@@ -5,18 +5,20 @@
 #include <cmath>
 #include <cstdio>
 
-#include "cli/utf8.h"
+#include "cli/text/terminal_columns.h"
 
 namespace rekindle::cli {
 namespace {
 
-constexpr int kScaleColumns = 12;  // As wide as the labels above the curve.
+// The scale is as wide as the labels above the curve.
+constexpr int kScaleColumns = 12;
 constexpr int kEighths = 8;
 constexpr std::array<const char*, kEighths + 1> kBlocks = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 
 using Points = std::vector<v1::LossPoint>;
 
-// One value a column: the mean of its points, or between two columns that have some, the line that joins them.
+// Returns one value per column. It is the mean of the points in the column. A column without points gets a value on the
+// line between its neighbours that have some.
 std::vector<double> Sample(const Points& points, int columns) {
   const double first = points.front().step();
   const double last = points.back().step();
@@ -29,7 +31,9 @@ std::vector<double> Sample(const Points& points, int columns) {
     counts[column] += 1;
   }
   std::vector<double> values(width);
-  size_t before = 0;  // The first column has the first point, and the last column the last one.
+  // `before` is the last column that had a point. The first column has the first point, and the last column the last
+  // one.
+  size_t before = 0;
   for (size_t i = 0; i < width; ++i) {
     if (counts[i] == 0) continue;
     values[i] = sums[i] / counts[i];
@@ -48,7 +52,7 @@ std::string Scale(double value) {
   return PadTo(buffer, kScaleColumns);
 }
 
-// "step 1            82"
+// Returns a line like "step 1            82".
 std::string Axis(const Points& points, int columns) {
   const std::string left = "step " + std::to_string(points.front().step());
   const std::string right = std::to_string(points.back().step());

@@ -1,4 +1,4 @@
-// A loss curve in block characters.
+// Draws a loss curve in block characters.
 #ifndef REKINDLE_CLI_WATCH_LOSS_CURVE_H_
 #define REKINDLE_CLI_WATCH_LOSS_CURVE_H_
 
@@ -11,8 +11,9 @@
 
 namespace rekindle::cli {
 
-// `rows` lines of at most `columns` columns: the curve, with its highest and lowest loss at the left, and below it the
-// steps that it is of. All are empty where two points cannot be told apart. REQUIRES: rows >= 2, columns >= 28.
+// Returns `rows` lines of at most `columns` columns. They have the curve, with its highest and lowest loss at the left,
+// and its steps below it. All lines are empty if there are no two different points. REQUIRES: rows >= 2 and columns >=
+// 28.
 std::vector<std::string> LossCurve(const google::protobuf::RepeatedPtrField<v1::LossPoint>& points, int columns,
                                    int rows);
 

@@ -13,7 +13,8 @@ using testing::Each;
 using testing::ElementsAre;
 using Points = google::protobuf::RepeatedPtrField<v1::LossPoint>;
 
-constexpr int kColumns = 28;  // Sixteen of them for the curve.
+// Sixteen of the columns are for the curve.
+constexpr int kColumns = 28;
 
 Points Of(const std::vector<std::pair<int, double>>& values) {
   Points points;

@@ -3,15 +3,17 @@
 #include <optional>
 #include <string>
 
-#include "cli/context.h"
-#include "cli/text.h"
-#include "cli/utf8.h"
+#include "cli/shared/context.h"
+#include "cli/text/bar.h"
+#include "cli/text/safe_text.h"
+#include "cli/text/terminal_columns.h"
 #include "cli/watch/drawing.h"
 
 namespace rekindle::cli {
 namespace {
 
-constexpr double kLineSeconds = 5;  // Between two lines of a job of which nothing is told.
+// Two lines of a job without news are at least `kLineSeconds` apart.
+constexpr double kLineSeconds = 5;
 constexpr int kAsciiBarColumns = 10;
 
 class JsonPrinter final : public Printer {
@@ -28,7 +30,7 @@ class JsonPrinter final : public Printer {
 
 class LinePrinter final : public Printer {
  public:
-  // `ascii`: what reads them can show nothing else.
+  // If `ascii` is set, the reader of the lines can show only ASCII.
   LinePrinter(std::ostream& out, bool ascii) : out_(out), ascii_(ascii) {}
 
   void Show(const Watched& watched, bool changed) override {

@@ -1,4 +1,4 @@
-// How a watched job is shown where the output goes: drawn, printed or as JSON.
+// Shows a watched job in the way that fits the output: drawn, printed or as JSON.
 #ifndef REKINDLE_CLI_WATCH_PRINTER_H_
 #define REKINDLE_CLI_WATCH_PRINTER_H_
 
@@ -10,18 +10,21 @@
 
 namespace rekindle::cli {
 
-// Thread-compatible. Its end leaves the terminal as it was found, below what was drawn.
+// Shows one job. It is thread-compatible. Its destructor leaves the terminal as it was found, below what was drawn.
 class Printer {
  public:
   virtual ~Printer() = default;
-  // Called at each change, and in between as time passes; `changed`: the job is in another state than at the last call.
+  // Shows the job. It is called at each change, and also in between as time passes. `changed` says that the job is in
+  // another state than at the last call.
   virtual void Show(const Watched& watched, bool changed) = 0;
-  // The program was stopped and goes on: others may have written to the terminal, or changed it.
+  // Begins again after the program was stopped and continued, because others may have written to the terminal or
+  // changed it.
   virtual void StartAnew() {}
 };
 
-// Drawn over and over where `terminal`, to which `out` leads, can do that. Elsewhere a line at each event and every few
-// seconds, as the job changes. With `json` one object a change. `out` is not owned.
+// Makes a printer. If `terminal`, to which `out` leads, can be redrawn, it draws in place. Otherwise it prints a line
+// at each event and every few seconds as the job changes. With `json` it prints one object per change. The caller owns
+// `out`.
 std::unique_ptr<Printer> MakePrinter(bool json, const Terminal& terminal, std::ostream& out);
 
 }  // namespace rekindle::cli

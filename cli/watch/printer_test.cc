@@ -7,7 +7,7 @@
 
 #include <sstream>
 
-#include "cli/watch/terminal_testing.h"
+#include "cli/testing/terminal_testing.h"
 
 namespace rekindle::cli {
 namespace {
@@ -40,7 +40,8 @@ class PrinterTest : public testing::Test {
 
   Watched watched_;
   std::ostringstream out_;
-  int none_ = -1;  // No terminal.
+  // The descriptor `none_` is no terminal.
+  int none_ = -1;
 };
 
 TEST_F(PrinterTest, WithoutATerminalALineAnEventAndNowAndThen) {
@@ -48,10 +49,12 @@ TEST_F(PrinterTest, WithoutATerminalALineAnEventAndNowAndThen) {
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10 (50 %)"),
                                                    HasSubstr("  | n2 名 joined\n"), Not(HasSubstr("\033"))));
   watched_.now += 1;
-  EXPECT_EQ(Show(*printer, true), "");  // Nothing to tell.
+  // There is no news.
+  EXPECT_EQ(Show(*printer, true), "");
   EXPECT_EQ(Show(*printer, false), "");
   watched_.now += 5;
-  EXPECT_EQ(Show(*printer, false), "");  // Nothing has changed.
+  // Nothing has changed.
+  EXPECT_EQ(Show(*printer, false), "");
   EXPECT_THAT(Show(*printer, true), testing::AllOf(StartsWith("job RUNNING  step 5/10"), Not(HasSubstr("|"))));
   watched_.now += 1;
   watched_.job.mutable_status()->set_last_event("n3 joined");

@@ -2,16 +2,20 @@
 
 #include <algorithm>
 
-#include "cli/money.h"
-#include "cli/text.h"
-#include "cli/utf8.h"
+#include "cli/text/bar.h"
+#include "cli/text/job_costs.h"
+#include "cli/text/job_text.h"
+#include "cli/text/number_text.h"
+#include "cli/text/safe_text.h"
+#include "cli/text/terminal_columns.h"
 #include "cli/watch/loss_curve.h"
 
 namespace rekindle::cli {
 namespace {
 
 constexpr int kLabelColumns = 12;
-constexpr int kFactColumns = 39;  // Room for a label and what it says.
+// A fact has a label and a value.
+constexpr int kFactColumns = 39;
 constexpr int kMostFactsALine = 4;
 constexpr int kWidestBar = 100;
 constexpr int kLowestCurve = 4;
@@ -20,7 +24,8 @@ constexpr int kNarrowestCurve = 30;
 
 struct Fact {
   const char* label;
-  std::string value;  // Empty: not known, or there is none.
+  // `value` is empty if it is not known or there is none.
+  std::string value;
 };
 
 std::string OneLine(const std::string& text) {
@@ -31,7 +36,7 @@ std::string OneLine(const std::string& text) {
 
 int StepsOf(const v1::Job& job) { return job.status().resolved_spec().training().steps(); }
 
-// "82/200 (41 %)"
+// Returns a text like "82/200 (41 %)".
 std::string Steps(int done, int steps) {
   const int percent = steps > 0 ? static_cast<int>(100.0 * done / steps) : 0;
   return std::to_string(done) + "/" + std::to_string(steps) + " (" + std::to_string(percent) + " %)";
@@ -62,7 +67,7 @@ std::string Speed(const v1::JobStatus& s) {
   return Short(s.tokens_per_second()) + " " + UnitOf(s.resolved_spec()) + "s/s";
 }
 
-// "3 (4/4/4)": who computes how much of a step, where that is short to say.
+// Returns a text like "3 (4/4/4)". It shows how many micro-batches of a step each member computes, if that is short.
 std::string Members(const v1::JobStatus& s) {
   constexpr int kMost = 8;
   std::string members = std::to_string(s.members_size());
@@ -134,12 +139,12 @@ void AddFacts(const std::vector<Fact>& facts, int columns, std::vector<std::stri
     if (i % static_cast<size_t>(a_line) == 0) lines->emplace_back();
     const std::string value = facts[i].value.empty() ? "-" : facts[i].value;
     const int room = columns / a_line - kLabelColumns;
-    // A space at least stands between two facts.
+    // At least one space is between two facts.
     lines->back() += PadTo(facts[i].label, kLabelColumns) + PadTo(CutTo(value, room - 1), room);
   }
 }
 
-// Sentences of the coordinator, over as many lines as there are for them.
+// Adds sentences of the coordinator over the lines that are available for them.
 void AddText(const char* label, const std::string& text, int columns, size_t rows, std::vector<std::string>* lines) {
   const std::vector<std::string> wrapped = Wrap(text.empty() ? "-" : OneLine(text), columns - kLabelColumns, rows);
   for (size_t i = 0; i < wrapped.size(); ++i) {
@@ -154,7 +159,8 @@ std::string Foot(const Watched& watched) {
   return s.finished_at() > 0 ? "ended at " + TimeOfDay(s.finished_at()) : "";
 }
 
-// All lines are narrower than the terminal: what is written into the last column makes some terminals begin a new line.
+// Makes all lines narrower than the terminal, because some terminals begin a new line after a character in the last
+// column.
 void Fit(int columns, std::vector<std::string>* lines) {
   for (std::string& line : *lines) {
     line = CutTo(line, columns);
@@ -177,7 +183,7 @@ std::vector<std::string> ProgressLines(const Watched& watched, TerminalSize size
   AddFacts(FactsOf(watched), columns, &lines);
   const size_t narrow = columns < 2 * kFactColumns ? 1 : 0;
   const size_t wide = columns >= 3 * kFactColumns ? 1 : 0;
-  // A reason that is the last event need not be read twice.
+  // A reason that is the same as the last event is not shown twice.
   AddText("reason", s.reason() == s.last_event() ? "" : s.reason(), columns, 1 + narrow, &lines);
   AddText("last event", s.last_event(), columns, 2 + narrow - wide, &lines);
   const int room = std::min(kHighestCurve, rows - static_cast<int>(lines.size()) - 2);

@@ -1,4 +1,4 @@
-// What is shown of a job that is watched: text made of the job, the time and the room, and of nothing else.
+// Formats what is shown of a watched job. The text depends only on the job, the time and the room.
 #ifndef REKINDLE_CLI_WATCH_PROGRESS_VIEW_H_
 #define REKINDLE_CLI_WATCH_PROGRESS_VIEW_H_
 
@@ -11,22 +11,24 @@
 
 namespace rekindle::cli {
 
-// Times are Unix seconds.
+// Holds a watched job. Times are Unix seconds.
 struct Watched {
   v1::Job job;
-  double heard_at = 0;  // When it was like that.
+  // `heard_at` is the time at which the job was in the state of `job`.
+  double heard_at = 0;
   double now = 0;
-  std::optional<double> away_since;  // Nothing was heard of the coordinator since then.
+  // The coordinator has not answered since `away_since`.
+  std::optional<double> away_since;
 };
 
-// Lines to be drawn over each other, in UTF-8, each narrower than the terminal: state, bar, facts, last event, a loss
-// curve where there is room. How many there are depends on the terminal's size alone.
+// Returns lines to be drawn over each other, in UTF-8, each narrower than the terminal: state, bar, facts, last event,
+// and a loss curve if there is room. Their number depends only on the terminal's size.
 std::vector<std::string> ProgressLines(const Watched& watched, TerminalSize size);
 
-// Says it on one line, for where nothing can be drawn over; without the last event.
+// Returns the job's progress on one line without the last event, for output that cannot be redrawn.
 std::string ProgressLine(const Watched& watched);
 
-// "coordinator away since 12:03:07, 14s". REQUIRES: it is.
+// Returns a text like "coordinator away since 12:03:07, 14s". REQUIRES: `away_since` is set.
 std::string DescribeAway(const Watched& watched);
 
 }  // namespace rekindle::cli

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_join.h"
-#include "cli/utf8.h"
+#include "cli/text/terminal_columns.h"
 
 namespace rekindle::cli {
 namespace {
@@ -17,7 +17,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-// A job in the middle of its work.
+// Returns a job in the middle of its work.
 Watched Running() {
   Watched watched;
   v1::Job& job = watched.job;
@@ -147,16 +147,22 @@ Ctrl-C stops watching; the job goes on
 }
 
 TEST_F(ProgressViewTest, TwoHundredColumns) {
-  EXPECT_EQ(Drawn(Running(), 200, 12), R"(
-gpt-text  RUNNING
-█████████████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  82/200 (41 %)
-elapsed     1m 12s                               ETA         1m 43s                               loss        2.8830                               validation  2.9912, 4.3154 bits/byte
-speed       22.2k tokens/s                       members     3 (4/4/4)                            generation  2                                    interrupted 1 time, 3 steps redone
-checkpoint  step 75, 6s old                      spent       1.50 EUR                             rate        12.25 EUR an hour                    budget      60.00 EUR, 2.5 % spent
-reason      -
-last event  node n2 (名前) was lost: neither its trainer nor its agent answered within 100 ms, so generation 2 goes on with n1, n3 and n4 from step 80
-Ctrl-C stops watching; the job goes on
-)");
+  // A row that is longer than a line of this file is written as two strings.
+  EXPECT_EQ(Drawn(Running(), 200, 12),
+            "\n"
+            "gpt-text  RUNNING\n"
+            "█████████████████████████████████████████░░░░░░░░░░░░░░░░░░░"
+            "░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  82/200 (41 %)\n"
+            "elapsed     1m 12s                               ETA         1m 43s                               "
+            "loss        2.8830                               validation  2.9912, 4.3154 bits/byte\n"
+            "speed       22.2k tokens/s                       members     3 (4/4/4)                            "
+            "generation  2                                    interrupted 1 time, 3 steps redone\n"
+            "checkpoint  step 75, 6s old                      spent       1.50 EUR                             "
+            "rate        12.25 EUR an hour                    budget      60.00 EUR, 2.5 % spent\n"
+            "reason      -\n"
+            "last event  node n2 (名前) was lost: neither its trainer nor its agent answered within 100 ms, so "
+            "generation 2 goes on with n1, n3 and n4 from step 80\n"
+            "Ctrl-C stops watching; the job goes on\n");
 }
 
 TEST_F(ProgressViewTest, OneLine) {
@@ -241,8 +247,8 @@ TEST_F(ProgressViewTest, TextOfOthersCannotDriveTheTerminal) {
   EXPECT_EQ(ProgressLine(watched).find('\033'), std::string::npos);
 }
 
-// In any terminal: no line that could wrap, no more lines than there are rows, and always as many of them, whatever the
-// job is doing.
+// In any terminal no line is so wide that it could wrap, there are no more lines than rows, and their number is always
+// the same, whatever the job is doing.
 TEST_F(ProgressViewTest, TheRoomIsKeptAndItsHeightIsThatOfTheTerminalAlone) {
   Watched nothing;
   nothing.job.mutable_status()->set_state(v1::PENDING);

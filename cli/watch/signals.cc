@@ -7,12 +7,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
+
+#include "common/check/check.h"
 
 namespace rekindle::cli {
 namespace {
 
-// What the handler may touch.
+// The signal handler may use only these variables.
 std::atomic<int> wake_fd = -1;
 std::atomic<bool> interrupted = false;
 std::atomic<bool> continued = false;
@@ -26,7 +27,8 @@ void Handle(int signal) {
   const int error = errno;
   if (signal == SIGCONT) {
     continued = true;
-  } else if (signal != SIGWINCH) {  // Whoever draws asks for the size each time.
+  } else if (signal != SIGWINCH) {
+    // SIGWINCH sets no flag, because the size is read again at each drawing.
     interrupted = true;
   }
   WakeUp(wake_fd);
@@ -36,7 +38,7 @@ void Handle(int signal) {
 }  // namespace
 
 Signals::Signals() : wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  if (!wake_.valid()) std::abort();
+  common::Check(wake_.valid(), "the process may open one more descriptor");
   wake_fd = wake_.get();
   interrupted = continued = false;
   struct sigaction action = {};

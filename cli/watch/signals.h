@@ -1,4 +1,4 @@
-// The signals that matter while something is watched, and a way to wake who waits for them.
+// Handles the signals that matter while something is watched, and wakes the thread that waits for them.
 #ifndef REKINDLE_CLI_WATCH_SIGNALS_H_
 #define REKINDLE_CLI_WATCH_SIGNALS_H_
 
@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "common/process.h"
+#include "common/process/process.h"
 
 namespace rekindle::cli {
 
-// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP interrupt the wait instead of ending the program, but for those
-// that were ignored already, as nohup does it. Handlers and no signalfd: gRPC may have threads by now, which would take
-// the signals. One at a time in a process, made and asked by one thread; Wake() is thread-safe.
+// While it lives, SIGINT, SIGTERM, SIGQUIT and SIGHUP interrupt the wait instead of ending the program. Signals that
+// were ignored already, as nohup does it, stay ignored. It uses handlers and no signalfd, because gRPC may have started
+// threads, which would take the signals. A process may have only one at a time. One thread must create and use it, but
+// Wake() is thread-safe.
 class Signals {
  public:
   Signals();
@@ -22,10 +23,10 @@ class Signals {
   Signals& operator=(const Signals&) = delete;
 
   void Wake() const;
-  // Until a signal comes, somebody wakes it, or the time is over.
+  // Waits until a signal comes, Wake() is called, or the time is over.
   void Wait(double seconds) const;
   bool Interrupted() const;
-  // Whether the program was stopped (Ctrl-Z) and goes on, since the last call.
+  // Returns whether the program was stopped (Ctrl-Z) and continued since the last call.
   bool TakeContinued();
 
  private:

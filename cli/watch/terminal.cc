@@ -17,7 +17,7 @@ std::string Environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The first of the three that is set decides, as setlocale() has it.
+// Returns whether the locale is UTF-8. The first of the three variables that is set decides, as for setlocale().
 bool HasUtf8Locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const std::string locale = absl::AsciiStrToLower(Environment(name));

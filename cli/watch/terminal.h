@@ -1,4 +1,5 @@
-// The terminal that a program writes to: what it can show, how large it is, and what its keyboard does meanwhile.
+// Describes the terminal to which a program writes: what it can show, how large it is, and what its keyboard does
+// meanwhile.
 #ifndef REKINDLE_CLI_WATCH_TERMINAL_H_
 #define REKINDLE_CLI_WATCH_TERMINAL_H_
 
@@ -13,7 +14,8 @@ struct TerminalSize {
   int rows = 24;
 };
 
-// Where a descriptor leads, by what the environment says (TERM, LC_ALL, LC_CTYPE, LANG) when it is made. Thread-safe.
+// Describes where a descriptor leads. The environment (TERM, LC_ALL, LC_CTYPE, LANG) is read on construction. It is
+// thread-safe.
 class Terminal {
  public:
   explicit Terminal(int fd);
@@ -21,20 +23,22 @@ class Terminal {
   int fd() const { return fd_; }
   bool IsTerminal() const { return is_terminal_; }
   bool IsUtf8() const { return utf8_; }
-  // Lines can be drawn over each other, with block characters. Elsewhere lines are printed one below the other.
+  // Returns whether lines can be drawn over each other, with block characters. Otherwise lines have to be printed one
+  // below the other.
   bool CanRedraw() const { return is_terminal_ && has_cursor_ && utf8_; }
-  // The size as it is now; the default where the terminal does not say.
+  // Returns the current size, or the default if the terminal does not report it.
   TerminalSize Size() const;
 
  private:
   const int fd_;
   const bool is_terminal_;
-  const bool has_cursor_;  // It can move it.
+  // `has_cursor_` says that the terminal can move its cursor.
+  const bool has_cursor_;
   const bool utf8_;
 };
 
-// While it lives, the terminal does not show what is typed: it would stand in what is drawn. Ctrl-C still interrupts.
-// A program in the background leaves the terminal to the one in front.
+// While it lives, the terminal does not show what is typed, because that would disturb the drawing. Ctrl-C still
+// interrupts. A program in the background does not change the terminal, which belongs to the one in front.
 class QuietKeyboard {
  public:
   explicit QuietKeyboard(int fd);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "cli/watch/terminal_testing.h"
+#include "cli/testing/terminal_testing.h"
 
 namespace rekindle::cli {
 namespace {
@@ -58,7 +58,8 @@ TEST(TerminalTest, APipeIsNone) {
 TEST(TerminalTest, TheSizeIsThatOfNow) {
   const TestTerminal tty;
   const Terminal terminal(tty.fd());
-  EXPECT_EQ(terminal.Size().columns, 80);  // One that does not know has 0.
+  // A terminal that does not know its size reports 0.
+  EXPECT_EQ(terminal.Size().columns, 80);
   EXPECT_EQ(terminal.Size().rows, 24);
   tty.Resize(120, 40);
   EXPECT_EQ(terminal.Size().columns, 120);

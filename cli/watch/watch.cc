@@ -5,16 +5,17 @@
 #include <iostream>
 #include <memory>
 
-#include "cli/text.h"
+#include "cli/text/safe_text.h"
 #include "cli/watch/job_feed.h"
 #include "cli/watch/printer.h"
 #include "cli/watch/signals.h"
-#include "common/clock.h"
+#include "common/time/clock.h"
 
 namespace rekindle::cli {
 namespace {
 
-constexpr double kTickSeconds = 0.5;  // Between two looks at the clock while nothing changes.
+// The view is shown again every `kTickSeconds` while nothing changes.
+constexpr double kTickSeconds = 0.5;
 
 absl::Status Interrupted(const v1::Job& job) {
   if (job.uid().empty()) return InterruptedError("stopped before the coordinator had answered");
@@ -46,7 +47,8 @@ absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last) {
     }
     if (watched.job.uid().empty()) continue;
     printer->Show(watched, news.job.has_value());
-    if (!std::cout.good()) return absl::OkStatus();  // Nobody takes what is printed; the end of the program says so.
+    // Nobody reads the output any more. The end of the program reports that.
+    if (!std::cout.good()) return absl::OkStatus();
     *last = watched.job;
   }
 }

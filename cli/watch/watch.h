@@ -1,17 +1,17 @@
-// The live view of a job.
+// Shows the live view of a job.
 #ifndef REKINDLE_CLI_WATCH_WATCH_H_
 #define REKINDLE_CLI_WATCH_WATCH_H_
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "cli/context.h"
+#include "cli/shared/context.h"
 
 namespace rekindle::cli {
 
-// Shows a job until it has ended, which `last` then is: drawn on a terminal, a line now and then elsewhere, or as one
-// JSON object a change. A coordinator that was heard and goes away is waited for, ten minutes at most. Ctrl-C ends the
-// watching and not the job: an InterruptedError that says so.
+// Shows a job until it has ended, and sets `last` to its final state. On a terminal it draws. Elsewhere it prints a
+// line now and then, or one JSON object per change. If a coordinator that has answered goes away, it is waited for, ten
+// minutes at most. Ctrl-C ends the watching but not the job, and returns an InterruptedError that says so.
 absl::Status WatchJob(Context& context, const std::string& job, v1::Job* last);
 
 }  // namespace rekindle::cli

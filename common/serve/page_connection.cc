@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-#include "common/clock.h"
+#include "common/time/clock.h"
 
 namespace rekindle::common {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 constexpr double kLastBytesSeconds = 0.5;
 constexpr size_t kLastBytes = 64 << 10;
 
-// What OpenSSL waits for; 0: it does not wait.
+// Returns the event that OpenSSL waits for, or 0 if it does not wait.
 short Wanted(SSL* ssl, int result) {
   switch (SSL_get_error(ssl, result)) {
     case SSL_ERROR_WANT_READ:
@@ -110,7 +110,8 @@ ssize_t PageConnection::read(char* to, size_t bytes) {
       begin_ = 0;
       end_ = static_cast<size_t>(got);
     }
-    // Also of one that sends a byte now and then: there is always another one in time.
+    // The deadline also limits a client that sends a byte now and then, because there would always be another byte in
+    // time.
     if (SteadySeconds() >= read_until_) return -1;
     begin_ += head_->Take({buffer_.data() + begin_, end_ - begin_});
     if (head_->is_too_long()) return -1;
@@ -138,7 +139,8 @@ ssize_t PageConnection::write(const char* from, size_t bytes) {
   }
 }
 
-// Nobody asks: what a request says of them in its headers is never believed, and logs name no one.
+// Addresses are empty, because nothing needs them. What a request's headers say about them is never believed, and logs
+// contain no addresses.
 void PageConnection::get_remote_ip_and_port(std::string& ip, int& port) const {
   ip.clear();
   port = 0;

@@ -1,6 +1,7 @@
-// One connection of the HTTP server: what cpp-httplib reads and writes through.
+// This class is one connection of the HTTP server, through which cpp-httplib reads and writes.
 //
-// A request has so many bytes and so much time, whatever comes in between: then reads fail. So has an answer.
+// A request has a limit of bytes and a limit of time, however it arrives. After that reads fail. An answer has a limit
+// of time, too.
 #ifndef REKINDLE_COMMON_SERVE_PAGE_CONNECTION_H_
 #define REKINDLE_COMMON_SERVE_PAGE_CONNECTION_H_
 
@@ -14,32 +15,35 @@
 #include <optional>
 #include <string>
 
-#include "common/process.h"
-#include "common/serve/request_head.h"
+#include "common/net/request_head.h"
+#include "common/process/process.h"
 
 namespace rekindle::common {
 
 struct RequestLimits {
-  size_t bytes = 16 << 10;    // Request line and headers have at most so many.
-  double read_seconds = 5;    // From when the server begins to read a request until its last byte.
-  double write_seconds = 10;  // For the answer.
+  // Request line and headers have at most `bytes` bytes together.
+  size_t bytes = 16 << 10;
+  // `read_seconds` runs from when the server begins to read a request until its last byte.
+  double read_seconds = 5;
+  // `write_seconds` limits the answer.
+  double write_seconds = 10;
 };
 
-// Thread-compatible; the socket is non-blocking.
+// Reads requests and writes answers on a non-blocking socket. It is thread-compatible.
 class PageConnection final : public httplib::Stream {
  public:
-  // `tls` null: plain.
+  // If `tls` is null, the connection is plain.
   PageConnection(UniqueFd socket, const std::shared_ptr<SSL_CTX>& tls);
   ~PageConnection() override;
 
-  // The limits of the next request count from now.
+  // Starts the limits of the next request.
   void Begin(const RequestLimits& limits);
-  // Makes TLS's handshake, once; true where there is nothing to do. Begin first.
+  // Makes the TLS handshake once. Returns true also if there is nothing to do. The caller must call Begin first.
   bool Handshake();
-  // Bytes have come that nobody has read, and that the socket does not know any more.
+  // Returns whether bytes have arrived that are unread but no longer in the socket.
   bool HasBuffered() const;
-  // Says that nothing more is sent, and waits a little for the client to have read it: a socket that is closed with
-  // unread bytes throws away what the client was to get.
+  // Says that nothing more is sent, and waits a little until the client has read everything. A socket that is closed
+  // with unread bytes would discard what the client should get.
   void Finish();
 
   int fd() const { return socket_.get(); }
@@ -50,13 +54,13 @@ class PageConnection final : public httplib::Stream {
   ssize_t write(const char* from, size_t bytes) override;
   void get_remote_ip_and_port(std::string& ip, int& port) const override;
   void get_local_ip_and_port(std::string& ip, int& port) const override;
-  // Only cpp-httplib's own loop needs it, which wants a small number.
+  // Returns no descriptor, because only cpp-httplib's own loop needs it, and that requires a small number.
   socket_t socket() const override { return INVALID_SOCKET; }
 
  private:
-  // False: not before `until`, of the steady clock.
+  // Waits for the events. Returns false if they did not come before `until`, a time of the steady clock.
   bool Await(short events, double until) const;
-  // From the socket, as read(2): 0 at the end, -1 for errors and when the time is over.
+  // Reads from the socket like read(2): it returns 0 at the end, and -1 for errors and when the time is over.
   ssize_t Receive(char* to, size_t bytes);
 
   struct FreeSsl {
@@ -66,9 +70,11 @@ class PageConnection final : public httplib::Stream {
   std::unique_ptr<SSL, FreeSsl> ssl_;
   bool greeted_ = false;
   std::array<char, 4096> buffer_;
-  size_t begin_ = 0;  // What of the buffer is unread.
+  // The unread bytes of `buffer_` are [begin_, end_).
+  size_t begin_ = 0;
   size_t end_ = 0;
-  std::optional<RequestHead> head_;  // Of the request that Begin was called for.
+  // `head_` belongs to the request for which Begin was called.
+  std::optional<RequestHead> head_;
   double read_until_ = 0;
   double write_seconds_ = 0;
   double write_until_ = 0;

@@ -10,10 +10,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
-#include <condition_variable>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <utility>
@@ -21,25 +19,27 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
-#include "common/serve/listen.h"
+#include "common/net/listen.h"
 #include "common/serve/page_connection.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::common {
 namespace {
 
 constexpr int kRequestsOfAConnection = 1000;
 constexpr int kBackOffMs = 20;
-// While others wait for a thread, whoever has begun to speak must have said it all in this time.
+// While other clients wait for a thread, a client that has begun a request must complete it within `kHurriedSeconds`.
 constexpr double kHurriedSeconds = 0.5;
 
-// cpp-httplib's parser and writer, without its loop.
+// Uses cpp-httplib's parser and writer without its loop.
 class Codec : public httplib::Server {
  public:
   Codec(PageServer::Handler handler, double idle_seconds) {
-    set_keep_alive_timeout(static_cast<time_t>(idle_seconds));  // It tells clients, no more.
+    // The keep-alive timeout is only announced to clients.
+    set_keep_alive_timeout(static_cast<time_t>(idle_seconds));
     set_keep_alive_max_count(kRequestsOfAConnection);
-    // Answers of the parser's own, to what it does not understand, are nobody's page.
+    // The default headers are for the parser's own answers to requests that it does not understand.
     set_default_headers({{"Cache-Control", "no-store"},
                          {"Content-Security-Policy", "default-src 'none'"},
                          {"X-Content-Type-Options", "nosniff"}});
@@ -54,14 +54,14 @@ class Codec : public httplib::Server {
     set_exception_handler([](const httplib::Request&, httplib::Response& to, std::exception_ptr) { to.status = 500; });
   }
 
-  // Reads one request and answers it. True: another one may follow on the connection.
+  // Reads one request and answers it. Returns true if another one may follow on the connection.
   bool Serve(PageConnection& connection, bool last) {
     bool understood = false;
     bool closed = false;
     bool ends = last;
     const bool answered = process_request(connection, last, closed, [&](httplib::Request& request) {
       understood = true;
-      // A body is not read, so that what follows it would be taken for a request.
+      // A request body is not read, so its bytes would be taken for the next request. The connection is closed instead.
       const std::string length = request.get_header_value("Content-Length");
       ends = ends || request.has_header("Transfer-Encoding") || (!length.empty() && length != "0");
       if (!ends) return;
@@ -96,7 +96,8 @@ const std::string& ValueOf(const std::map<std::string, std::string>& values, con
 const std::string& PageRequest::Header(const std::string& name) const { return ValueOf(headers, name); }
 const std::string& PageRequest::Query(const std::string& name) const { return ValueOf(query, name); }
 
-// One thread waits for connections that are idle, so that these cost no thread; the others have one request each.
+// Uses one thread to wait for idle connections, so that these cost no thread. Each of the other threads serves one
+// request at a time.
 class PageServer::Impl {
  public:
   Impl(const Options& options, Handler handler, Listener listener)
@@ -107,7 +108,7 @@ class PageServer::Impl {
         codec_(std::move(handler), options.idle_seconds) {}
 
   void Start() {
-    // Signals are for whoever waits for them.
+    // The threads block all signals, so that they reach the threads that wait for them.
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -118,11 +119,11 @@ class PageServer::Impl {
 
   ~Impl() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stop_ = true;
       for (const int fd : busy_) shutdown(fd, SHUT_RDWR);
     }
-    ready_.notify_all();
+    ready_.NotifyAll();
     Wake();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -135,17 +136,19 @@ class PageServer::Impl {
     PageConnection connection;
     bool greeted = false;
     int served = 0;
-    double until = 0;  // While idle.
+    // `until` is the time until which the client may be idle.
+    double until = 0;
   };
   using ClientPointer = std::unique_ptr<Client>;
 
   void Wake() { (void)!eventfd_write(wake_.get(), 1); }
 
   void Watch() {
-    std::list<ClientPointer> idle;  // Whoever is idle for longest comes first.
+    // The client that is idle for longest comes first.
+    std::list<ClientPointer> idle;
     for (;;) {
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (stop_) return;
         idle.splice(idle.end(), returned_);
       }
@@ -162,15 +165,15 @@ class PageServer::Impl {
     }
   }
 
-  // Those that have something to say are handed on, those whose time is over are closed.
+  // Hands on the clients that have sent something, and closes those whose time is over.
   void Sort(const std::vector<pollfd>& polled, std::list<ClientPointer>* idle) {
     const double now = SteadySeconds();
     size_t at = 2;
     for (auto client = idle->begin(); client != idle->end(); ++at) {
       if (polled[at].revents != 0) {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         waiting_.push_back(std::move(*client));
-        ready_.notify_one();
+        ready_.NotifyOne();
       } else if ((*client)->until > now) {
         ++client;
         continue;
@@ -189,7 +192,8 @@ class PageServer::Impl {
         if (no_descriptors && !DropOne(idle)) BackOff();
         return;
       }
-      if (connections_ >= options_.connections && !DropOne(idle)) continue;  // All are busy: this one is closed.
+      // If all clients are busy, the new connection is closed.
+      if (connections_ >= options_.connections && !DropOne(idle)) continue;
       ++connections_;
       idle->push_back(std::make_unique<Client>(std::move(socket), options_.tls ? options_.tls->context() : nullptr));
       idle->back()->until = SteadySeconds() + options_.read_seconds;
@@ -203,7 +207,7 @@ class PageServer::Impl {
     return true;
   }
 
-  // The listening socket stays readable where nobody can be accepted.
+  // Waits a little, because the listening socket stays readable if no connection can be accepted.
   void BackOff() {
     pollfd wake = {wake_.get(), POLLIN, 0};
     poll(&wake, 1, kBackOffMs);
@@ -213,8 +217,8 @@ class PageServer::Impl {
     for (;;) {
       ClientPointer client;
       {
-        std::unique_lock lock(mutex_);
-        ready_.wait(lock, [this] { return stop_ || !waiting_.empty(); });
+        MutexLock lock(mutex_);
+        ready_.Wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || !waiting_.empty(); });
         if (stop_) return;
         client = std::move(waiting_.front());
         waiting_.pop_front();
@@ -223,7 +227,7 @@ class PageServer::Impl {
       const bool stays = Serve(*client);
       client->until = SteadySeconds() + options_.idle_seconds;
       {
-        const std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         busy_.erase(client->connection.fd());
         if (stays) returned_.push_back(std::move(client));
       }
@@ -238,7 +242,7 @@ class PageServer::Impl {
 
   RequestLimits Limits() {
     RequestLimits limits = limits_;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const bool has_free_threads = waiting_.empty() && busy_.size() < static_cast<size_t>(options_.threads);
     if (!has_free_threads) limits.read_seconds = std::min(limits.read_seconds, kHurriedSeconds);
     return limits;
@@ -270,12 +274,15 @@ class PageServer::Impl {
   std::atomic<size_t> connections_{0};
   std::vector<std::thread> threads_;
 
-  std::mutex mutex_;
-  std::condition_variable ready_;
-  std::deque<ClientPointer> waiting_;  // Under mutex_, as is the rest: they have something to say.
-  std::list<ClientPointer> returned_;  // They are idle again.
-  std::set<int> busy_;                 // Descriptors of those that are being served.
-  bool stop_ = false;
+  Mutex mutex_;
+  CondVar ready_;
+  // The clients in `waiting_` have sent something.
+  std::deque<ClientPointer> waiting_ ABSL_GUARDED_BY(mutex_);
+  // The clients in `returned_` are idle again.
+  std::list<ClientPointer> returned_ ABSL_GUARDED_BY(mutex_);
+  // `busy_` has the descriptors of the clients that are being served.
+  std::set<int> busy_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 absl::StatusOr<std::unique_ptr<PageServer>> PageServer::Start(const Options& options, Handler handler) {

@@ -1,7 +1,8 @@
-// A small HTTP/1.1 server for what a program shows of itself: GET and HEAD, without a body, answered from memory.
+// Serves pages of a program over HTTP/1.1: GET and HEAD, without a body, answered from memory.
 //
-// Every client is hostile: a request has so many bytes and so many seconds (RequestLimits), connections and threads
-// have limits, a request with a body is answered and its connection closed, nothing is compressed or cut into ranges.
+// Every client is treated as hostile. A request has a limit of bytes and of seconds (RequestLimits), and connections
+// and threads have limits. After a request with a body is answered, its connection is closed. Nothing is compressed or
+// cut into ranges.
 #ifndef REKINDLE_COMMON_SERVE_PAGE_SERVER_H_
 #define REKINDLE_COMMON_SERVE_PAGE_SERVER_H_
 
@@ -17,46 +18,62 @@
 namespace rekindle::common {
 
 struct PageRequest {
-  std::string method;                        // Whatever HTTP has; GET and HEAD are worth an answer.
-  std::string path;                          // As it was sent, not decoded, without the query.
-  std::map<std::string, std::string> query;  // Decoded. Of a name that is given twice the first.
-  std::map<std::string, std::string>
-      headers;  // Names in lower case. Of one that is given twice both, with ", " between.
+  // `method` may be any of HTTP's. Only GET and HEAD need an answer.
+  std::string method;
+  // `path` is not decoded and has no query.
+  std::string path;
+  // `query` is decoded. If a name is given twice, the first value counts.
+  std::map<std::string, std::string> query;
+  // The names in `headers` are in lower case. If a name is given twice, both values are joined by ", ".
+  std::map<std::string, std::string> headers;
 
-  // Empty where there is none.
+  // Return the value of that name, or an empty text if there is none.
   const std::string& Header(const std::string& name) const;
   const std::string& Query(const std::string& name) const;
 };
 
 struct PageAnswer {
   int status = 200;
-  std::map<std::string, std::string> headers;  // Nothing in them may come from the request.
+  // Nothing in `headers` may come from the request.
+  std::map<std::string, std::string> headers;
   std::string content_type;
-  std::shared_ptr<const std::string> body;  // Null: none.
+  std::shared_ptr<const std::string> body;  // Null if there is none.
 };
 
 class PageServer {
  public:
   struct Options {
-    std::string listen;               // host:port; port 0 takes any free one.
-    std::string flag = "--web";       // That gave it, for messages.
-    PageTls* tls = nullptr;           // Null: plain. Not owned, and outlives the server.
-    int threads = 16;                 // Requests that are read, made and answered at once.
-    size_t connections = 256;         // Above these the one that has been idle for longest is closed.
-    size_t request_bytes = 16 << 10;  // The next three are those of RequestLimits.
-    double read_seconds = 5;          // Half a second at most while all threads are busy.
+    // `listen` is host:port. Port 0 means any free one.
+    std::string listen;
+    // `flag` is the flag that set `listen`, for messages.
+    std::string flag = "--web";
+    // `tls` is null for plain HTTP. The caller owns it, and it must outlive the server.
+    PageTls* tls = nullptr;
+    // `threads` requests are read and answered at once.
+    int threads = 16;
+    // Above `connections` connections, the one that has been idle for longest is closed.
+    size_t connections = 256;
+    // `request_bytes`, `read_seconds` and `write_seconds` are those of RequestLimits.
+    size_t request_bytes = 16 << 10;
+    // While all threads are busy, a request has at most half a second.
+    double read_seconds = 5;
     double write_seconds = 10;
-    double idle_seconds = 15;  // A connection without a request.
+    // `idle_seconds` limits a connection without a request.
+    double idle_seconds = 15;
   };
-  // On any of the server's threads, several at once. Answers soon: a thread waits for it.
+  // Answers a request. It is called on any of the server's threads, several at once. It must return soon, because a
+  // thread waits for it.
   using Handler = std::function<PageAnswer(const PageRequest&)>;
 
-  // Listens when it returns. INVALID_ARGUMENT: a bad address. UNAVAILABLE: in use, or not of this machine.
+  // Starts a server, which listens when Start returns. INVALID_ARGUMENT says that the address is bad, and UNAVAILABLE
+  // that it is in use or not of this machine.
   static absl::StatusOr<std::unique_ptr<PageServer>> Start(const Options& options, Handler handler);
-  ~PageServer();  // Ends all connections, also in the midst of an answer, and waits for the handler.
+  // Ends all connections, even in the middle of an answer, and waits for the handler.
+  ~PageServer();
   PageServer(const PageServer&) = delete;
 
-  const std::string& address() const;  // host:port, with the port chosen.
+  // Returns host:port with the chosen port.
+  const std::string& address() const;
 
  private:
   class Impl;

@@ -1,4 +1,4 @@
-// The server against clients that behave, and against those that do not.
+// Runs the server against clients that behave and against clients that do not.
 #include "common/serve/page_server.h"
 
 #include <gmock/gmock.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "common/clock.h"
-#include "common/serve/raw_client_testing.h"
+#include "common/testing/raw_client_testing.h"
+#include "common/time/clock.h"
 
 namespace rekindle::common {
 namespace {
@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// Says what was asked: method, path, the query's and a header's value.
+// Returns what was requested: the method, the path, and the values of the query and of a header.
 PageAnswer Echo(const PageRequest& request) {
   return {.status = 200,
           .headers = {{"X-Own", "yes"}},
@@ -108,7 +108,8 @@ TEST_F(PageServerTest, ManySlowRequestsKeepNobodyAway) {
     slow.push_back(std::make_unique<RawClient>(server_->address()));
     ASSERT_TRUE(slow.back()->Send("GET /slow HTTP/1.1\r\n"));
   }
-  // The first two came while nobody else did, and may have all the time: they end when the others are told to hurry.
+  // The first two slow requests came while no other client did, so they had the full time. They end when other requests
+  // wait.
   EXPECT_THAT(Ask("/other"), HasSubstr("GET /other"));
 }
 
@@ -133,7 +134,7 @@ TEST_F(PageServerTest, WhatIsNoHttpIsRefused) {
   }
 }
 
-// By one thread alone: whoever is slow or idle does not have it for ever.
+// Only one thread serves, and a slow or idle client does not hold it for ever.
 TEST_F(PageServerTest, ASlowRequestEndsInTime) {
   Start({.threads = 1, .read_seconds = 0.3});
   RawClient slow(server_->address());

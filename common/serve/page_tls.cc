@@ -7,8 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::common {
 namespace {
@@ -44,6 +45,7 @@ absl::StatusOr<PageTls::Context> Load(const std::string& cert_file, const std::s
 
 absl::StatusOr<std::unique_ptr<PageTls>> PageTls::Open(const std::string& cert_file, const std::string& key_file) {
   std::unique_ptr<PageTls> self(new PageTls(cert_file, key_file));
+  const MutexLock lock(self->mutex_);
   self->written_ = self->Written();
   absl::StatusOr<Context> context = Load(cert_file, key_file);
   if (!context.ok()) return context.status();
@@ -62,7 +64,7 @@ std::pair<PageTls::Version, PageTls::Version> PageTls::Written() const {
 }
 
 PageTls::Context PageTls::context() {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const double now = SteadySeconds();
   if (now - looked_at_ < kLookAgainSeconds) return context_;
   looked_at_ = now;

@@ -1,4 +1,4 @@
-// TLS with a certificate that openssl made, through the project's own client.
+// Tests TLS with a certificate that openssl made, through the project's own client.
 #include "common/serve/page_tls.h"
 
 #include <gmock/gmock.h>
@@ -9,10 +9,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "common/http.h"
+#include "common/net/http.h"
 #include "common/serve/page_server.h"
-#include "common/serve/raw_client_testing.h"
-#include "common/temporary_folder_testing.h"
+#include "common/testing/raw_client_testing.h"
+#include "common/testing/temporary_folder_testing.h"
 
 namespace rekindle::common {
 namespace {
@@ -48,7 +48,7 @@ TEST_F(PageTlsTest, ServesWhoeverBelievesTheCertificate) {
   EXPECT_EQ(answer->body, "hi");
   options.ca_file = File("other.pem");
   EXPECT_FALSE(ask().ok());
-  // What is no TLS gets nothing, and the server goes on.
+  // A client without TLS gets nothing, and the server continues.
   EXPECT_EQ(RawClient::Ask((*server)->address(), "/").find("hi"), std::string::npos);
   options.ca_file = File("one.pem");
   EXPECT_TRUE(ask().ok());

@@ -2,7 +2,7 @@
 
 #include <google/protobuf/util/json_util.h>
 
-#include "common/hash.h"
+#include "common/digest/hash.h"
 
 namespace rekindle::common {
 

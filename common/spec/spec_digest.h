@@ -1,4 +1,4 @@
-// What of a job's spec its result depends on, as one digest: manifests and job.json name it.
+// Computes a digest of the parts of a job's spec on which its result depends. Manifests and job.json contain it.
 #ifndef REKINDLE_COMMON_SPEC_SPEC_DIGEST_H_
 #define REKINDLE_COMMON_SPEC_SPEC_DIGEST_H_
 
@@ -8,9 +8,9 @@
 
 namespace rekindle::common {
 
-// XXH3-128 in hex of a resolved spec without what may differ between equal results: the number of workers, where
-// checkpoints go, where weights came from (the digest of these counts), what backward keeps, who keeps the moments, and
-// how the batch is cut where that may change. Empty: it has text that is no UTF-8.
+// Returns the XXH3-128 in hex of a resolved spec without the parts that may differ between equal results: the number of
+// workers, where checkpoints go, where weights came from (their digest counts instead), what backward keeps, who keeps
+// the moments, and how the batch is cut if that may change. It is empty if the spec has text that is not UTF-8.
 std::string SpecDigest(v1::JobSpec resolved);
 
 }  // namespace rekindle::common

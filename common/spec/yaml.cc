@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "common/problem_list.h"
 #include "common/spec/yaml_reader.h"
-#include "common/utf8.h"
+#include "common/text/problem_list.h"
+#include "common/text/utf8.h"
 
 namespace rekindle::common {
 namespace {
@@ -27,7 +27,7 @@ absl::Status NotYaml(const std::string& source, const YAML::Exception& error) {
       absl::StrCat(source, ":", std::max(0, error.mark.line) + 1, ": not valid YAML: ", error.msg));
 }
 
-// Lines that begin or end a document, wherever they stand: no text has more documents than these, and one.
+// Counts the lines that begin or end a document, wherever they are. A text has at most one document more than that.
 int CountMarkers(const std::string& text) {
   int markers = 0;
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
@@ -36,19 +36,21 @@ int CountMarkers(const std::string& text) {
   return markers;
 }
 
-// UTF-16 and UTF-32 have a zero byte among the first four, or a mark there: yaml-cpp turns them into UTF-8.
+// Returns whether the text is UTF-16 or UTF-32, which have a zero byte or a byte order mark among the first four bytes.
+// yaml-cpp converts them to UTF-8.
 bool IsWide(absl::string_view text) {
   const absl::string_view begin = text.substr(0, 4);
   return begin.find('\0') != absl::string_view::npos || absl::StartsWith(begin, "\xFE\xFF") ||
          absl::StartsWith(begin, "\xFF\xFE");
 }
 
-// No message could be sent with other text in it.
+// Returns an error unless the text is UTF-8, because no protobuf message could be sent with other text.
 absl::Status CheckUtf8(const std::string& text, const std::string& source) {
   const std::optional<size_t> at = IsWide(text) ? std::nullopt : FindInvalidUtf8(text);
   if (!at) return absl::OkStatus();
   const auto lines = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(*at), '\n');
-  const size_t line_begin = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;  // npos + 1 is 0.
+  // The addition works without a newline too, because npos + 1 is 0.
+  const size_t line_begin = *at == 0 ? 0 : text.rfind('\n', *at - 1) + 1;
   return absl::InvalidArgumentError(
       absl::StrFormat("%s:%d: byte %d of the line, 0x%02X, is not UTF-8: save it as UTF-8", source, lines + 1,
                       *at - line_begin + 1, static_cast<unsigned char>(text[*at])));
@@ -59,7 +61,7 @@ absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, c
     return absl::InvalidArgumentError(
         absl::StrCat(source, " has ", text.size(), " bytes; at most ", kMaxYamlBytes, " are read"));
   }
-  // Before they are read: each empty one takes a hundred times the memory of its text.
+  // The documents are counted before they are read, because an empty one takes a hundred times the memory of its text.
   if (CountMarkers(text) > kMaxYamlDocuments) {
     return absl::InvalidArgumentError(
         absl::StrCat(source, " has more than ", kMaxYamlDocuments, " documents (`---`): cut it into several"));
@@ -76,7 +78,7 @@ absl::StatusOr<std::vector<YAML::Node>> LoadDocuments(const std::string& text, c
   return nodes;
 }
 
-// Along the names of `path`. INVALID_ARGUMENT as SetYamlField.
+// Follows the names of `path` and returns the field. INVALID_ARGUMENT is that of SetYamlField.
 absl::StatusOr<const FieldDescriptor*> FindScalar(const std::vector<std::string>& names, const Descriptor* descriptor) {
   std::string here;
   const FieldDescriptor* field = nullptr;
@@ -116,7 +118,8 @@ absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& 
 }
 
 absl::Status ParseYaml(const std::string& text, const std::string& source, Message* message) {
-  const std::unique_ptr<Message> others(message->New());  // Documents beyond the limit are read into it and dropped.
+  // Documents beyond the first are read into `others` and dropped.
+  const std::unique_ptr<Message> others(message->New());
   Message* next = message;
   const auto documents = ParseYamlDocuments(text, source, [&] { return std::exchange(next, others.get()); });
   if (!documents.ok()) return documents.status();
@@ -149,7 +152,7 @@ absl::Status SetYamlField(const std::string& path, const std::string& value, Mes
   } catch (const YAML::Exception& error) {
     return wrong("must be a YAML value: " + error.msg);
   }
-  // On another message first: a value that is wrong must change nothing of this one.
+  // The value is set on another message first, because a wrong value must change nothing of this one.
   const auto* type = google::protobuf::MessageFactory::generated_factory()->GetPrototype((*field)->containing_type());
   const std::unique_ptr<Message> trial(type->New());
   if (absl::Status set = SetScalar(node, **field, trial.get()); !set.ok()) return wrong(std::string(set.message()));

@@ -1,4 +1,4 @@
-// YAML (or JSON, which is YAML) to protobuf messages with the proto's field names.
+// Reads YAML (or JSON, which is YAML) into protobuf messages by the proto's field names.
 #ifndef REKINDLE_COMMON_SPEC_YAML_H_
 #define REKINDLE_COMMON_SPEC_YAML_H_
 
@@ -15,35 +15,43 @@
 namespace rekindle::common {
 
 inline constexpr size_t kMaxYamlBytes = 1 << 20;
-inline constexpr int kMaxYamlDocuments = 100;   // One text has at most so many; empty ones count.
-inline constexpr int kMaxYamlValues = 100'000;  // One document has at most so many, counted at each use of an anchor.
+// One text has at most `kMaxYamlDocuments` documents, including empty ones.
+inline constexpr int kMaxYamlDocuments = 100;
+// One document has at most `kMaxYamlValues` values. An anchor counts at each use.
+inline constexpr int kMaxYamlValues = 100'000;
 
-// What is wrong in a document.
+// Describes what is wrong in a document.
 struct YamlProblem {
   int line = 1;
-  std::string field;  // Its path, as "spec.training.stepps" or "spec.data.text[1]"; empty: the whole document.
-  std::string what;   // A sentence with the field's name, and what would be right.
+  // `field` is a path like "spec.training.stepps" or "spec.data.text[1]". It is empty for the whole document.
+  std::string field;
+  // `what` is a sentence with the field's name and what would be right.
+  std::string what;
 };
 
 struct YamlDocument {
-  int line = 1;                      // At which it begins.
-  std::map<std::string, int> lines;  // The line of each field that it gives, by its path.
+  // `line` is the line at which the document begins.
+  int line = 1;
+  // `lines` maps the path of each given field to its line.
+  std::map<std::string, int> lines;
   std::vector<YamlProblem> problems;
-  size_t problems_left_out = 0;  // There are more of them than one document tells.
+  // `problems_left_out` is the number of problems that are not listed, because their number is limited.
+  size_t problems_left_out = 0;
 };
 
-// Reads each document (`---`) of `text` into the message that `add` makes for it; those without content are passed
-// over. What is wrong in a document is among its problems, and the rest of it is read. INVALID_ARGUMENT names `source`,
-// which is what errors call the text, and the line: text that is no UTF-8 or no YAML, is empty, or over a limit.
+// Reads each document (`---`) of `text` into the message that `add` creates for it. Documents without content are
+// passed over. What is wrong in a document goes into its problems, and the rest of it is still read. INVALID_ARGUMENT
+// names `source`, which is the name of the text in errors, and the line. It is returned for text that is not UTF-8, not
+// YAML, empty, or over a limit.
 absl::StatusOr<std::vector<YamlDocument>> ParseYamlDocuments(const std::string& text, const std::string& source,
                                                              const std::function<google::protobuf::Message*()>& add);
 
-// The one document of `text`. INVALID_ARGUMENT as above, and with all problems, one a line (common/problem_list.h):
-// "job.yaml:2: `spec.trainin` is not a field; did you mean `training`?".
+// Reads the only document of `text`. INVALID_ARGUMENT is that of ParseYamlDocuments, and also lists all problems, one
+// per line (common/text/problem_list.h): "job.yaml:2: `spec.trainin` is not a field; did you mean `training`?".
 absl::Status ParseYaml(const std::string& text, const std::string& source, google::protobuf::Message* message);
 
-// Sets the field of that path ("spec.training.steps") to a YAML scalar; a list becomes that one value. INVALID_ARGUMENT
-// is a sentence as in YamlProblem, and leaves the field as it was.
+// Sets the field of that path ("spec.training.steps") to a YAML scalar. A list becomes that one value. INVALID_ARGUMENT
+// has a sentence as in YamlProblem, and leaves the field as it was.
 absl::Status SetYamlField(const std::string& path, const std::string& value, google::protobuf::Message* message);
 
 }  // namespace rekindle::common

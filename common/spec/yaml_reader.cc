@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/nearest.h"
-#include "common/problem_list.h"
+#include "common/text/nearest.h"
+#include "common/text/problem_list.h"
 #include "rekindle/v1/job.pb.h"
 
 namespace rekindle::common {
@@ -22,7 +22,8 @@ using google::protobuf::Reflection;
 constexpr int kMaxDepth = 16;
 constexpr size_t kMaxItems = 10'000;
 constexpr size_t kMaxProblems = 1000;
-constexpr size_t kMaxShown = 100;  // Bytes of a name or value in a sentence.
+// A sentence shows at most `kMaxShown` bytes of a name or value.
+constexpr size_t kMaxShown = 100;
 
 std::vector<std::string> FieldsOf(const Descriptor& descriptor) {
   std::vector<std::string> names;
@@ -30,7 +31,7 @@ std::vector<std::string> FieldsOf(const Descriptor& descriptor) {
   return names;
 }
 
-// Accepts 1e3 and 64.0 as whole numbers too: JSON writers produce them.
+// Reads a whole number. It accepts 1e3 and 64.0 too, because JSON writers produce them.
 bool ToInt32(const YAML::Node& node, int32_t* value) {
   if (YAML::convert<int32_t>::decode(node, *value)) return true;
   double real = 0;
@@ -160,7 +161,7 @@ void YamlReader::ReadEntry(const YAML::Node& key, const YAML::Node& value, const
 
 void YamlReader::ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, int depth,
                            Message* message) {
-  // One value may stand for a list of one.
+  // A single value may stand for a list of one.
   if (!field.is_repeated() || !node.IsSequence()) return ReadValue(node, path, field, depth, message);
   if (node.size() > kMaxItems) return Refuse(node, path, absl::StrCat("has more than ", kMaxItems, " items"));
   for (size_t i = 0; i < node.size(); ++i) {

@@ -1,4 +1,4 @@
-// One YAML document into one message; yaml.h uses it.
+// Reads one YAML document into one message for yaml.h.
 #ifndef REKINDLE_COMMON_SPEC_YAML_READER_H_
 #define REKINDLE_COMMON_SPEC_YAML_READER_H_
 
@@ -11,21 +11,21 @@
 
 namespace rekindle::common {
 
-// Sets the field, or adds to it where it is a list. INVALID_ARGUMENT changes nothing, and is what may follow the
-// field's name: "must be a whole number, not 'many'".
+// Sets the field, or adds to it if it is a list. INVALID_ARGUMENT changes nothing. Its message may follow the field's
+// name: "must be a whole number, not 'many'".
 absl::Status SetScalar(const YAML::Node& node, const google::protobuf::FieldDescriptor& field,
                        google::protobuf::Message* message);
 
-// "is not a field; did you mean `training`?", or which there are.
+// Returns "is not a field; did you mean `training`?", or a text that lists the fields.
 std::string DescribeUnknown(const std::string& name, const google::protobuf::Descriptor& descriptor);
 
-// Thread-compatible. Collects what is wrong and goes on behind it.
+// Reads a document, collects what is wrong and continues behind it. It is thread-compatible.
 class YamlReader {
  public:
-  // Not owned; gets lines and problems.
+  // The caller owns `document`, which receives lines and problems.
   explicit YamlReader(YamlDocument* document) : document_(*document) {}
 
-  // May throw YAML::Exception.
+  // Reads the document. It may throw YAML::Exception.
   void Read(const YAML::Node& node, google::protobuf::Message* message) { ReadMessage(node, "", 0, message); }
 
  private:
@@ -37,14 +37,15 @@ class YamlReader {
                  int depth, google::protobuf::Message* message);
   void ReadValue(const YAML::Node& node, const std::string& path, const google::protobuf::FieldDescriptor& field,
                  int depth, google::protobuf::Message* message);
-  // False, and a problem once: there are more values than may be.
+  // Counts a value. If there are more values than allowed, it returns false and reports that once.
   bool Counts(const YAML::Node& node);
-  // That of the entry around it where yaml-cpp knows none.
+  // Returns the line of the node. If yaml-cpp knows none, it returns that of the entry around it.
   int LineOf(const YAML::Node& node) const;
 
   YamlDocument& document_;
   int values_ = 0;
-  int line_ = 1;  // The line of the entry that is being read.
+  // `line_` is the line of the entry that is being read.
+  int line_ = 1;
 };
 
 }  // namespace rekindle::common

@@ -13,23 +13,24 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/random_bytes.h"
+#include "common/digest/random_bytes.h"
+#include "common/files/file.h"
+#include "common/log/log.h"
 #include "coordinator/logs/log_record.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr int kFormat = 1;
-constexpr int64_t kFilesOfALog = 8;  // Its bytes in so many files, so that what goes at once is little.
+// The bytes of a log are spread over `kFilesOfALog` files, so that little is lost when a file is removed.
+constexpr int64_t kFilesOfALog = 8;
 constexpr int64_t kSmallestFile = 64 << 10;
 constexpr int64_t kLargestFile = 8 << 20;
 constexpr size_t kIdBytes = 8;
 constexpr char kSuffix[] = ".log";
 constexpr size_t kDigits = 12;
 
-// The number in a name that Path makes; 0: it is another name.
+// Returns the number in a file name that Path has made, or 0 for any other name.
 int64_t NumberOf(const std::string& name) {
   if (name.size() != kDigits + sizeof(kSuffix) - 1 || !absl::EndsWith(name, kSuffix)) return 0;
   const std::string digits = name.substr(0, kDigits);
@@ -80,7 +81,8 @@ void JobLog::Load() {
   if (loaded_) return;
   loaded_ = true;
   std::vector<int64_t> others;
-  for (auto at = files_.rbegin(); at != files_.rend(); ++at) {  // The newest says which log it is.
+  // The newest file says which log this is.
+  for (auto at = files_.rbegin(); at != files_.rend(); ++at) {
     const std::optional<v1::LogRecord> head = ReadHead(at->first);
     if (log_.empty() && head) log_ = head->head().log();
     if (head && head->head().log() == log_) {
@@ -171,7 +173,7 @@ v1::LogRecord JobLog::MakeHead(double at) const {
 absl::Status JobLog::BeginFile(double at) {
   if (mkdir(folder_.c_str(), 0700) != 0 && errno != EEXIST) return common::ErrnoStatus(errno, "cannot make", folder_);
   if (newest_) {
-    // Older files are never read whole again before they are shown, so that they must not be lost to a power cut.
+    // Older files are not read whole again before they are shown, so a power cut must not damage them.
     const absl::Status synced = newest_->Sync();
     if (!synced.ok()) log::Warning("a job's log is not safe", {{"error", std::string(synced.message())}});
   }

@@ -1,8 +1,8 @@
-// The log of one job: what its trainers wrote, as pieces in the order in which they arrived, in files of a folder of
-// its own. Each file begins with where every trainer stood, so that older files can go and only the newest is read at a
-// start.
+// Keeps the log of one job: what its trainers wrote, as pieces in the order of their arrival, in files of a folder of
+// its own. Each file begins with the position of every trainer. So older files can be removed, and only the newest one
+// is read at a start.
 //
-// Lines are numbered from 1 on, for ever: those that are not kept any more have had their numbers.
+// Lines are numbered from 1 on and forever. A line that is not kept any more has used up its number.
 #ifndef REKINDLE_COORDINATOR_LOGS_JOB_LOG_H_
 #define REKINDLE_COORDINATOR_LOGS_JOB_LOG_H_
 
@@ -20,86 +20,103 @@
 
 namespace rekindle::coordinator {
 
-// Where a reader is. Begin with an empty one, or with what an earlier reader has had: `log` and `after`.
+// Says where a reader is. A reader begins with an empty cursor, or with the `log` and `after` that an earlier reader
+// had.
 struct LogCursor {
-  std::string log;    // v1.LogLines.log
-  int64_t after = 0;  // Lines up to this number are not wanted any more.
-  // Only JobLog uses the rest.
+  // `log` has the meaning of v1.LogLines.log.
+  std::string log;
+  // The reader does not want the lines up to this number any more.
+  int64_t after = 0;
+  // Only JobLog uses the fields below.
   int64_t file = 0;
   int64_t offset = 0;
-  int64_t lines = 0;  // Before that offset.
+  // `lines` counts the lines before `offset`.
+  int64_t lines = 0;
 };
 
 struct LogItem {
   v1::LogLine line;
-  bool is_newest = false;  // Nothing later is kept of its trainer, which was to write more.
+  // `is_newest` says that nothing later of this trainer is kept, although it was going to write more.
+  bool is_newest = false;
 };
 struct LogPage {
   std::vector<LogItem> items;
-  bool more = false;  // There is more to be read now.
+  // `more` says that there is more to be read now.
+  bool more = false;
 };
 
-// Thread-compatible.
+// This class is thread-compatible.
 class JobLog {
  public:
   struct Options {
-    int64_t bytes = 64 << 20;  // Its files together, so much or one of them more at most.
+    // All files of the log together have at most `bytes` bytes, plus one file.
+    int64_t bytes = 64 << 20;
     WriteCall write;
   };
-  // Where a trainer stands.
+  // Says what was received of a trainer.
   struct Trainer {
-    std::string incarnation;  // The incarnation of its node's folder.
-    int64_t end = 0;          // So many of its bytes are kept, or known to be gone.
-    bool last = false;        // It has ended, and these were all.
-    double at = 0;            // Unix seconds, of its newest piece.
+    // `incarnation` is that of the folder of the trainer's node.
+    std::string incarnation;
+    // Of the trainer's output, `end` bytes are kept or known to be gone.
+    int64_t end = 0;
+    // `last` says that the trainer has ended and that these were all of its bytes.
+    bool last = false;
+    // `at` is when its newest piece came, in Unix seconds.
+    double at = 0;
   };
 
-  static constexpr size_t kMaxTrainers = 4096;  // With more, those are forgotten that ended first.
+  // If there are more trainers, those that ended first are forgotten.
+  static constexpr size_t kMaxTrainers = 4096;
   static constexpr size_t kPageBytes = 256 << 10;
 
-  // `folder` need not exist. Nothing in it is read before it is needed, but names and sizes.
+  // `folder` need not exist. Until its contents are needed, only names and sizes in it are read.
   JobLog(std::string folder, std::string uid, Options options);
 
-  // Adds the piece where its trainer stands just there, and answers where it stands now: at piece.end where it was
-  // kept. Errors of the disk leave all as it was. `at`: Unix seconds.
+  // Adds the piece if it begins exactly where its trainer stands. OK does not say that it was added: Find tells where
+  // the trainer stands, which is piece.end for a piece that was kept. An error of the disk leaves everything as it was.
+  // `at` is in Unix seconds.
   absl::Status Append(const v1::LogPiece& piece, const std::string& incarnation, double at);
-  // Null: it is not known.
+  // Returns null when the trainer is not known.
   const Trainer* Find(const std::string& trainer);
   const std::map<std::string, Trainer>& trainers();
 
-  // Lets the cursor begin with the newest `lines`.
+  // Lets the cursor begin with the newest `lines` lines.
   void SeekTail(int64_t lines, LogCursor* cursor);
-  // The next page, with notes where lines are missing.
+  // Returns the next page, with notes where lines are missing.
   LogPage Read(LogCursor* cursor);
 
-  // Bytes of all its files.
+  // Returns the bytes of all files of the log.
   int64_t bytes() const { return bytes_; }
-  // Unix seconds of the newest line in the oldest file that can go. Nothing where none can.
+  // Returns when the newest line of the oldest removable file was written, in Unix seconds, or nullopt when no file can
+  // be removed.
   std::optional<double> OldestAt() const;
-  // Removes that file. Where the trainers stand is kept.
+  // Removes the file that OldestAt speaks of. The positions of the trainers stay known.
   void RemoveOldest();
-  // Removes all files; the folder too, unless others have put something there. The object is empty then.
+  // Removes all files. The folder goes too, unless others have put something there. The object is empty afterwards.
   absl::Status RemoveAll();
-  // Holds no file open until the next addition.
+  // Closes the open file until the next addition.
   void Close() { newest_.reset(); }
-  // Forgets what can be read again.
+  // Drops from memory everything that can be read again.
   void Unload();
 
  private:
   struct File {
     int64_t bytes = 0;
-    double at = 0;         // Unix seconds of the newest piece.
-    int64_t lines = 0;     // Before it; known once the log is loaded.
-    bool is_bare = false;  // It is known to have nothing but its head.
+    // `at` is when the newest piece of the file came, in Unix seconds.
+    double at = 0;
+    // `lines` counts the lines before this file, and is set once the log is loaded.
+    int64_t lines = 0;
+    // `is_bare` says that the file is known to contain nothing but its head.
+    bool is_bare = false;
   };
 
   std::string Path(int64_t file) const;
   void List();
   void Load();
-  // The head of a file; nothing where it is none of this log.
+  // Returns the head of a file, or nullopt when the file does not belong to this log.
   std::optional<v1::LogRecord> ReadHead(int64_t file) const;
   void ReplayNewest();
-  // The newest file, to be added to.
+  // Opens the newest file to append to it.
   void Reopen();
   void Take(const v1::LogPiece& piece, const std::string& incarnation, double at);
   v1::LogRecord MakeHead(double at) const;
@@ -107,24 +124,28 @@ class JobLog {
   absl::Status MakeRoom(double at);
   void Remove(int64_t file);
   void ForgetTrainers();
-  // Reads on in one file; false when the page is full.
+  // Reads on in one file. Returns false when the page is full.
   bool ReadFile(LogCursor* cursor, LogPage* page, size_t* bytes);
   void AddPiece(const v1::LogRecord& record, LogCursor* cursor, LogPage* page, size_t* bytes);
 
   const std::string folder_;
   const std::string uid_;
   const Options options_;
-  std::map<int64_t, File> files_;  // By number, in the order in which they were begun.
-  int64_t next_file_ = 1;          // No file in the folder has this number or a later one.
+  // The key of `files_` is the number of the file. Files are numbered in the order in which they were begun.
+  std::map<int64_t, File> files_;
+  // No file in the folder has this number or a higher one.
+  int64_t next_file_ = 1;
   int64_t bytes_ = 0;
 
-  // What Load reads.
+  // Load fills in the members below.
   bool loaded_ = false;
   std::string log_;
   int64_t lines_ = 0;
   std::map<std::string, Trainer> trainers_;
-  std::optional<LogSegment> newest_;  // The last of files_, while it is open.
-  int64_t head_bytes_ = 0;            // The head of that file has so many.
+  // `newest_` is the last of `files_`, while it is open.
+  std::optional<LogSegment> newest_;
+  // `head_bytes_` is the size of the head of the newest file.
+  int64_t head_bytes_ = 0;
 };
 
 }  // namespace rekindle::coordinator

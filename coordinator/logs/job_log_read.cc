@@ -1,4 +1,4 @@
-// How a job's log is read.
+// Implements the reading of a job's log.
 #include <algorithm>
 #include <utility>
 
@@ -8,7 +8,8 @@
 namespace rekindle::coordinator {
 namespace {
 
-constexpr size_t kAroundText = 48;  // Bytes that a message has around a line.
+// A message has about `kAroundText` bytes in addition to the line.
+constexpr size_t kAroundText = 48;
 
 LogItem Missing(v1::LogGap::Reason reason, int64_t lines) {
   LogItem item;
@@ -24,7 +25,9 @@ void JobLog::SeekTail(int64_t lines, LogCursor* cursor) {
   *cursor = {};
   if (files_.empty()) return;
   const int64_t after = lines_ - lines;
-  if (after >= files_.begin()->second.lines) cursor->after = after;  // Else all that is kept, and what is not is said.
+  // If more lines are wanted than are kept, the cursor stays at the beginning, and a note will tell how many are
+  // missing.
+  if (after >= files_.begin()->second.lines) cursor->after = after;
 }
 
 LogPage JobLog::Read(LogCursor* cursor) {
@@ -36,14 +39,15 @@ LogPage JobLog::Read(LogCursor* cursor) {
     *cursor = {};
   }
   cursor->log = log_;
-  cursor->after = std::min(cursor->after, lines_);  // A power cut may have taken what was read.
+  // A power cut may have taken lines that were read before.
+  cursor->after = std::min(cursor->after, lines_);
   if (const int64_t first = files_.begin()->second.lines; cursor->after < first) {
     page.items.push_back(Missing(v1::LogGap::NOT_KEPT, first - cursor->after));
     cursor->after = first;
   }
   size_t bytes = 0;
   for (;;) {
-    // The last file that begins at or before the line that is wanted.
+    // `file` is the last file that begins at or before the wanted line.
     auto file = std::prev(std::upper_bound(files_.begin(), files_.end(), cursor->after,
                                            [](int64_t after, const auto& f) { return after < f.second.lines; }));
     if (cursor->file != file->first) {

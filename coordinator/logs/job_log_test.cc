@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "coordinator/logs/log_testing.h"
+#include "coordinator/testing/log_testing.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -29,7 +29,7 @@ class JobLogTest : public LogTest {
     const JobLog::Trainer* found = log.Find(trainer);
     return found == nullptr ? -1 : found->end;
   }
-  // Lines "0", "1", ... of `trainer`, each of so many bytes, from the number on that it has.
+  // Writes `lines` lines of `trainer`, each of `bytes` bytes. They contain consecutive numbers, from `*number` on.
   static void Write(JobLog& log, const std::string& trainer, int lines, int* number, size_t bytes = 100) {
     for (int i = 0; i < lines; ++i) {
       std::string line = std::to_string((*number)++);
@@ -168,7 +168,8 @@ TEST_F(JobLogTest, TheOldestFilesGoAndTheReaderIsToldHowManyLines) {
   EXPECT_EQ(NumberIn(lines.back()), number - 1);
   EXPECT_EQ(EndOf(log, kB), 100) << "where a trainer stands is known though its lines are gone";
 
-  LogCursor behind;  // It has read some that are there no more, and some in between are not.
+  // This reader has read lines that are gone now, and further lines after them are gone too.
+  LogCursor behind;
   behind.log = "";
   behind.after = first - 5;
   EXPECT_EQ(ReadAll(log, &behind).at(0), "<NOT_KEPT 5>");
@@ -199,7 +200,8 @@ TEST_F(JobLogTest, WhatADiskDoesNotTakeIsAskedForAgain) {
       errno = error;
       return -1;
     }
-    const size_t part = std::min(bytes, static_cast<size_t>(room));  // As a disk that becomes full.
+    // A disk that becomes full takes only a part.
+    const size_t part = std::min(bytes, static_cast<size_t>(room));
     room -= static_cast<int>(part);
     return write(fd, data, part);
   });

@@ -4,7 +4,8 @@
 #include <chrono>
 #include <utility>
 
-#include "common/clock.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::coordinator {
 
@@ -18,22 +19,22 @@ double LogDesk::now() { return common::SteadySeconds(); }
 
 void LogDesk::Stop() {
   {
-    const std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     stop_ = true;
   }
-  arrived_.notify_all();
+  arrived_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 absl::Status LogDesk::Post(std::function<void()> task, size_t bytes) {
-  const std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   if (stop_) return absl::UnavailableError("the coordinator is stopping: try again");
   if (queue_.size() >= kMaxTasks || (bytes > 0 && bytes_ + bytes > kMaxBytes)) {
     return absl::UnavailableError("the coordinator has too many lines to keep: try again");
   }
   bytes_ += bytes;
   queue_.push_back({std::move(task), bytes});
-  arrived_.notify_one();
+  arrived_.NotifyOne();
   return absl::OkStatus();
 }
 
@@ -41,20 +42,20 @@ void LogDesk::Run() {
   for (;;) {
     std::vector<Task> tasks;
     {
-      std::unique_lock lock(mutex_);
-      const auto ready = [this] { return stop_ || !queue_.empty(); };
+      common::MutexLock lock(mutex_);
+      const auto ready = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_ || !queue_.empty(); };
       const double due = bulletin_.NextDue();
       if (due == kForever) {
-        arrived_.wait(lock, ready);
+        arrived_.Wait(lock, ready);
       } else {
-        arrived_.wait_for(lock, std::chrono::duration<double>(std::max(0.0, due - now())), ready);
+        arrived_.WaitFor(lock, std::chrono::duration<double>(std::max(0.0, due - now())), ready);
       }
       tasks.swap(queue_);
       stopped_ = stop_;
     }
     for (const Task& task : tasks) {
       task.run();
-      const std::lock_guard lock(mutex_);
+      const common::MutexLock lock(mutex_);
       bytes_ -= task.bytes;
     }
     if (stopped_) return bulletin_.WakeAll();

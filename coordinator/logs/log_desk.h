@@ -1,20 +1,19 @@
-// The thread that has the logs of all jobs: whoever adds to them or reads them leaves a task there, and waits for news
-// on its bulletin. So no disk ever holds up the coordinator's decisions.
+// Runs the thread that owns the logs of all jobs. Whoever adds to logs or reads them posts a task there, and waits for
+// news on its bulletin. So no disk ever holds up the coordinator's decisions.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_DESK_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_DESK_H_
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coordinator/bulletin.h"
+#include "common/sync/mutex.h"
+#include "coordinator/logs/bulletin.h"
 #include "coordinator/logs/log_store.h"
 
 namespace rekindle::coordinator {
@@ -22,24 +21,28 @@ namespace rekindle::coordinator {
 class LogDesk {
  public:
   static constexpr size_t kMaxTasks = 100'000;
-  static constexpr size_t kMaxBytes = 64 << 20;  // Lines that wait to be kept have at most so many.
+  // The lines that wait to be kept have at most `kMaxBytes` bytes together.
+  static constexpr size_t kMaxBytes = 64 << 20;
 
-  // Errors of LogStore::Open.
+  // Returns the errors of LogStore::Open.
   static absl::StatusOr<std::unique_ptr<LogDesk>> Start(LogStore::Options options);
   ~LogDesk() { Stop(); }
   LogDesk(const LogDesk&) = delete;
 
-  // Runs what was posted, wakes all that waits, and ends the thread. Idempotent; not from the desk's thread.
+  // Runs what was posted, wakes everything that waits, and ends the thread. It is idempotent, and must not be called on
+  // the desk's thread.
   void Stop();
 
-  // From any thread: runs `task` on the desk's. `bytes`: of lines that it holds. UNAVAILABLE: the desk has stopped or
-  // has too much to do; it will not run.
+  // Runs `task` on the desk's thread. It may be called from any thread. `bytes` is the size of the lines that the task
+  // holds. UNAVAILABLE means that the desk has stopped or has too much to do, and that the task will not run.
   absl::Status Post(std::function<void()> task, size_t bytes = 0);
 
-  // The rest on the desk's thread only.
+  // The functions below must be called on the desk's thread.
   LogStore& store() { return *store_; }
-  Bulletin& bulletin() { return bulletin_; }  // Topics: uids of jobs. Times: of now().
-  static double now();                        // Steady seconds.
+  // The topics are uids of jobs, and the times are those of now().
+  Bulletin& bulletin() { return bulletin_; }
+  // Returns seconds of the steady clock.
+  static double now();
   bool stopped() const { return stopped_; }
 
  private:
@@ -52,14 +55,15 @@ class LogDesk {
   void Run();
 
   std::unique_ptr<LogStore> store_;
+  // Only the desk's thread uses `bulletin_` and `stopped_`.
   Bulletin bulletin_;
   bool stopped_ = false;
 
-  std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::vector<Task> queue_;
-  size_t bytes_ = 0;
-  bool stop_ = false;
+  common::Mutex mutex_;
+  common::CondVar arrived_;
+  std::vector<Task> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

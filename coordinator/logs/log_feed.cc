@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "coordinator/core/text.h"
+#include "coordinator/core/state/text.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kRecentSeconds = 300;  // Who goes on to read has been told of what was lost before.
+// A reader that continues has been told of what was lost longer ago than this. Seconds.
+constexpr double kRecentSeconds = 300;
 
-// Nobody will ever send what that trainer has written since.
+// Returns whether nobody will ever send what that trainer has written since its last kept line.
 bool IsLost(const std::string& name, const JobLog::Trainer& trainer, const LogNodes& nodes) {
   const auto node = nodes.find(core::NodeOf(name));
   return node == nodes.end() || node->second.is_lost || node->second.incarnation != trainer.incarnation;
@@ -36,7 +37,8 @@ void LogFeed::Begin(JobLog& log, const Facts& facts) {
     return;
   }
   cursor_.log = request_.log();
-  constexpr double kMost = 9e15;  // A double holds whole numbers below that exactly.
+  // A double holds whole numbers below this limit exactly.
+  constexpr double kMost = 9e15;
   const bool is_past_first = request_.after() > 0;
   cursor_.after = is_past_first ? static_cast<int64_t>(std::min(request_.after(), kMost)) : 0;
   for (const auto& [name, trainer] : log.trainers()) {

@@ -1,4 +1,4 @@
-// What one reader of a job's log is told, page by page: lines, and where some are missing and why.
+// Decides what one reader of a job's log gets, page by page: lines, and notes that say where some are missing and why.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_FEED_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_FEED_H_
 
@@ -6,39 +6,51 @@
 #include <memory>
 #include <string>
 
-#include "coordinator/bulletin.h"
+#include "coordinator/logs/bulletin.h"
 #include "coordinator/logs/log_store.h"
 #include "rekindle/v1/coordinator.pb.h"
 
 namespace rekindle::coordinator {
 
-// What is known of a node that lines came from.
+// Describes a node that lines came from.
 struct LogNode {
-  std::string incarnation;  // The incarnation of its folder.
-  bool is_lost = false;     // Nothing is heard of it.
+  // `incarnation` is the incarnation of the node's folder.
+  std::string incarnation;
+  // `is_lost` says that nothing is heard of the node.
+  bool is_lost = false;
 };
-using LogNodes = std::map<std::string, LogNode>;  // By name. What is not there is lost, too.
+// The key of `LogNodes` is the node's name. A node that is missing here is lost, too.
+using LogNodes = std::map<std::string, LogNode>;
 
-// Thread-compatible.
+// This class is thread-compatible.
 class LogFeed {
  public:
-  // How things are at the time of a pull.
+  // Holds what is known at the time of a pull.
   struct Facts {
-    std::shared_ptr<const LogNodes> nodes;  // Not null.
-    bool is_over = false;                   // The job.
-    double now = 0;                         // Seconds of any steady clock, as are those of `wait`.
-    double wall = 0;                        // Unix seconds.
+    // `nodes` must not be null.
+    std::shared_ptr<const LogNodes> nodes;
+    // `is_over` says that the job is over.
+    bool is_over = false;
+    // `now` and the times in `wait` are seconds of the same steady clock.
+    double now = 0;
+    double wall = 0;  // Unix seconds.
   };
   struct Pulled {
-    v1::LogLines lines;  // None: ended, or wait.
-    bool more = true;    // False: these were the last.
+    // When there are no `lines`, the feed has ended or has to wait.
+    v1::LogLines lines;
+    // `more` is false when these lines were the last.
+    bool more = true;
     Bulletin::Wait wait;
   };
 
-  static constexpr double kShortestInterval = 0.1;  // Between two pages of new lines.
-  static constexpr double kTrailingSeconds = 2;     // After a job's end its last lines may still be on their way,
-  static constexpr double kLongestTrailing = 15;    // and so long where a node has not said that there are no more.
-  static constexpr double kLookAgain = 2;           // That a node is lost, or a job over, makes no line.
+  // At least `kShortestInterval` passes between two pages of new lines. Seconds.
+  static constexpr double kShortestInterval = 0.1;
+  // After a job's end its last lines may still be on their way, so the feed waits for kTrailingSeconds without new
+  // lines. It waits up to kLongestTrailing for a node that has not said that there are no more.
+  static constexpr double kTrailingSeconds = 2;
+  static constexpr double kLongestTrailing = 15;
+  // The feed looks again after `kLookAgain` seconds, because no line arrives when a node is lost or a job is over.
+  static constexpr double kLookAgain = 2;
 
   LogFeed(std::string job_uid, const v1::ReadLogRequest& request);
 
@@ -46,9 +58,9 @@ class LogFeed {
 
  private:
   void Begin(JobLog& log, const Facts& facts);
-  // Adds the item, and what is to be said after it.
+  // Adds the item, and the note that belongs after it.
   void Add(LogItem item, JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
-  // Tells of the trainers that are known to be lost by now.
+  // Adds notes about the trainers that are known to be lost by now.
   void AddLost(JobLog& log, const LogNodes& nodes, v1::LogLines* lines);
   bool IsDone(JobLog* log, const Facts& facts);
 
@@ -56,8 +68,9 @@ class LogFeed {
   const v1::ReadLogRequest request_;
   bool begun_ = false;
   LogCursor cursor_;
-  // Trainers whose newest line was told, and who were not lost then.
-  std::map<std::string, int64_t> waiting_;  // Where they stood.
+  // `waiting_` holds the trainers whose newest line the reader has got and that were not lost at that time. The value
+  // is the position of the trainer then.
+  std::map<std::string, int64_t> waiting_;
   double over_since_ = kForever;
   double quiet_since_ = kForever;
 };

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "coordinator/logs/log_testing.h"
+#include "coordinator/testing/log_testing.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -35,7 +35,7 @@ class LogFeedTest : public LogTest {
     request.set_tail(tail);
     return LogFeed("job", request);
   }
-  // All that there is now. Sets `ended`.
+  // Pulls everything that there is now, and sets `ended`.
   std::vector<std::string> Pull(LogFeed& feed) {
     std::vector<std::string> all;
     for (;;) {

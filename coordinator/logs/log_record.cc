@@ -8,15 +8,15 @@
 #include <cerrno>
 #include <cstring>
 
-#include "common/file.h"
-#include "common/hash.h"
+#include "common/digest/hash.h"
+#include "common/files/file.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr size_t kReadBytes = 256 << 10;
 
-// Before each record. Little-endian, as all machines that Rekindle runs on.
+// A frame stands before each record. It is little-endian, as are all machines that Rekindle runs on.
 struct Frame {
   uint32_t bytes = 0;
   uint32_t reserved = 0;
@@ -43,7 +43,7 @@ absl::StatusOr<LogScanner> LogScanner::Open(const std::string& path, int64_t off
   return LogScanner(std::move(file), offset);
 }
 
-const char* LogScanner::Look(size_t bytes) {
+const char* LogScanner::Peek(size_t bytes) {
   const auto skip = static_cast<size_t>(offset_ - buffer_begin_);
   if (buffer_.size() >= skip + bytes) return buffer_.data() + skip;
   buffer_.erase(0, skip);
@@ -61,12 +61,12 @@ const char* LogScanner::Look(size_t bytes) {
 }
 
 std::optional<v1::LogRecord> LogScanner::Next() {
-  const char* at = Look(sizeof(Frame));
+  const char* at = Peek(sizeof(Frame));
   if (at == nullptr) return std::nullopt;
   Frame frame;
   std::memcpy(&frame, at, sizeof(frame));
   if (frame.bytes == 0 || frame.bytes > kMaxLogRecordBytes || frame.reserved != 0) return std::nullopt;
-  at = Look(sizeof(Frame) + frame.bytes);
+  at = Peek(sizeof(Frame) + frame.bytes);
   if (at == nullptr) return std::nullopt;
   const char* text = at + sizeof(Frame);
   v1::LogRecord record;

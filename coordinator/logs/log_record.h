@@ -1,5 +1,6 @@
-// How the records of a job's log lie in a file: one after the other, each with its length and a checksum before it.
-// What was torn by a crash or damaged by the disk is recognised, and ends what can be read of that file.
+// Defines how the records of a job's log are stored in a file: one after the other, each with its length and a checksum
+// before it. A record that was torn by a crash or damaged by the disk is recognised, and the rest of that file cannot
+// be read.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_RECORD_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_RECORD_H_
 
@@ -9,7 +10,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "common/process.h"
+#include "common/process/process.h"
 #include "rekindle/v1/store.pb.h"
 
 namespace rekindle::coordinator {
@@ -18,23 +19,23 @@ inline constexpr size_t kMaxLogRecordBytes = 4 << 20;
 
 std::string FrameLogRecord(const v1::LogRecord& record);
 
-// Reads the records of a file, from one that begins at `offset` on. What is appended meanwhile is read, too.
-// Thread-compatible.
+// Reads the records of a file, beginning with the one at `offset`. It also reads what is appended meanwhile. This class
+// is thread-compatible.
 class LogScanner {
  public:
-  // NOT_FOUND: there is no such file. INTERNAL: it is no plain file, or cannot be opened.
+  // NOT_FOUND means that there is no such file. INTERNAL means that it is not a plain file or cannot be opened.
   static absl::StatusOr<LogScanner> Open(const std::string& path, int64_t offset);
 
-  // The next whole record. Nothing at the end of what can be read.
+  // Returns the next whole record, or nullopt at the end of what can be read.
   std::optional<v1::LogRecord> Next();
-  // Where the next record begins.
+  // Returns where the next record begins.
   int64_t offset() const { return offset_; }
 
  private:
   explicit LogScanner(common::UniqueFd file, int64_t offset)
       : file_(std::move(file)), offset_(offset), buffer_begin_(offset) {}
-  // That many bytes from offset_ on; null where there are fewer.
-  const char* Look(size_t bytes);
+  // Returns that many bytes from `offset_` on, or null when there are fewer.
+  const char* Peek(size_t bytes);
 
   common::UniqueFd file_;
   int64_t offset_;

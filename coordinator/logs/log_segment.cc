@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "common/file.h"
+#include "common/files/file.h"
 #include "coordinator/logs/log_record.h"
 
 namespace rekindle::coordinator {

@@ -1,4 +1,4 @@
-// One file of a job's log, while it is appended to. It is for its owner only (0600).
+// Appends to one file of a job's log. Only the file's owner may read it (0600).
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_SEGMENT_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_SEGMENT_H_
 
@@ -11,26 +11,27 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/process.h"
+#include "common/process/process.h"
 #include "rekindle/v1/store.pb.h"
 
 namespace rekindle::coordinator {
 
-// Writes as write(2) does; tests put disks that are full or fail in its place.
+// Writes as write(2) does. Tests replace it by a disk that is full or fails.
 using WriteCall = std::function<ssize_t(int fd, const void* data, size_t bytes)>;
 
-// Movable, thread-compatible.
+// This class is movable and thread-compatible.
 class LogSegment {
  public:
-  // A new file that begins with `head`. ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space), INTERNAL; then there is none.
+  // Creates a new file that begins with `head`. The errors are ALREADY_EXISTS, RESOURCE_EXHAUSTED (no space) and
+  // INTERNAL, and after an error there is no new file.
   static absl::StatusOr<LogSegment> Create(const std::string& path, const v1::LogRecord& head, WriteCall write);
-  // To go on with one whose records end at `bytes`. What is after that cannot be read, and is cut off.
+  // Opens a file, whose records end at `bytes`, to append to it. Bytes after that cannot be read, and are cut off.
   static absl::StatusOr<LogSegment> Reopen(const std::string& path, int64_t bytes, WriteCall write);
 
-  // The whole record is in the file, as every later process on this machine sees it, or an error leaves the file as it
-  // was. It is not synced: a power cut may take it.
+  // Appends a record. After OK every later process on this machine sees the whole record, and an error leaves the file
+  // as it was. The file is not synced, so a power cut may take the record.
   absl::Status Append(const v1::LogRecord& record);
-  // Nothing that was appended is lost by a power cut any more. It may take as long as the disk needs.
+  // Makes sure that a power cut cannot take anything that was appended. It takes as long as the disk needs.
   absl::Status Sync();
   int64_t bytes() const { return bytes_; }
 
@@ -42,7 +43,8 @@ class LogSegment {
   common::UniqueFd file_;
   int64_t bytes_;
   WriteCall write_;
-  bool torn_ = false;  // What a failed write has left could not be cut off.
+  // `torn_` says that the rest of a failed write could not be cut off.
+  bool torn_ = false;
 };
 
 }  // namespace rekindle::coordinator

@@ -12,8 +12,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "common/file.h"
-#include "common/log.h"
+#include "common/files/file.h"
+#include "common/log/log.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -21,9 +21,10 @@ namespace {
 constexpr size_t kMaxUidBytes = 128;
 constexpr size_t kMaxTrainerBytes = 256;
 constexpr double kComplainSeconds = 60;
-constexpr int64_t kOnFullDisk = 64 << 20;  // So much is kept of all logs on a disk that is nearly full, too.
+// All logs together may have `kOnFullDisk` bytes even on a disk that is nearly full.
+constexpr int64_t kOnFullDisk = 64 << 20;
 
-// Fit to be the name of a folder.
+// Returns whether the name is a uid that can be the name of a folder.
 bool IsUid(const std::string& name) {
   const bool fits = !name.empty() && name.size() <= kMaxUidBytes && name[0] != '.';
   return fits && std::all_of(name.begin(), name.end(), [](char c) {

@@ -1,5 +1,5 @@
-// The logs of all jobs, in a folder: one folder a job. What was written longest ago goes first, where a job has more
-// than is kept of one, where all together have, and where the disk is nearly full.
+// Keeps the logs of all jobs in a folder, which has one folder per job. The oldest lines are removed first: when a job
+// has more than is kept of one job, when all jobs together have too much, and when the disk is nearly full.
 #ifndef REKINDLE_COORDINATOR_LOGS_LOG_STORE_H_
 #define REKINDLE_COORDINATOR_LOGS_LOG_STORE_H_
 
@@ -15,45 +15,51 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "common/clock.h"
-#include "common/disk_space.h"
+#include "common/files/disk_space.h"
+#include "common/time/clock.h"
 #include "coordinator/logs/job_log.h"
 #include "coordinator/logs/log_segment.h"
 #include "rekindle/v1/node.pb.h"
 
 namespace rekindle::coordinator {
 
-// Thread-compatible. Its calls may wait for the disk.
+// This class is thread-compatible. Its calls may wait for the disk.
 class LogStore {
  public:
   struct Options {
-    std::string folder;               // Made where it is missing, for its owner only (0700).
-    int64_t job_bytes = 64 << 20;     // At least 1 MiB.
-    int64_t total_bytes = 4LL << 30;  // All jobs' logs together have at most so many.
+    // The folder is made if it is missing, for its owner only (0700).
+    std::string folder;
+    // `job_bytes` must be at least 1 MiB.
+    int64_t job_bytes = 64 << 20;
+    // All jobs' logs together have at most `total_bytes` bytes.
+    int64_t total_bytes = 4LL << 30;
     std::function<double()> wall = common::WallSeconds;
-    WriteCall write;  // Empty: write(2).
+    // An empty `write` means write(2).
+    WriteCall write;
     std::function<absl::StatusOr<common::DiskSpace>(const std::string& folder)> space = common::SpaceOf;
   };
 
   static constexpr int kMaxPieceLines = 4096;
   static constexpr size_t kMaxPieceBytes = 512 << 10;
   static constexpr size_t kMaxLineBytes = 8192;
-  static constexpr size_t kOpen = 256;     // Files that are held open.
-  static constexpr size_t kLoaded = 4096;  // Jobs of which it is in memory where their trainers stand.
+  // At most `kOpen` files are held open.
+  static constexpr size_t kOpen = 256;
+  // For at most `kLoaded` jobs the positions of their trainers are in memory.
+  static constexpr size_t kLoaded = 4096;
 
-  // Finds what an earlier process has left. Errors of making the folder.
+  // Takes over what an earlier process has left. Returns an error when the folder cannot be made or listed.
   static absl::StatusOr<std::unique_ptr<LogStore>> Open(Options options);
 
-  // Why nobody may send such a piece; OK: it can be kept.
+  // Returns why nobody may send such a piece, or OK when it can be kept.
   static absl::Status Check(const v1::LogPiece& piece);
-  // Keeps the piece if it begins where its trainer stands and the disk takes it; says where the trainer stands now.
-  // REQUIRES: Check(piece) is OK. `incarnation`: of the node's folder that it comes from.
+  // Keeps the piece if it begins where its trainer stands and the disk takes it. Returns where the trainer stands now.
+  // REQUIRES: Check(piece) is OK. `incarnation` is that of the node's folder from which the piece comes.
   v1::LogPosition Keep(const v1::LogPiece& piece, const std::string& incarnation);
-  // Null where nothing is kept of that job. Until the next call of another function.
+  // Returns null when nothing of that job is kept. The pointer is valid until the next call of another function.
   JobLog* Find(const std::string& job_uid);
 
   void Forget(const std::string& job_uid);
-  // Those of jobs that were forgotten while nobody could remove theirs.
+  // Removes the logs of all other jobs, which were forgotten while nobody could remove their logs.
   void ForgetAllBut(const std::set<std::string>& job_uids);
 
   int64_t bytes() const { return bytes_; }
@@ -61,30 +67,38 @@ class LogStore {
  private:
   struct Entry {
     std::unique_ptr<JobLog> log;
-    int64_t bytes = 0;                        // As counted in bytes_.
-    std::optional<double> oldest_at;          // As listed in oldest_.
-    std::list<std::string>::iterator recent;  // In recent_; its end where it is not loaded.
-    std::list<std::string>::iterator open;    // In open_; its end where it is not open.
+    // `bytes` is the size with which the log is counted in `bytes_`.
+    int64_t bytes = 0;
+    // `oldest_at` is the time with which the log is listed in `oldest_`.
+    std::optional<double> oldest_at;
+    // `recent` is the place in `recent_`, or its end when the log is not loaded.
+    std::list<std::string>::iterator recent;
+    // `open` is the place in `open_`, or its end when no file is open.
+    std::list<std::string>::iterator open;
   };
 
   explicit LogStore(Options options) : options_(std::move(options)) {}
   Entry& At(const std::string& job_uid);
   void Use(const std::string& job_uid, Entry& entry);
   void Release(Entry& entry);
-  // Counts it anew.
+  // Updates `bytes_` and `oldest_` for the log.
   void Count(const std::string& job_uid, Entry& entry);
-  // After all together had `bytes_before`.
+  // Removes the oldest files until the logs fit. All logs together had `bytes_before` before the last addition.
   void MakeRoom(int64_t bytes_before);
-  // Removes the oldest file of the job that has the oldest; false: there is nothing that can go.
+  // Removes the oldest file of the job that has the oldest one. Returns false when no file can be removed.
   bool RemoveOldest();
   bool IsDiskNearlyFull() const;
   void Complain(const absl::Status& status);
 
   const Options options_;
-  std::map<std::string, Entry> jobs_;                // By uid.
-  std::set<std::pair<double, std::string>> oldest_;  // When the oldest file of a job was written last.
-  std::list<std::string> recent_;                    // Those that are loaded, the one used last at the end.
-  std::list<std::string> open_;                      // Those of them whose files are open, in the same order.
+  // The keys of `jobs_` are uids.
+  std::map<std::string, Entry> jobs_;
+  // The times in `oldest_` say when the oldest file of each job was last written.
+  std::set<std::pair<double, std::string>> oldest_;
+  // `recent_` lists the jobs that are loaded, the one used last at the end.
+  std::list<std::string> recent_;
+  // `open_` lists those of them whose files are open, in the same order.
+  std::list<std::string> open_;
   int64_t bytes_ = 0;
   double complained_at_ = 0;
 };

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double kRounding = 1e-9;
 
-// The first spot pool with room, from `from` on and around.
+// Returns the first spot pool with room, searched from `from` on and around.
 int NextSpot(const JobView& job, const std::vector<PoolView>& pools, int from) {
   const int count = static_cast<int>(pools.size());
   for (int i = 0; i < count; ++i) {
@@ -33,7 +33,7 @@ std::vector<Action> To(const JobView& job, int pool, const char* reason) {
   return {{0, pool, reason}};
 }
 
-// Of a start in progress, going by what was stated.
+// Returns what is left of a start in progress, judged by its stated length.
 double StartLeft(const JobView& job) {
   const double taken = job.units[0].starting_hours;
   return taken > 0 ? std::max(0.0, job.recovery.stated() - taken) : 0;
@@ -49,7 +49,8 @@ std::vector<Action> NextZone::Plan(const JobView& job, const std::vector<PoolVie
                                    double now) {
   const UnitView& unit = job.units[0];
   const double start = job.recovery.stated();
-  const double after = job.deadline - now - policy.period;  // Left at the next look.
+  // `after` is the time to the deadline that is left at the next planning cycle.
+  const double after = job.deadline - now - policy.period;
   const int on_demand = OnDemand(job, pools);
   if (On(Capacity::kOnDemand, pools, unit.pool)) return {};
   if (unit.pool != kNone) {

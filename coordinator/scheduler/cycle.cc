@@ -45,12 +45,14 @@ class Ordering {
     }
     JobView& view = *job.view;
     const bool gang = job.demand.min == job.demand.max;
-    view.unit_nodes = gang ? std::max(1, job.demand.max) : 1;  // 0: it wants nothing now.
+    // A maximum of 0 means that the job wants nothing now.
+    view.unit_nodes = gang ? std::max(1, job.demand.max) : 1;
     if (slots < view.unit_nodes && view.units.empty()) return;
     plan.units = Units(view, allotted, slots / view.unit_nodes);
     if (plan.units.empty()) return;
     std::vector<int> available(Pools());
-    const int most = view.unit_nodes * static_cast<int>(plan.units.size());  // More would only be more to look at.
+    // More slots would only be more for the planner to look at.
+    const int most = view.unit_nodes * static_cast<int>(plan.units.size());
     for (int p = 0; p < Pools(); ++p) {
       const int left = IsFor(fleet_.pools[p], job.demand) ? std::max(0, left_[p]) : 0;
       available[p] = std::min(allotted[p] + left, most);
@@ -68,7 +70,8 @@ class Ordering {
     }
   }
 
-  // Those it has, as far as its allotment goes: those that do not work yet, and the newest, go first.
+  // Returns the units that the job keeps, as far as its allotment goes. Where there are too many, units that do not
+  // work yet are dropped first, and then the newest.
   std::vector<UnitView> Units(const JobView& view, std::vector<int> allotted, int count) const {
     std::vector<UnitView> units;
     for (const bool starting : {false, true}) {
@@ -79,7 +82,8 @@ class Ordering {
         units.push_back(unit);
       }
     }
-    for (const UnitView& unit : view.units) {  // Where they were interrupted is told in reasons.
+    // Units that run nowhere are kept because reasons name the pool where they were interrupted.
+    for (const UnitView& unit : view.units) {
       if (unit.pool == kNone && static_cast<int>(units.size()) < count) units.push_back(unit);
     }
     units.resize(count);
@@ -104,7 +108,7 @@ class Ordering {
     }
     const int most = view.unit_nodes > 1 ? 1 : std::max(1, job.demand.max);
     view.history.Observe(SpotSlots(fleet_.orders, view.unit_nodes), most, job.hours);
-    // The nodes that are there whatever is ordered do their part.
+    // The nodes that are there whatever is ordered do their part of the work.
     double others = 0;
     for (const Slots& s : plan.allotment.slots) others += s.pool < Pools() ? 0 : s.count * SpeedIn(job.demand, s.pool);
     const double helped = view.deadline == kNever ? 0 : others * std::max(0.0, view.deadline - job.hours);
@@ -128,7 +132,7 @@ class Ordering {
     memory.hours = job.hours;
   }
 
-  // Null: of a job that does not look at them.
+  // `emissions` is null for a job that does not look at them.
   void Show(const std::vector<Emission>* emissions) {
     if (emissions == nullptr || emissions == shown_) return;
     shown_ = emissions;
@@ -141,9 +145,12 @@ class Ordering {
   FleetView& fleet_;
   const std::vector<CycleJob>& jobs_;
   std::vector<Allotment> shares_;
-  std::vector<int> left_;                         // Of pools: slots that nobody was given.
-  std::vector<double> prices_;                    // Of pools that take orders.
-  const std::vector<Emission>* shown_ = nullptr;  // In fleet_.orders.
+  // `left_` counts the slots of each pool that nobody was given.
+  std::vector<int> left_;
+  // `prices_` holds the prices of the pools that take orders.
+  std::vector<double> prices_;
+  // `shown_` are the emissions that `fleet_.orders` holds now.
+  const std::vector<Emission>* shown_ = nullptr;
 };
 
 }  // namespace

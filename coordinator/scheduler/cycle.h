@@ -1,5 +1,5 @@
-// One planning cycle for all jobs: ShareOut says how much each may have, then its own planner, the simulator's, decides
-// what of it to order where: spot, on demand, or wait.
+// This file makes one planning cycle for all jobs. ShareOut says how much each job may have. Then the job's own
+// planner, which is also the simulator's, decides what of it to order where: on spot, on demand, or not yet.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_CYCLE_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_CYCLE_H_
 
@@ -12,21 +12,25 @@
 namespace rekindle::scheduler {
 
 struct FleetView {
-  std::vector<Supply> pools;     // Those that take orders first.
-  std::vector<PoolView> orders;  // Of these, with prices; `available`, speed and carbon are set here.
+  // `pools` has the pools that take orders in front.
+  std::vector<Supply> pools;
+  // `orders` describes those pools that take orders, with their prices. The cycle sets `available`, the speed and the
+  // emissions.
+  std::vector<PoolView> orders;
   std::vector<Team> teams;
 };
 
-// What a node's worth of a slot emits in a pool: PoolView::grams and expected_grams.
+// An Emission says what a node's worth of a slot emits in a pool, like PoolView::grams and PoolView::expected_grams.
 struct Emission {
   double grams = 0;
   std::vector<double> expected;
 };
 
-// What a job's planner keeps between cycles; no answer depends on it. Thread-compatible.
+// PlanMemory is what a job's planner keeps between cycles. No answer depends on it. It is thread-compatible.
 struct PlanMemory {
   Planner planner;
-  bool settled = false;  // With the following nothing was to change.
+  // `settled` says that the last plan, made from the values below, had nothing to change.
+  bool settled = false;
   std::vector<int> available;
   std::vector<double> prices, speeds;
   std::vector<UnitView> units;
@@ -36,23 +40,29 @@ struct PlanMemory {
 
 struct CycleJob {
   Demand demand;
-  // Of those that may have nodes ordered for them, else null. Units are those in ordered pools; total_hours and
-  // hours_left are of `demand.max` nodes of speed 1. Its history observes what this cycle sees.
+  // `view` is null for jobs that may not have nodes ordered for them. Its units are those in ordered pools. Its
+  // `total_hours` and `hours_left` are hours of `demand.max` nodes of speed 1. Its history observes what this cycle
+  // sees.
   JobView* view = nullptr;
   Policy policy;
-  double hours = 0;  // Since its submit.
+  // `hours` is the time since the job was submitted.
+  double hours = 0;
   PlanMemory* memory = nullptr;
-  const std::vector<Emission>* emissions = nullptr;  // Of `fleet.orders`. REQUIRED where its objective is kGreenest.
+  // `emissions` has an entry for each pool of `fleet.orders`. It must be set where the job's objective is `kGreenest`.
+  const std::vector<Emission>* emissions = nullptr;
 };
 
 struct JobPlan {
   Allotment allotment;
-  std::vector<UnitView> units;  // In ordered pools, of the allotment; those that do not run yet are kNone.
-  std::vector<Action> actions;  // That made them so; `unit` indexes `units`.
-  std::string waits;            // Why all of them wait although there is room; empty: they do not.
+  // `units` are the units of the allotment in ordered pools. Those that do not run yet have the pool `kNone`.
+  std::vector<UnitView> units;
+  // `actions` are the changes that led to `units`. Their `unit` is an index into `units`.
+  std::vector<Action> actions;
+  // `waits` says why all units wait although there is room. It is empty where they do not.
+  std::string waits;
 };
 
-// One for each job, as ShareOut. `fleet.orders` is scratch.
+// Returns one plan for each job, in the order of `jobs`. The call overwrites parts of `fleet.orders`.
 std::vector<JobPlan> PlanCycle(FleetView& fleet, const std::vector<CycleJob>& jobs);
 
 }  // namespace rekindle::scheduler

@@ -1,5 +1,6 @@
-// When and where a job that is to be green runs: in the cleanest hours its deadline leaves, in the cleanest of pools
-// that cost about the same. Extra starts are limited to the premium its policy allows.
+// This file decides when and where a job with the objective `kGreenest` runs. It runs in the cleanest hours that its
+// deadline leaves, and in the cleanest of the pools that cost about the same. Extra starts are limited to the premium
+// that its policy allows.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_GREEN_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_GREEN_H_
 
@@ -10,11 +11,12 @@
 
 namespace rekindle::scheduler {
 
-// Whether the work left fits into hours before the deadline that are expected to be cleaner than this one. `slack`:
-// hours that need not be worked. `why` gets the reason. False without a deadline or a forecast.
+// Returns whether the work left fits into hours before the deadline that are expected to be cleaner than this one, and
+// writes the reason to `why`. `slack` is the number of hours that need not be worked. Returns false without a deadline
+// or a forecast.
 bool WaitForCleanerHour(const JobView& job, const Offers& offers, const Policy& policy, double slack, std::string* why);
 
-// Whether a unit should move for the climate alone.
+// Returns whether a unit should move only to lower its emissions.
 bool MoveIsGreener(const JobView& job, const PoolView& from, const PoolView& to, const Policy& policy);
 
 }  // namespace rekindle::scheduler

@@ -6,8 +6,8 @@
 namespace rekindle::scheduler {
 namespace {
 
-// The prior, by age: one event in so many hours. The middle of what public studies of spot GPUs show, and no more
-// than one event's weight: a day of watching outweighs it.
+// The prior assumes one event in this many hours, by age. The values lie in the middle of what public studies of spot
+// GPUs show. The prior weighs no more than one event, so a day of observation outweighs it.
 constexpr std::array<double, 2> kLostHours = {2, 8};
 constexpr std::array<double, 2> kBackHours = {1, 4};
 constexpr double kElsewhere = 0.5;
@@ -37,7 +37,7 @@ void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) 
   for (int& u : up) u = std::clamp(u, 0, units);
   const int all = std::min(units, std::accumulate(up.begin(), up.end(), 0));
   if (pools_.empty()) {
-    // What is there at the first look has been so for an unknown time: call it old.
+    // Nobody knows for how long the slots have been as they are at the first observation, so they count as old.
     const Slots first{.up = 0, .since = std::vector<double>(units, now - kOldAfterHours)};
     pools_.assign(slots.size(), first);
     any_ = first;
@@ -49,12 +49,13 @@ void SpotHistory::Observe(const std::vector<int>& slots, int units, double now) 
     since_now_ = now;
     return;
   }
-  const auto grow = [&](Slots& of) {  // The most that the job may have changes with its kind of device, or a pause.
+  // The most units that the job may have changes with its kind of device, or with a pause.
+  const auto grow = [&](Slots& of) {
     if (of.since.size() < static_cast<size_t>(units)) of.since.resize(units, now - kOldAfterHours);
   };
   std::for_each(pools_.begin(), pools_.end(), grow);
   grow(any_);
-  // What was lost may have aged within the look: its age is that at the last one.
+  // Lost capacity may have grown old since the last observation. It counts with the age that it had then.
   const double hours = now - since_now_;
   for (size_t p = 0; p < slots.size(); ++p) {
     if (slots[p] < 0) continue;

@@ -7,7 +7,8 @@
 namespace rekindle::scheduler {
 namespace {
 
-// Of all units, were they in these pools, the first ones first, but none slower than that.
+// Returns the mean speed of all units if they fill these pools in the given order, without the pools slower than
+// `least`.
 double MeanSpeed(const JobView& job, const std::vector<const PoolView*>& pools, double least) {
   double speeds = 0;
   int placed = 0;

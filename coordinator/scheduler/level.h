@@ -1,4 +1,5 @@
-// Pools whose nodes are not equally fast, made comparable: a plan weighs hours and prices of the same work.
+// This file makes pools whose nodes are not equally fast comparable. A plan then weighs hours and prices of the same
+// work.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_LEVEL_H_
 
@@ -9,20 +10,23 @@
 
 namespace rekindle::scheduler {
 
-inline constexpr double kAsFast = 1.1;  // Speeds are measured: less makes no difference.
+// Speeds are measured, so a ratio below this one makes no difference.
+inline constexpr double kAsFast = 1.1;
 
-// Are all of speed 1, so that there is nothing to do?
+// Returns whether all pools have speed 1, so that there is nothing to make comparable.
 bool AreLevel(const std::vector<PoolView>& pools);
 
-// The speed of the capacity that would have to save the deadline: the mean of all units, were they in the on-demand
-// pools (where there are none: in the spot pools) with room whose work costs least, of those that are fast enough. 1:
-// there are no pools.
+// Returns the speed of the capacity that would have to save the deadline. It is the mean speed of all units if they ran
+// in the on-demand pools with room whose work costs least, among those that are fast enough for the deadline. Where the
+// job takes only spot capacity, or there are no on-demand pools, spot pools count instead. Returns 1 where there are no
+// pools.
 double Yardstick(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed, double now);
 
-// In hours of that speed: prices and emissions of the work that it does in one, the job's hours, speeds against it.
+// Converts the job and the pools to hours of a node of speed `yardstick`. Prices and emissions become those of the work
+// that such a node does in an hour, and speeds become relative to `yardstick`.
 void Level(double yardstick, JobView* job, std::vector<PoolView>* pools);
 
-// What `plan` answers of the job and the pools in hours of their yardstick.
+// Calls `plan` with the job and the pools converted to hours of their yardstick, and returns its answer.
 using LevelPlan = std::function<std::vector<Action>(const JobView&, const std::vector<PoolView>&)>;
 std::vector<Action> PlanOnLevel(const JobView& job, const std::vector<PoolView>& pools, Allowed allowed, double now,
                                 const LevelPlan& plan);

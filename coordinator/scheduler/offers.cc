@@ -17,7 +17,7 @@ std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes) {
 
 Offers::Offers(const JobView& job, const std::vector<PoolView>& pools)
     : job_(job), pools_(pools), used_(pools.size(), 0) {
-  // History knows as many slots of a spot pool as the job has units; more are of no use.
+  // The history knows only as many slots of a spot pool as the job has units. More slots would be of no use.
   const int most = static_cast<int>(job.units.size());
   for (const PoolView& pool : pools) {
     const int slots = pool.available / job.unit_nodes;
@@ -72,7 +72,8 @@ int Offers::BestOnDemand(double speed) const {
 }
 
 int Offers::Fastest(Allowed allowed) const {
-  const Allowed excluded[] = {Allowed::kOnDemand, Allowed::kSpot};  // By capacity: under which it is not allowed.
+  // This array maps a capacity to the policy under which that capacity is not allowed.
+  const Allowed excluded[] = {Allowed::kOnDemand, Allowed::kSpot};
   std::vector<int> open;
   double fastest = 0;
   for (int p = 0; p < static_cast<int>(pools_.size()); ++p) {

@@ -1,4 +1,4 @@
-// Room in pools, while a plan is made.
+// This file keeps track of the room in pools while a plan is made.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_OFFERS_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_OFFERS_H_
 
@@ -8,7 +8,7 @@
 
 namespace rekindle::scheduler {
 
-// Lives as long as the views it was made from. Thread-compatible.
+// An Offers object must not outlive the views that it was made from. It is thread-compatible.
 class Offers {
  public:
   Offers(const JobView& job, const std::vector<PoolView>& pools);
@@ -17,22 +17,24 @@ class Offers {
   bool OnDemand(int p) const { return p != kNone && pools_[p].capacity == Capacity::kOnDemand; }
   bool Spot(int p) const { return p != kNone && pools_[p].capacity == Capacity::kSpot; }
   bool HasRoom(int p) const { return used_[p] < slots_[p]; }
-  // Units there, with this plan's changes.
+  // Returns how many units are in the pool, with the changes of this plan.
   int Used(int p) const { return used_[p]; }
   int UsedSpot() const;
   void Move(int from, int to);
 
-  // The spot pool with room that costs least; of equal ones that whose next slot has been there longest, so that a zone
-  // that just failed is avoided for a while. With `premium`, of those at most so much dearer the cleanest. kNone: none.
+  // Returns the spot pool with room that costs least. Of equally cheap ones it is the one whose next slot has been
+  // there longest, so that a zone that just failed is avoided for a while. With a `premium` above 0 it is the cleanest
+  // of the pools that cost at most that share more than the cheapest. Returns `kNone` where no spot pool has room.
   int BestSpot(double premium) const;
-  // The cheapest on-demand pool with room, about that fast where there is one. kNone: none.
+  // Returns the cheapest on-demand pool with room, and prefers pools that are about as fast as `speed`. Returns `kNone`
+  // where no on-demand pool has room.
   int BestOnDemand(double speed) const;
-  // Of the allowed pools with room that are about as fast as the fastest of them (kAsFast): spot, the cheapest, as
-  // above, else on demand. kNone: none.
+  // Looks at the allowed pools with room that are about as fast as the fastest of them (see kAsFast). Returns the
+  // cheapest spot pool of these, or else the cheapest on-demand pool. Returns `kNone` where no allowed pool has room.
   int Fastest(Allowed allowed) const;
-  // Whether there is a spot pool, room or not.
+  // Returns whether there is a spot pool, with or without room.
   bool AnySpot() const;
-  // The lowest price of a kind, room or not; 0: there is no such pool.
+  // Returns the lowest price of the pools of that kind, with or without room. Returns 0 where there is no such pool.
   double LowestPrice(Capacity capacity) const;
 
  private:
@@ -42,7 +44,7 @@ class Offers {
   std::vector<int> used_;
 };
 
-// How many units fit into each spot pool; -1 for on-demand pools: what SpotHistory::Observe wants.
+// Returns how many units fit into each spot pool, and -1 for on-demand pools, as SpotHistory::Observe expects it.
 std::vector<int> SpotSlots(const std::vector<PoolView>& pools, int unit_nodes);
 
 }  // namespace rekindle::scheduler

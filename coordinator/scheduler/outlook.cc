@@ -10,9 +10,12 @@ namespace {
 constexpr int kWorkCells = 144;
 constexpr int kSlackCells = 80;
 constexpr float kForbidden = 1e9F;
-constexpr double kLate = 1000;    // Price of an hour too late, in hours on demand.
-constexpr size_t kCached = 64;    // Tables of 380 KB.
-constexpr double kSimilar = 0.1;  // Hazards are rounded to such steps of their logarithm.
+// `kLate` is the price of an hour after the deadline, in hours on demand.
+constexpr double kLate = 1000;
+// `kCached` is the number of tables kept. Each takes 380 KB.
+constexpr size_t kCached = 64;
+// Hazards, prices and starts are rounded to steps of this size in their logarithm.
+constexpr double kSimilar = 0.1;
 
 double Chance(double hazard, double hours) { return 1 - std::exp(-hazard * hours); }
 double Round(double value) { return std::exp(std::round(std::log(value) / kSimilar) * kSimilar); }
@@ -41,10 +44,11 @@ OutlookTable::OutlookTable(const OutlookQuestion& question)
   for (int i = 1; i <= kWorkCells; ++i) FillRow(i);
 }
 
-// Each value needs those of less work, or of the same work and less slack.
+// Each value needs only values of less work, or of the same work and less slack.
 void OutlookTable::FillRow(int i) {
   for (int j = 0; j <= kSlackCells; ++j) {
-    const bool may_start_spot = j * slack_step_ >= ChangeUses() + q_.start;  // One start is kept in reserve.
+    // One start is kept in reserve.
+    const bool may_start_spot = j * slack_step_ >= ChangeUses() + q_.start;
     for (const Age age : {kOld, kYoung}) {
       value_[kSpot][age][i][j] = RunSpot(i, j, age);
       value_[kWait][age][i][j] = Wait(i, j, age);
@@ -62,7 +66,8 @@ void OutlookTable::FillRow(int i) {
 
 float OutlookTable::RunSpot(int i, int j, Age age) const {
   const double slack = j * slack_step_;
-  if (slack < q_.start) {  // Whoever is here is late already.
+  // The job is too late here already.
+  if (slack < q_.start) {
     return static_cast<float>(q_.on_demand_price * (i * work_step_ + q_.start + kLate * (q_.start - slack)));
   }
   const double on_demand = q_.start * q_.on_demand_price + At(kOnDemand, kYoung, i - 1, j - start_cells_);
@@ -144,8 +149,9 @@ bool OutlookTable::SpotBeatsOnDemand(double work, double slack, Age there) const
   return spot < stay;
 }
 
-// All work costs at least the lower price, with a start before it; and at most the price on demand where it runs there.
-// So says any table, but for its rounding; for less than a cell of work, or more than all of it, a table guesses.
+// All work costs at least the lower price, after a start. It costs at most the on-demand price where the job runs
+// there. Every table says the same, except for its rounding. For less than a cell of work, or more than all of it, a
+// table only guesses.
 bool Outlook::MoveCannotPay(double work) const {
   const double lowest = std::min(q_.spot_price, q_.on_demand_price);
   return work >= q_.work / kWorkCells && work <= q_.work && (q_.start + work) * lowest >= work * q_.on_demand_price;

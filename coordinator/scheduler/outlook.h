@@ -1,11 +1,11 @@
-// What the rest of a job will cost, for each way to go on: spot, on-demand, or wait.
+// This file estimates what the rest of a job will cost for each way to go on: on spot, on demand, or waiting.
 //
-// A job that may still wait has slack: time to the deadline less the work left. Waiting and each start use it up; at
-// the end of it only on-demand is safe. So the cost that is still to come is a function of (work left, slack, where the
-// job is), and a dynamic program over these finds it, with capacity that comes and goes at the hazards that were
-// learned. The question is that of Wu et al., "Can't Be Late: Optimizing Spot Instance Savings under Deadlines" (NSDI
-// 2024), whose Uniform Progress answers it by a fixed rule; here the length of a start, the prices and the hazards
-// decide.
+// A job that may still wait has slack, which is the time to the deadline less the work that is left. Waiting and each
+// start use slack up. When it is used up, only on-demand capacity is safe. So the cost that is still to come depends on
+// the work left, the slack and the place of the job. A dynamic program over these finds it, where capacity comes and
+// goes at the hazards that were learned. The question is that of Wu et al., "Can't Be Late: Optimizing Spot Instance
+// Savings under Deadlines" (NSDI 2024). Their Uniform Progress answers it by a fixed rule. Here the length of a start,
+// the prices and the hazards decide.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_OUTLOOK_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_OUTLOOK_H_
 
@@ -18,32 +18,37 @@
 
 namespace rekindle::scheduler {
 
-// Hours, and prices of one node and hour.
+// An OutlookQuestion holds durations in hours, and prices of one node and hour.
 struct OutlookQuestion {
-  double work = 0;   // Of the whole job: the range of the table.
-  double slack = 0;  // At its start.
-  double start = 0;  // Paid at each start, in time and money.
+  // `work` is the work of the whole job. It is the range of the table.
+  double work = 0;
+  // `slack` is the slack at the start of the job.
+  double slack = 0;
+  // `start` is what each start costs in time, which must also be paid for.
+  double start = 0;
   double spot_price = 1;
   double on_demand_price = 1;
-  bool overlap = false;  // On-demand capacity works on while its replacement starts.
+  // `overlap` says that a node on demand goes on working while its replacement starts.
+  bool overlap = false;
   Hazards hazards;
 
   friend bool operator==(const OutlookQuestion& a, const OutlookQuestion& b);
 };
 
-// The whole program, worked out. Immutable.
+// An OutlookTable is the whole program, worked out for one question. It is immutable.
 class OutlookTable {
  public:
   explicit OutlookTable(const OutlookQuestion& question);
 
-  // Whether, with no spot capacity, running on demand (`running`: it runs there already) beats waiting for it.
+  // Returns whether, while there is no spot capacity, running on demand costs less than waiting for spot capacity.
+  // `running` says that the job runs on demand already.
   bool OnDemandBeatsWaiting(double work, double slack, Age away, bool running) const;
-  // Whether leaving on-demand capacity for spot capacity that has been there for `there` pays for the start.
+  // Returns whether it pays for the start to leave on-demand capacity for spot capacity of age `there`.
   bool SpotBeatsOnDemand(double work, double slack, Age there) const;
 
  private:
-  // Where the job is, each with spot capacity's age: on spot; waiting; on demand without spot; on demand with spot
-  // there.
+  // A Mode says where the job is: on spot, waiting, on demand without spot capacity, or on demand while there is spot
+  // capacity. Each comes with the age of the spot capacity or of its absence.
   enum Mode { kSpot, kWait, kOnDemand, kOffered, kModes };
   using Row = std::vector<float>;
 
@@ -52,23 +57,25 @@ class OutlookTable {
   float RunOffered(int i, int j, Age age) const;
   float RunSpot(int i, int j, Age age) const;
   float Wait(int i, int j, Age age) const;
-  // Slack that a change from on-demand to spot capacity uses.
+  // Returns the slack that a change from on-demand to spot capacity uses.
   double ChangeUses() const { return q_.overlap ? 0 : q_.start; }
-  // Row `i` at slack `j` cells.
+  // Returns the value of row `i` at a slack of `j` cells, interpolated.
   float At(Mode mode, Age age, int i, double j) const;
   float Value(Mode mode, Age age, double work, double slack) const;
 
   const OutlookQuestion q_;
   const double work_step_;
   const double slack_step_;
-  const double start_cells_;                                // A start, in cells of slack.
-  std::array<double, 2> lose_{}, back_{}, back_waiting_{};  // Chances in one cell.
+  // `start_cells_` is the length of a start in cells of slack.
+  const double start_cells_;
+  // These are chances within one cell.
+  std::array<double, 2> lose_{}, back_{}, back_waiting_{};
   double grow_old_ = 0, grow_old_waiting_ = 0;
   std::array<std::array<std::vector<Row>, 2>, kModes> value_;
 };
 
-// The same answers. A table takes a millisecond, so it is worked out only where prices alone do not decide.
-// Thread-compatible.
+// An Outlook answers as its table does. A table takes a millisecond, so it is worked out only where prices alone do not
+// decide. The class is thread-compatible.
 class Outlook {
  public:
   explicit Outlook(const OutlookQuestion& question) : q_(question) {}
@@ -84,7 +91,8 @@ class Outlook {
   std::optional<OutlookTable> table_;
 };
 
-// Outlooks asked for before: similar questions share one. The answer depends on the question alone. Thread-compatible.
+// An OutlookCache keeps outlooks that were asked for before, and similar questions share one. The answer depends on the
+// question alone. The class is thread-compatible.
 class OutlookCache {
  public:
   Outlook& For(OutlookQuestion question);

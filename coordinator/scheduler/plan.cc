@@ -12,13 +12,15 @@
 namespace rekindle::scheduler {
 namespace {
 
-constexpr double kMarginHours = 0.5;  // Clouds that refuse seldom do so for longer.
-constexpr double kMovePays = 2;       // A move must save so many times what it costs.
+// Clouds that refuse on-demand capacity seldom do so for longer than this.
+constexpr double kMarginHours = 0.5;
+// A move must save this many times what it costs.
+constexpr double kMovePays = 2;
 constexpr double kRounding = 1e-9;
 
 std::string Hours(double hours) { return absl::StrFormat("%.1f h", hours); }
 
-// One plan in the making, on pools made level.
+// A Round makes one plan, on pools that were made comparable (level.h).
 class Round {
  public:
   Round(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy, double now, OutlookCache& cache)
@@ -48,14 +50,15 @@ class Round {
   const std::string& waits() const { return waits_; }
 
  private:
-  // Could it be interrupted, is it nowhere, or slower than the deadline is held against?
+  // Returns whether the unit could be interrupted, is nowhere, or is slower than the speed that the deadline is planned
+  // with.
   bool AtRisk(const UnitView& unit) const {
     return !offers_.OnDemand(unit.pool) || unit.leaving != kNone || IsSlow(unit.pool);
   }
   bool IsSlow(int pool) const { return kAsFast * offers_.pool(pool).speed < 1; }
-  // Hours of slack that working there until the next look uses.
+  // Returns how many hours of slack the unit uses up if it works in that pool until the next planning cycle.
   double Lag(int pool) const { return policy_.period * std::max(0.0, 1 - offers_.pool(pool).speed); }
-  // Will it go on working while it starts elsewhere?
+  // Returns whether the unit goes on working where it is while it starts elsewhere.
   bool Overlaps(const UnitView& unit) const {
     return job_.units.size() > 1 && unit.pool != kNone && unit.starting_hours <= 0;
   }
@@ -64,7 +67,7 @@ class Round {
     return job_.recovery.Expected(unit.starting_hours) - unit.starting_hours;
   }
 
-  // Could all units that may run be paid for until the next look, or until the job is done?
+  // Returns whether the budget pays for all units that may run until the next planning cycle, or until the job is done.
   bool Affordable() {
     double longest_start = 0;
     double slowest = 1;
@@ -78,7 +81,7 @@ class Round {
     return Covered(rate_);
   }
   bool Covered(double rate) const { return job_.budget_left >= rate * paid_hours_ - kRounding; }
-  // With the unit in `pool` instead.
+  // Returns the hourly cost of all units if this unit were in `pool`.
   double RateWith(const UnitView& unit, int pool) const {
     const int counted = unit.pool != kNone ? unit.pool : WouldTake();
     return rate_ + (HourlyPrice(pool) - (counted == kNone ? 0 : HourlyPrice(counted))) * job_.unit_nodes;
@@ -86,7 +89,7 @@ class Round {
 
   double HourlyPrice(int p) const { return offers_.pool(p).price * offers_.pool(p).speed; }
 
-  // Where a unit that is nowhere would run at the next chance.
+  // Returns the pool in which a unit that is nowhere would run at the next chance.
   int WouldTake() const {
     if (policy_.objective == Objective::kFastest) return offers_.Fastest(policy_.capacity);
     const int spot = policy_.capacity == Allowed::kOnDemand ? kNone : offers_.BestSpot(0);
@@ -115,23 +118,26 @@ class Round {
     actions_.push_back({unit_, pool, reason});
   }
 
-  // Whether, having used so much slack (of this unit's time), all units that may be interrupted could still change to
-  // on-demand capacity in time.
+  // Returns whether all units that may be interrupted could still change to on-demand capacity in time after this unit
+  // has used `used` hours of slack.
   bool Safe(double used, int at_risk) const {
     if (!HasDeadline()) return true;
     return slack_ - share_ * used >= share_ * start_ * at_risk - kRounding;
   }
   bool HasDeadline() const { return job_.deadline != kNever; }
-  // For the outlook, which keeps one start in reserve for one unit: what the others do not need is free.
+  // Returns the slack as the outlook counts it. The outlook keeps one start in reserve for one unit, so what the other
+  // units do not need is free.
   double Slack(int at_risk) const { return slack_ + start_ * (1 - share_ * at_risk); }
-  // Above 0, as prices are compared by their ratio: what costs nothing counts as a thousandth of on-demand capacity.
+  // Returns a price above 0, because prices are compared by their ratio. Free spot capacity counts as a thousandth of
+  // the on-demand price.
   double SpotPrice() const {
     constexpr double kLeastShare = 1e-3, kLeast = 1e-9;
     return std::max(
         {offers_.LowestPrice(Capacity::kSpot), kLeastShare * offers_.LowestPrice(Capacity::kOnDemand), kLeast});
   }
-  // For a unit that uses, or waits for, this slot of all pools together. It takes spot for as fast as the yardstick:
-  // where it is not, this weighs starts and losses by that factor too high or low. No deadline rests on it.
+  // Returns the outlook for a unit that uses, or waits for, this slot of all pools together. It assumes that spot
+  // capacity is as fast as the yardstick. Where that is wrong, starts and losses are weighed too high or too low by
+  // that factor, but no deadline depends on it.
   Outlook& Ahead(int slot) {
     return cache_.For({.work = job_.total_hours,
                        .slack = std::max(0.0, job_.deadline - job_.total_hours - margin_),
@@ -161,7 +167,7 @@ class Round {
     }
   }
 
-  // Does on-demand capacity do the work for no more? Spot is of no use then.
+  // Returns whether on-demand capacity does the work for no higher price, so that spot capacity is of no use.
   bool CostsNoMore(int on_demand, int spot) const {
     return on_demand != kNone && spot != kNone && offers_.pool(on_demand).price <= offers_.pool(spot).price;
   }
@@ -172,7 +178,8 @@ class Round {
     (void)ToBetterOnDemand(unit, on_demand);
   }
 
-  // From on-demand capacity to other such: where the deadline needs it, or the move pays.
+  // Moves a unit from one on-demand pool to another where the deadline needs it or the move pays. Returns whether it
+  // did.
   bool ToBetterOnDemand(const UnitView& unit, int on_demand) {
     if (on_demand == kNone || unit.leaving != kNone || unit.starting_hours > 0) return false;
     if (IsSlow(unit.pool) && !IsSlow(on_demand) && !Safe(Lag(unit.pool), at_risk_)) {
@@ -199,7 +206,7 @@ class Round {
 
   void OnSpot(const UnitView& unit, int spot, int on_demand) {
     if (unit.leaving != kNone) return;
-    // Were it interrupted, the rest of a start in progress would not matter any more.
+    // After an interruption the rest of a start in progress would not matter any more.
     const double left = StartLeft(unit);
     const double reserve = std::min(left, policy_.period) - left + Lag(unit.pool);
     if (on_demand != kNone && !Safe(reserve, at_risk_)) {
@@ -222,14 +229,15 @@ class Round {
                            Hours(start_));
   }
   double HourlyGrams(int p) const { return offers_.pool(p).grams * offers_.pool(p).speed; }
-  // Beside prices and emissions of an hour; empty where both do the same in one.
+  // Returns a text that goes beside prices and emissions of an hour. It is empty where both pools do the same work in
+  // an hour.
   std::string Slower(int from, int to) const {
     const double share = offers_.pool(from).speed / offers_.pool(to).speed;
     return share == 1 ? "" : absl::StrFormat(" and does %.2f times as much", share);
   }
 
-  // What a move from one pool to another saves before it ends, against what it costs. A greenest job pays its premium
-  // rather than go back to a dirtier pool.
+  // Returns whether a move from one pool to another saves enough before it ends, compared with what it costs. A
+  // greenest job pays its premium rather than go back to a dirtier pool.
   bool Pays(int from, int to) const {
     const PoolView& now = offers_.pool(from);
     if (premium_ > 0 && offers_.pool(to).grams > now.grams && now.price <= (1 + premium_) * offers_.pool(to).price) {
@@ -243,10 +251,12 @@ class Round {
   }
 
   void OnDemand(const UnitView& unit, int spot, int on_demand) {
-    if (unit.leaving != kNone) return;  // It is not there yet.
+    // The unit's start in the new pool is still in progress.
+    if (unit.leaving != kNone) return;
     if (ToBetterOnDemand(unit, on_demand)) return;
     const int at_risk = at_risk_ + (AtRisk(unit) ? 0 : 1);
-    if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;  // Spot has nothing to offer.
+    // A spot pool would cost no less.
+    if (offers_.pool(unit.pool).price <= offers_.LowestPrice(Capacity::kSpot)) return;
     if (!HasDeadline()) {
       if (spot != kNone && Pays(unit.pool, spot)) To(spot, Cheaper(spot, unit.pool));
     } else if (spot != kNone) {
@@ -285,7 +295,7 @@ class Round {
     }
   }
 
-  // The one that the next unit to run on spot capacity would take, counted over all pools.
+  // Returns the slot that the next unit to run on spot capacity would take, counted over all pools.
   int NextSlot() const { return std::min(offers_.UsedSpot(), static_cast<int>(job_.units.size()) - 1); }
 
   std::string Margin() const {
@@ -299,12 +309,16 @@ class Round {
   Offers offers_;
   const double start_;
   double share_ = 1;
-  double rate_ = 0;        // What all units cost an hour, those that are nowhere where they would be,
-  double paid_hours_ = 0;  // and for how long that must be paid for.
+  // `rate_` is what all units cost an hour. A unit that is nowhere counts in the pool that it would take.
+  double rate_ = 0;
+  // `paid_hours_` is for how long the budget must cover `rate_`.
+  double paid_hours_ = 0;
   double premium_ = 0;
   double margin_ = 0;
-  double slack_ = 0;  // Hours of all units that need not be worked, less the margin.
-  int at_risk_ = 0;   // Units not on demand.
+  // `slack_` is how many hours of all units need not be worked before the deadline, less the margin.
+  double slack_ = 0;
+  // `at_risk_` counts the units for which AtRisk is true.
+  int at_risk_ = 0;
   int unit_ = 0;
   std::vector<Action> actions_;
   std::string waits_;

@@ -1,4 +1,4 @@
-// The planner: where each unit of a job is to run from now on, and why.
+// This file declares the planner, which decides where each unit of a job runs from now on, and says why.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_PLAN_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_PLAN_H_
 
@@ -10,26 +10,29 @@
 
 namespace rekindle::scheduler {
 
-// One way to plan: the planner of the coordinator, and those it is compared with (baselines.h). Thread-compatible.
+// A Strategy is one way to plan: the coordinator's own planner, or one of those it is compared with (baselines.h). It
+// is thread-compatible.
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // What is to change; units not named stay. Never more units in a pool than have room there.
-  // REQUIRES: each unit's pool has room for it (the interrupted ones were taken out), and `job.history` has seen
-  // `pools`.
+  // Returns the changes to make. Units that it does not name stay where they are. It never puts more units into a pool
+  // than have room there.
+  //
+  // REQUIRES: each unit's pool has room for it (interrupted units were taken out before), and `job.history` has
+  // observed `pools`.
   virtual std::vector<Action> Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                                    double now) = 0;
 };
 
-// Runs on spot capacity while it can still change to on-demand capacity in time, waits where that is expected to cost
-// less, keeps the deadline with a margin and the budget by stopping. A pure function of its arguments: the tables it
-// keeps change no answer.
+// The planner runs on spot capacity as long as it can still change to on-demand capacity in time, and waits where
+// waiting is expected to cost less. It keeps the deadline with a margin, and keeps the budget by stopping. Its answer
+// depends only on its arguments: the tables that it caches change no answer.
 class Planner : public Strategy {
  public:
   std::vector<Action> Plan(const JobView& job, const std::vector<PoolView>& pools, const Policy& policy,
                            double now) override;
 
-  // Why the last plan stopped, or has not started, all units at once; empty: it has not.
+  // Returns why the last plan stopped all units at once, or did not start them. The text is empty where it did neither.
   const std::string& waits() const { return waits_; }
 
  private:

@@ -19,7 +19,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-// A job of 10 h on one node, with capacity in two zones and on demand.
+// The fixture has a job of 10 h on one node, with capacity in two zones and on demand.
 class PlanTest : public testing::Test {
  protected:
   PlanTest() {
@@ -87,7 +87,8 @@ TEST_F(PlanTest, AFleetWithoutSpotCapacityIsNoReasonToWait) {
 TEST_F(PlanTest, OnDemandNoLaterThanTheLastSafeMoment) {
   NoSpot();
   EXPECT_THAT(At(0), IsEmpty());
-  // 14 - 10 - 0.25 of a start, a margin of 0.2 and one period: 3.45.
+  // The last safe moment is at 3.45 h. That is 14 h less 10 h of work, 0.25 h for a start, a margin of 0.2 h and one
+  // period.
   const auto actions = At(3.5);
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].pool, 2);
@@ -129,7 +130,8 @@ TEST_F(PlanTest, TheBudgetStopsTheJob) {
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].pool, kNone);
   EXPECT_THAT(actions[0].reason, HasSubstr("the budget does not cover another planning period"));
-  job_.hours_left = 0.04;  // But what is left of it is paid for.
+  // The budget covers what is left of the job.
+  job_.hours_left = 0.04;
   EXPECT_THAT(At(0.1), IsEmpty());
 }
 
@@ -145,14 +147,16 @@ TEST_F(PlanTest, OnDemandCapacityIsLeftForCheaperSpotCapacityOnly) {
             {.name = "other", .price = 4, .available = 1},
             {.name = "od", .capacity = Capacity::kOnDemand, .price = 3, .available = 1}};
   Take(2);
-  for (const Action& action : At(0)) EXPECT_NE(action.pool, 1) << action.reason;  // It may wait for the other.
+  // The unit may wait for room in the cheaper pool.
+  for (const Action& action : At(0)) EXPECT_NE(action.pool, 1) << action.reason;
   job_.deadline = kNever;
   EXPECT_THAT(At(0.1), IsEmpty());
   pools_[1].available = 0;
   EXPECT_THAT(At(0.2), IsEmpty());
   pools_[1] = {.name = "other", .price = 2, .available = 1};
   EXPECT_THAT(At(0.3), SizeIs(1));
-  job_.hours_left = 1;  // That saves as much as twice the price of a start.
+  // The move now saves exactly twice the price of a start.
+  job_.hours_left = 1;
   EXPECT_THAT(At(0.4), IsEmpty());
 }
 
@@ -182,7 +186,8 @@ TEST_F(PlanTest, TheBudgetIsOfRealHours) {
   policy_.capacity = Allowed::kOnDemand;
   job_.budget_left = 0.4;
   EXPECT_THAT(At(0), SizeIs(1));
-  job_.budget_left = 0.2;  // A period of a tenth of an hour costs 0.3.
+  // A period of a tenth of an hour costs 0.3.
+  job_.budget_left = 0.2;
   EXPECT_THAT(At(0), IsEmpty());
 }
 
@@ -191,7 +196,8 @@ TEST_F(PlanTest, SlowOnDemandCapacityIsTakenEarlier) {
   pools_[1].available = 0;
   job_.deadline = 24;
   EXPECT_THAT(At(0), IsEmpty());
-  pools_[2].speed = 0.45;  // The 10 h take 22 there.
+  // The 10 h of work take 22 h there.
+  pools_[2].speed = 0.45;
   const auto actions = At(1.5);
   ASSERT_EQ(actions.size(), 1u);
   EXPECT_EQ(actions[0].pool, 2);
@@ -211,9 +217,11 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
   EXPECT_EQ(Yardstick(job, pools, Allowed::kSpot, 0), 1);
   pools.push_back({.name = "slow", .capacity = Capacity::kOnDemand, .price = 0.1, .speed = 0.5, .available = 1});
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 0.5);
-  job.deadline = 10;  // The 12 h there are too long.
+  // The 12 h of work there would take too long.
+  job.deadline = 10;
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 3);
-  job.units.resize(2);  // Of two only one finds room there; the other is as slow as it must not be.
+  // Only one of the two units finds room there, and the other has to run in a pool that is too slow.
+  job.units.resize(2);
   EXPECT_EQ(Yardstick(job, pools, Allowed::kMixed, 0), 1.75);
   job.units.resize(1);
   pools.pop_back();
@@ -226,7 +234,8 @@ TEST(Level, HoursAndPricesAreOfTheSameWork) {
 
 TEST(Recovery, PlansWithTheUpperQuantile) {
   Recovery recovery(0.5);
-  EXPECT_EQ(recovery.Start(), 1);  // Nothing measured: twice what was stated.
+  // Nothing has been measured, so this is twice the stated time.
+  EXPECT_EQ(recovery.Start(), 1);
   for (int i = 1; i <= 20; ++i) recovery.Started(i);
   EXPECT_EQ(recovery.Start(), 19);
   EXPECT_EQ(recovery.Expected(5), 19);
@@ -249,7 +258,8 @@ TEST(SpotHistory, LearnsByAge) {
   look(1, 0);
   const Hazards before = history.Learned(0);
   EXPECT_GT(before.lost[kYoung], before.lost[kOld]);
-  EXPECT_EQ(before.elsewhere, 0);  // There is no other spot pool.
+  // There is no other spot pool.
+  EXPECT_EQ(before.elsewhere, 0);
   for (int i = 1; i <= 50; ++i) look(1, i);
   EXPECT_LT(history.Learned(0).lost[kOld], before.lost[kOld] / 5);
   EXPECT_EQ(history.Learned(0).lost[kYoung], before.lost[kYoung]);
@@ -259,14 +269,15 @@ TEST(SpotHistory, LearnsByAge) {
   EXPECT_EQ(history.AnyAge(0), kOld);
 }
 
-// Where prices alone decide, its table would have said the same.
+// Where prices alone decide, the table must give the same answer.
 TEST(Outlook, AnswersAsItsTable) {
   const char* given = std::getenv("REKINDLE_SEED");
   const uint64_t seed = given == nullptr ? 1 : std::strtoull(given, nullptr, 10);
   SCOPED_TRACE("REKINDLE_SEED=" + std::to_string(seed));
   std::mt19937_64 random(seed);
   const auto upto = [&](double most) { return std::uniform_real_distribution<double>(0, most)(random); };
-  constexpr double kRounding = 1e-3;  // Of a table: floats, added up over its cells.
+  // The values of a table are floats, and their rounding errors add up over its cells.
+  constexpr double kRounding = 1e-3;
   for (int round = 0; round < 300; ++round) {
     OutlookQuestion question{.work = upto(200), .slack = upto(100), .start = upto(2), .spot_price = 1};
     question.on_demand_price = 0.9 + upto(round % 2 == 0 ? 0.2 : 3);
@@ -297,7 +308,8 @@ TEST(Outlook, WaitsWhileThereIsSlackAndCapacityComesBack) {
   EXPECT_FALSE(outlook.OnDemandBeatsWaiting(48, 20, kYoung, false));
   EXPECT_TRUE(outlook.OnDemandBeatsWaiting(48, 0.1, kYoung, true));
   EXPECT_TRUE(outlook.SpotBeatsOnDemand(48, 10, kOld));
-  EXPECT_FALSE(outlook.SpotBeatsOnDemand(0.02, 10, kOld));  // The start would cost more than the rest.
+  // The start would cost more than the rest of the job.
+  EXPECT_FALSE(outlook.SpotBeatsOnDemand(0.02, 10, kOld));
 }
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 
 constexpr size_t kKept = 40;
 constexpr double kQuantile = 0.95;
-constexpr double kUnmeasured = 2;  // A stated time is trusted so far.
+// A stated time is multiplied by this until a start was measured.
+constexpr double kUnmeasured = 2;
 
 }  // namespace
 

@@ -1,4 +1,4 @@
-// How long it takes until a new node works, as far as it was measured.
+// This file estimates how long it takes until a new node works, from what was measured.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_RECOVERY_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_RECOVERY_H_
 
@@ -6,11 +6,12 @@
 
 namespace rekindle::scheduler {
 
-// Hours from a node's grant to its first work, and from asking for on-demand capacity to its grant. Thread-compatible.
+// Recovery knows the hours from a node's grant to its first work, and from a request for on-demand capacity to its
+// grant. It is thread-compatible.
 class Recovery {
  public:
   Recovery() = default;
-  // `stated`: what the job file says of a start.
+  // `stated` is how long a start takes according to the job file, in hours.
   explicit Recovery(double stated) : stated_(stated) {}
 
   double stated() const { return stated_; }
@@ -18,17 +19,20 @@ class Recovery {
   void Started(double hours);
   void OnDemandWaited(double hours);
 
-  // What to plan a start with: the 95 % quantile of the last 40 measured; before any, twice what was stated.
+  // Returns the hours to plan for a start. That is the 95 % quantile of the last 40 measured starts. Before any was
+  // measured, it is twice the stated time.
   double Start() const;
-  // The longest that on-demand capacity was waited for.
+  // Returns the longest time for which on-demand capacity was waited for, in hours.
   double OnDemandWait() const { return on_demand_wait_; }
-  // The whole length to expect of a start that has already taken so long: outlasting the plan, it may be half-way.
+  // Returns the whole length to expect of a start that has already taken `taken` hours. A start that takes longer than
+  // planned is expected to be half done.
   double Expected(double taken) const;
 
  private:
   double stated_ = 0;
   std::vector<double> measured_;
-  double start_ = 0;  // Of those: asked for much more often than measured.
+  // `start_` is the quantile of `measured_`. It is kept because it is read much more often than measured.
+  double start_ = 0;
   double on_demand_wait_ = 0;
 };
 

@@ -60,9 +60,11 @@ class Sharing {
   }
 
  private:
-  using PoolSet = std::vector<int>;  // In order of preference.
+  // A PoolSet is in order of preference.
+  using PoolSet = std::vector<int>;
 
-  // Those that are there, the fastest first; then spot, then on-demand capacity, by what its work costs.
+  // Puts pools whose nodes are there first, the fastest in front. Ordered spot pools and then ordered on-demand pools
+  // follow, by what the job's work costs there.
   PoolSet PreferredBy(const Demand& job) const {
     PoolSet set(pools_.size());
     std::iota(set.begin(), set.end(), 0);
@@ -115,10 +117,11 @@ class Sharing {
     });
   }
 
-  // So many slots of these pools as there are, at most `need`: first where the job has some.
+  // Finds up to `need` slots in these pools, first where the job has some already.
   SlotList Find(int j, const PoolSet& set, int need) const {
     SlotList found;
-    double quota = QuotaLeft(j) + (Gang(j) ? NodesBeside(j, set) : 0);  // Settle gives these up.
+    // The job's nodes outside `set` do not count against the quota, because GiveSlots gives them up.
+    double quota = QuotaLeft(j) + (Gang(j) ? NodesBeside(j, set) : 0);
     int orders = jobs_[j].max_ordered - ordered_[j];
     const auto take = [&](int p, int most) {
       int& here = CountOf(found, p);
@@ -150,7 +153,8 @@ class Sharing {
     return set;
   }
 
-  // Where its minimum may be: a gang is in those that are there, or in one ordered pool.
+  // Returns the sets of pools in which the job's minimum may be. A gang is in the pools whose nodes are there, or in
+  // one ordered pool.
   std::vector<PoolSet> Choices(int j) const {
     std::vector<PoolSet> choices(1);
     for (const int p : Preferred(j)) {
@@ -170,7 +174,7 @@ class Sharing {
     return nodes;
   }
 
-  // What it holds elsewhere does not count towards a gang in one pool.
+  // Returns how many slots the job lacks in `set`. What a gang holds elsewhere does not count.
   int NeedIn(int j, const PoolSet& set) const {
     if (!Gang(j)) return jobs_[j].min - total_[j];
     int there = 0;
@@ -180,7 +184,7 @@ class Sharing {
     return jobs_[j].min - there;
   }
 
-  void Settle(int j, const PoolSet& set, const SlotList& found) {
+  void GiveSlots(int j, const PoolSet& set, const SlotList& found) {
     if (Gang(j)) {
       for (const Slots& s : SlotList(out_[j].slots)) {
         if (!Has(set, s.pool)) Add(j, s.pool, -s.count);
@@ -189,8 +193,8 @@ class Sharing {
     Take(j, found);
   }
 
-  // Jobs that lost a part of what they ran on go before those that wait with nothing: either could keep the other from
-  // its minimum for ever, and these have state in memory.
+  // Serves jobs that lost a part of what they ran on before jobs that wait with nothing. Either kind could keep the
+  // other from its minimum for ever, and the first kind has state in memory.
   void Minimums(const std::vector<int>& jobs) {
     for (const bool lost_a_part : {true, false}) {
       Turns turns(teams_, usage_);
@@ -206,10 +210,11 @@ class Sharing {
     }
   }
 
-  // It keeps what is left, and cannot run with that.
+  // Returns whether the job keeps a rest that is too small to run with.
   bool LostAPart(int j) const { return jobs_[j].firm && total_[j] > 0 && total_[j] < jobs_[j].min; }
 
-  // May `j` take what `v` has? Of two that lost a part, each of which keeps what the other needs, the older.
+  // Returns whether `j` may take what `v` has. Where both lost a part and each keeps what the other needs, the older
+  // job may.
   bool MayTakeFrom(int j, int v) const {
     if (jobs_[v].priority != jobs_[j].priority) return jobs_[v].priority < jobs_[j].priority;
     return v > j && LostAPart(v) && LostAPart(j);
@@ -225,32 +230,35 @@ class Sharing {
     for (const PoolSet& set : choices) {
       const int need = NeedIn(j, set);
       const SlotList found = Find(j, set, need);
-      if (CountSlots(found) == need) return Settle(j, set, found);
+      if (CountSlots(found) == need) return GiveSlots(j, set, found);
     }
     const auto kind = std::tuple(jobs_[j].spot, jobs_[j].on_demand, jobs_[j].buys_on_demand, jobs_[j].device,
                                  jobs_[j].most_price, Gang(j));
     const auto failed = failed_.try_emplace(kind, kUnlimited).first;
-    const bool alike = !LostAPart(j);  // Who lost a part may take more from others than those that come after it.
+    // A job that lost a part may take more from others than the jobs that come after it.
+    const bool alike = !LostAPart(j);
     if (!alike || missing < failed->second) {
       for (const PoolSet& set : choices) {
         if (!Preempt(j, set)) continue;
-        return Settle(j, set, Find(j, set, NeedIn(j, set)));
+        return GiveSlots(j, set, Find(j, set, NeedIn(j, set)));
       }
-      // Who has a part of a gang lacks less there than anybody else would.
+      // A job that has a part of a gang lacks less there than any other job would.
       if (alike && (!Gang(j) || total_[j] == 0)) failed_[kind] = std::min(failed_[kind], missing);
     }
     out_[j].wait = out_[j].taken_by != kNone ? Wait::kPreempted : Wait::kCapacity;
     int in_all = 0;
     for (const int p : choices[0]) in_all += pools_[p].slots;
     if (in_all < jobs_[j].min) {
-      hopeless_.push_back(j);  // It must not keep others from what it cannot use.
+      // The job must not keep others from slots that it cannot use.
+      hopeless_.push_back(j);
     } else {
       Take(j, Find(j, Owned(j), missing));
-      usage_[jobs_[j].team] += (jobs_[j].min - total_[j]) * most_nodes_;  // Its team's other jobs leave it so much.
+      // The other jobs of the team must leave the job this much of the quota.
+      usage_[jobs_[j].team] += (jobs_[j].min - total_[j]) * most_nodes_;
     }
   }
 
-  // Slots in scope that it may take from others.
+  // Returns how many slots in scope the job may take from others.
   template <typename InScope>
   int Below(int j, InScope in_scope) const {
     int slots = 0;
@@ -262,14 +270,15 @@ class Sharing {
     return slots;
   }
 
-  // Could it run there with all that it may take?
+  // Returns whether the job could run in these pools with all the slots that it may take from others.
   bool CouldRun(int j, const PoolSet& set) const {
     int slots = Below(j, [&](int, int p) { return Has(set, p); });
     for (const int p : set) slots += std::max(0, free_[p]);
     return slots >= NeedIn(j, set);
   }
 
-  // Makes room for the job's minimum by what it may take there; false: even that is not enough.
+  // Makes room for the job's minimum with what it may take from others there. Returns false where even that is not
+  // enough.
   bool Preempt(int j, const PoolSet& set) {
     const auto deficit = [&] { return NeedIn(j, set) - CountSlots(Find(j, set, NeedIn(j, set))); };
     const auto in_scope = [&](int, int p) { return Has(set, p); };
@@ -278,7 +287,8 @@ class Sharing {
     return deficit() <= 0;
   }
 
-  // The same for its team's quota: by what it may take from the team's jobs anywhere.
+  // Makes room in the team's quota with what the job may take from the team's other jobs in any pool. Returns false
+  // where even that is not enough.
   bool PreemptTeam(int j) {
     const auto in_scope = [&](int v, int) { return jobs_[v].team == jobs_[j].team; };
     const auto deficit = [&] {
@@ -294,7 +304,7 @@ class Sharing {
     return deficit() <= 0;
   }
 
-  // Until there is no deficit: first what is above minimums, then whole jobs.
+  // Takes slots from other jobs until there is no deficit: first those above minimums, then whole jobs.
   template <typename InScope, typename Deficit>
   void TakeFromBelow(int j, InScope in_scope, Deficit deficit) {
     for (const bool whole : {false, true}) {
@@ -314,7 +324,8 @@ class Sharing {
         if (!taken) continue;
         out_[v].taken_by = j;
         if (!whole) continue;
-        for (const Slots& s : SlotList(out_[v].slots)) Add(v, s.pool, -s.count);  // Below its minimum it runs nowhere.
+        // A job below its minimum runs nowhere.
+        for (const Slots& s : SlotList(out_[v].slots)) Add(v, s.pool, -s.count);
       }
     }
     failed_.clear();
@@ -322,7 +333,8 @@ class Sharing {
 
   void Grow(const std::vector<int>& jobs) {
     Turns turns(teams_, usage_);
-    std::map<int, size_t> next;  // Where in its pools a job looks: what is taken does not come back.
+    // `next` is where each job continues in its list of pools. A pool that is used up does not become free again.
+    std::map<int, size_t> next;
     for (const int j : jobs) {
       if (total_[j] >= jobs_[j].min && total_[j] < jobs_[j].max && !Gang(j)) turns.Add(jobs_[j].team, total_[j], j);
     }
@@ -347,16 +359,21 @@ class Sharing {
   const std::vector<Supply>& pools_;
   const std::vector<Team>& teams_;
   const std::vector<Demand>& jobs_;
-  PoolSet preferred_;                    // By jobs to which all are alike,
-  std::map<int, PoolSet> preferred_by_;  // and by others.
+  // `preferred_` is the order for jobs for which all pools are equally fast. Other jobs have their own order.
+  PoolSet preferred_;
+  std::map<int, PoolSet> preferred_by_;
   std::vector<int> free_;
-  std::vector<double> usage_;  // Of teams, in nodes.
+  // `usage_` counts the nodes of each team.
+  std::vector<double> usage_;
   std::vector<Allotment> out_;
-  std::vector<int> total_;    // Of jobs.
-  std::vector<int> ordered_;  // The same, of ordered pools.
-  std::vector<int> victims_;  // Jobs that hold something, those that lose it first in front.
+  // `total_` counts the slots of each job.
+  std::vector<int> total_;
+  // `ordered_` counts the slots of each job in ordered pools.
+  std::vector<int> ordered_;
+  // `victims_` are the jobs that hold something. Those that lose it first are in front.
+  std::vector<int> victims_;
   std::vector<int> hopeless_;
-  // The least for which nobody made room.
+  // For each kind of job, `failed_` is the smallest number of missing slots for which no room could be made.
   std::map<std::tuple<bool, bool, bool, std::string, double, bool>, int> failed_;
   double most_nodes_ = 0;
 };

@@ -36,7 +36,7 @@ TEST(ShareOut, MinimumsComeFirstThenRounds) {
 }
 
 TEST(ShareOut, WhatIsLeftOfAGangDoesNotKeepItFromAnotherPool) {
-  // Its team may have no more nodes than it needs, and the one that is left is in a pool that has no second.
+  // The team may have no more nodes than the gang needs, and the one node that is left is in a pool that has no second.
   const auto out = ShareOut({ToOrder(1, 1), ToOrder(4, 2)}, {{.max_nodes = 2}}, {Running(2, 2, {{0, 1}})});
   EXPECT_EQ(out[0].slots, SlotList({{1, 2}}));
 }
@@ -46,16 +46,17 @@ TEST(ShareOut, EachJobTakesWhatIsFastForIt) {
   job.speeds = {1, 4, 1, 3};
   const Pools pools = {There(1), There(1), ToOrder(5, 1), ToOrder(5, 2)};
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}}));
-  job.max = 3;  // What is ordered goes by what its work costs.
+  // Ordered pools are chosen by what the work costs there.
+  job.max = 3;
   EXPECT_EQ(ShareOut(pools, {{}}, {job})[0].slots, SlotList({{0, 1}, {1, 1}, {3, 1}}));
-  // Jobs differ in what is fast for them.
+  // The same pool is not equally fast for all jobs.
   Demand other = Waiting(1, 1);
   job.max = 1;
   EXPECT_EQ(ShareOut(pools, {{}}, {other, job})[1].slots, SlotList({{1, 1}}));
 }
 
 TEST(ShareOut, FirstInOrderTakesWhatIsThere) {
-  // The second waits with what it gets: nobody behind it may keep it from its minimum.
+  // The second job keeps what it gets while it waits, because no job behind it may keep it from its minimum.
   const auto out = ShareOut({There(5)}, {{}}, {Waiting(3, 3), Waiting(3, 3), Waiting(1, 1)});
   EXPECT_EQ(Counts(out), Sizes({3, 2, 0}));
   EXPECT_EQ(out[1].wait, Wait::kCapacity);
@@ -71,7 +72,7 @@ TEST(ShareOut, OfTwoThatLostAPartTheOlderTakesWhatTheOtherHasLeft) {
   const auto stuck = ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(2, 2, {{0, 1}})});
   EXPECT_EQ(Counts(stuck), Sizes({2, 0}));
   EXPECT_EQ(stuck[1].taken_by, 0);
-  // Whoever has its minimum keeps it.
+  // A job that has its minimum keeps it.
   EXPECT_EQ(Counts(ShareOut({There(2)}, {{}}, {Running(2, 2, {{0, 1}}), Running(1, 2, {{0, 1}})})), Sizes({1, 1}));
 }
 
@@ -85,15 +86,17 @@ TEST(ShareOut, PriorityTakesWhatIsAboveMinimumThenTheNewest) {
   EXPECT_EQ(Counts(out), Sizes({1, 1, 4}));
   EXPECT_EQ(out[0].taken_by, 2);
   out = ShareOut(pools, {{}}, {Running(3, 3, {{0, 3}}), Running(3, 3, {{0, 3}}), Waiting(2, 2, 1)});
-  EXPECT_EQ(Counts(out), Sizes({3, 1, 2}));  // It waits with what is left of its own.
+  // The interrupted job waits and keeps what is left of its slots.
+  EXPECT_EQ(Counts(out), Sizes({3, 1, 2}));
   EXPECT_EQ(out[1].wait, Wait::kPreempted);
-  // Nothing is taken that would not be enough, nor from equals.
+  // Nothing is taken where it would not be enough, and nothing is taken from jobs of equal priority.
   EXPECT_EQ(Counts(ShareOut(pools, {{}}, {Running(3, 3, {{0, 3}}), Running(3, 3, {{0, 3}}, 1), Waiting(4, 4, 1)})),
             Sizes({3, 3, 0}));
 }
 
 TEST(ShareOut, AGangThatLacksOneDoesNotKeepOthersFromWhatIsTheirs) {
-  // It could use one more where it is, and three elsewhere: neither is to be had. The last can have two there.
+  // The gang could use one more slot where it is, or three elsewhere, and cannot get either. The last job can have two
+  // there.
   const auto out =
       ShareOut({ToOrder(2, 1), ToOrder(2, 2)}, {{}},
                {Running(3, 3, {{0, 2}}, 9), Running(1, 1, {{1, 1}}), Running(1, 1, {{1, 1}}), Waiting(2, 2, 1)});
@@ -141,7 +144,7 @@ TEST(ShareOut, AJobTakesItsKindOfDeviceAndCapacity) {
   EXPECT_EQ(ShareOut(pools, {{}}, {few})[0].slots, (SlotList{{0, 2}, {1, 2}, {2, 1}}));
 }
 
-// What holds of every fleet.
+// The fixture checks what must be true of every fleet.
 class Fleets : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -175,7 +178,7 @@ class Fleets : public ::testing::Test {
       jobs_.push_back(job);
     }
   }
-  // What they were given they hold, and run on where it is enough.
+  // Each job then holds what it was given, and it runs on where that is enough.
   void Follow(const std::vector<Allotment>& out) {
     for (size_t j = 0; j < jobs_.size(); ++j) {
       jobs_[j].held = out[j].slots;
@@ -207,7 +210,7 @@ class Fleets : public ::testing::Test {
     }
     for (size_t t = 0; t < teams_.size(); ++t) EXPECT_LE(used[t], teams_[t].max_nodes) << "team " << t;
   }
-  // Whoever waits could not run on all that those of lower priority have and nobody has.
+  // A job that waits could not run even on everything that jobs of lower priority have and nobody uses.
   void CheckNobodyBelow(const std::vector<Allotment>& out, size_t j) const {
     const bool gang = jobs_[j].min == jobs_[j].max && jobs_[j].min > 1;
     int together = 0;
@@ -253,7 +256,8 @@ TEST_F(Fleets, KeepTheirPromises) {
     std::vector<Allotment> out = ShareOut(pools_, teams_, jobs_);
     Check(out);
     for (int change = 0; change < 4; ++change) {
-      // What one cycle took away may be of use to a job that had its turn before: two more at most, then nothing moves.
+      // What one cycle took away may be of use to a job that had its turn before. At most two more cycles follow, and
+      // then nothing moves.
       std::vector<Allotment> again = out;
       for (int settling = 0; settling < 3; ++settling) {
         out = again;

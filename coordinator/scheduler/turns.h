@@ -1,4 +1,4 @@
-// Whose turn it is to get a slot: fairness between teams.
+// This file decides which job gets the next slot, so that teams are treated fairly.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_TURNS_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_TURNS_H_
 
@@ -12,13 +12,14 @@
 
 namespace rekindle::scheduler {
 
-// Jobs that wait for their turn: of the team that uses least for its share, the first in order. `usage` is of teams, in
-// nodes, and may change between Next and Served. Thread-compatible.
+// Turns holds the jobs that wait for a slot. The next one is from the team that uses least relative to its share.
+// `usage` holds the nodes of each team, and it may change between Next and Served. The class is thread-compatible.
 class Turns {
  public:
   Turns(const std::vector<Team>& teams, const std::vector<double>& usage) : teams_(teams), usage_(usage) {}
 
-  // Within a team the lowest `rank`, then the first job goes first.
+  // Adds a job. Within a team the job with the lowest `rank` goes first, and of equal ones the job with the lowest
+  // number.
   void Add(int team, int rank, int job) {
     Queue& queue = queues_[team];
     if (queue.empty()) due_.push({-Use(team), -team});
@@ -34,7 +35,8 @@ class Turns {
     waiting_ = queue.empty() ? kNone : team;
     return job;
   }
-  // After what Next answered has been served: its team's use may have changed.
+  // The caller must call this after it has served the job that Next returned, because the use of that job's team may
+  // have changed.
   void Served() {
     if (waiting_ != kNone && !queues_[waiting_].empty()) due_.push({-Use(waiting_), -waiting_});
     waiting_ = kNone;

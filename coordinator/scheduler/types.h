@@ -1,8 +1,8 @@
-// What the planner sees and what it answers. Plain values: no clock, thread, socket or file.
+// This file holds what the planner sees and what it answers, as plain values without a clock, thread, socket or file.
 //
-// Times are hours since the job was submitted, durations hours, prices money per node and hour.
-// A job is made of units: a job of a fixed number of nodes (a gang) is one unit of that size, held in one pool; an
-// elastic job is one unit a node, each in any pool.
+// Times are hours since the job was submitted, durations are hours, and prices are money per node and hour. A job is
+// made of units. A job of a fixed number of nodes (a gang) is one unit of that size, held in one pool. An elastic job
+// has one unit for each node, and each unit may be in any pool.
 #ifndef REKINDLE_COORDINATOR_SCHEDULER_TYPES_H_
 #define REKINDLE_COORDINATOR_SCHEDULER_TYPES_H_
 
@@ -24,29 +24,41 @@ struct PoolView {
   std::string name;
   Capacity capacity = Capacity::kSpot;
   double price = 0;
-  double speed = 1;                    // Work of a node in an hour: hours of JobView are of nodes of speed 1.
-  int available = 0;                   // Nodes that could run there now, those of the job included.
-  double grams = 0;                    // CO2 of a node in an hour, now.
-  std::vector<double> expected_grams;  // The same in each hour from now on; empty: not known.
+  // `speed` is the work that a node does in an hour. The hours of a JobView are hours of nodes of speed 1.
+  double speed = 1;
+  // `available` counts the nodes that could run there now, including those of the job.
+  int available = 0;
+  // `grams` is the CO2 that a node emits in an hour now.
+  double grams = 0;
+  // `expected_grams` is what a node is expected to emit in each hour from now on. It is empty where that is not known.
+  std::vector<double> expected_grams;
 };
 
 struct UnitView {
   int pool = kNone;
-  double starting_hours = 0;  // How long its start has taken so far; 0 once it works.
-  int last_pool = kNone;      // Where it was interrupted.
-  int leaving = kNone;        // Where it goes on working until its start in `pool` is done.
+  // `starting_hours` says how long the unit's start has taken so far. It is 0 once the unit works.
+  double starting_hours = 0;
+  // `last_pool` is the pool in which the unit was interrupted.
+  int last_pool = kNone;
+  // `leaving` is the pool in which the unit goes on working until its start in `pool` is done.
+  int leaving = kNone;
 };
 
 struct JobView {
   int unit_nodes = 1;
-  double total_hours = 0;  // Work of the whole job, were all units working from the start.
-  double hours_left = 0;   // Of these; starts in progress not counted.
+  // `total_hours` is how long the whole job takes if all units work from the start.
+  double total_hours = 0;
+  // `hours_left` is the part of `total_hours` that is still to be worked. It does not count starts in progress.
+  double hours_left = 0;
   double deadline = kNever;
   double budget_left = kNever;
-  int starts = 0;  // Of units, so far.
+  // `starts` counts how often a unit has been started so far.
+  int starts = 0;
   std::vector<UnitView> units;
-  Recovery recovery;    // How long starts take.
-  SpotHistory history;  // How long spot capacity comes and stays.
+  // `recovery` says how long starts take.
+  Recovery recovery;
+  // `history` says how long spot capacity stays and how long it stays away.
+  SpotHistory history;
 };
 
 enum class Objective { kCheapest, kGreenest, kFastest };
@@ -55,13 +67,16 @@ enum class Allowed { kMixed, kSpot, kOnDemand };
 struct Policy {
   Objective objective = Objective::kCheapest;
   Allowed capacity = Allowed::kMixed;
-  double period = 1.0 / 60;  // The next look comes after so long.
-  double margin_share =
-      0.05;  // Of the slack, kept for on-demand capacity that is refused at first; at most half an hour.
-  double green_premium = 0.02;  // `kGreenest` may cost so much more than `kCheapest`, as a share.
+  // `period` is the time until the next planning cycle.
+  double period = 1.0 / 60;
+  // `margin_share` is the share of the slack that is kept in case on-demand capacity is refused at first. That margin
+  // is at most half an hour.
+  double margin_share = 0.05;
+  // `green_premium` is how much more a `kGreenest` job may cost than a `kCheapest` one, as a share.
+  double green_premium = 0.02;
 };
 
-// One unit is to be in `pool` from now on (kNone: nowhere).
+// An Action says that one unit has to be in `pool` from now on. `kNone` means that it runs nowhere.
 struct Action {
   int unit = 0;
   int pool = kNone;

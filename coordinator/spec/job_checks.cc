@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_join.h"
-#include "coordinator/core/job_file.h"
-#include "coordinator/core/off_peak.h"
-#include "coordinator/fleet/fleet_file.h"
+#include "coordinator/core/account/off_peak.h"
+#include "coordinator/core/record/job_json.h"
+#include "coordinator/fleet/simulator/job_goals.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -14,7 +14,7 @@ using core::SubmitCheck;
 
 void CheckName(const Submission& s, const Facts&, Checker& check) { check.Add("name", CheckJobName(s.job.name())); }
 
-// A check that looks at the resolved spec alone.
+// Wraps a check that looks only at the resolved spec.
 template <void (*kCheck)(Checker&, const v1::JobSpec&)>
 void OfSpec(const Submission& s, const Facts&, Checker& check) {
   kCheck(check, s.resolved);
@@ -28,14 +28,14 @@ void OfHours(const Submission& s, const Facts&, Checker& check) {
   check.Add("spec.goals.off_peak", core::CheckOffPeak(s.resolved.goals()));
 }
 
-// A deadline is planned with it.
+// The estimate of a job is checked only if the job has a deadline, because only a deadline is planned with it.
 void OfEstimate(const Submission& s, const Facts&, Checker& check) {
   if (s.resolved.goals().deadline_hours() <= 0) return;
   check.Add("spec.estimate", fleet::ResolveGoals(s.resolved).status(), {"spec.workers", "spec.training.steps"});
 }
 
-// What a coordinator fills in from its settings is left out of account, so that the answer is everybody's: it is
-// little, and there is room for it.
+// The check leaves out what a coordinator fills in from its settings, so that everybody gets the same answer. These
+// settings are small, and there is room for them.
 void OfSize(const Submission& s, const Facts&, Checker& check) {
   check.Add("spec", core::CheckFitsJobFile(FillSpec(s.job.spec(), UnknownSettings())));
 }
@@ -107,7 +107,8 @@ void Run(const JobCheck& row, const Submission& submission, const Facts& facts, 
 }  // namespace
 
 std::span<const JobCheck> JobChecks() {
-  // In the order in which a refusal is told where nobody sorts it by line: that of the proto, then what is outside.
+  // The rows have the order in which problems are reported when nobody sorts them by line: that of the proto, and then
+  // what is outside of the spec.
   static const auto* checks = new std::vector<JobCheck>{
       {"name", kNothing, {}, CheckName},
       {"seed, priority and team", kNothing, {}, OfSpec<CheckSeedPriorityTeam>},
@@ -121,7 +122,7 @@ std::span<const JobCheck> JobChecks() {
       {"goals", kNothing, {}, OfSpec<CheckGoals>},
       {"off-peak hours", kNothing, {}, OfHours},
       {"estimate for a deadline", kNothing, {"spec.goals", "spec.workers", "spec.training.steps"}, OfEstimate},
-      {"early stop", kNothing, {}, OfSpec<CheckEarlyStop>},
+      {"levers", kNothing, {}, OfSpec<CheckStepLevers>},
       {"recovery", kNothing, {}, OfSpec<CheckRecovery>},
       {"size", kNothing, {}, OfSize},
       {"weights", kOwnFiles, {"spec.model"}, OfWeights},

@@ -1,4 +1,5 @@
-// The table by itself; server/same_answer_test.cc holds the coordinator against it, validate_test.py the command.
+// Tests the table of checks by itself. server/services/same_answer_test.cc tests it against the coordinator, and
+// validate_test.py tests it against the command.
 #include "coordinator/spec/job_checks.h"
 
 #include <gmock/gmock.h>
@@ -85,7 +86,8 @@ TEST(JobChecksTest, AnythingMayBeChecked) {
   v1::Job job;
   EXPECT_FALSE(Refused(job, {}).empty());
   const google::protobuf::Descriptor* spec = v1::JobSpec::descriptor();
-  for (const double value : {-1e300, -1.0, 1e300}) {  // Each field of each section has it at once.
+  // All fields of all sections get this value at once.
+  for (const double value : {-1e300, -1.0, 1e300}) {
     v1::Job wild;
     for (int i = 0; i < spec->field_count(); ++i) {
       if (spec->field(i)->message_type() == nullptr) continue;

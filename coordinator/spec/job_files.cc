@@ -11,36 +11,37 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/object_uri.h"
+#include "common/objects/object_uri.h"
 #include "coordinator/spec/job_spec.h"
-#include "worker/data/text_files.h"
+#include "worker/data/declared/data_kind.h"
+#include "worker/data/files/input_files.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-// A thread that answers calls is held up by whoever asks, for no longer than this.
+// The caller holds up a thread that answers calls for no longer than this.
 constexpr double kMostSeconds = 5;
 
 absl::Status Wrong(const std::string& field, const std::string& path, const std::string& why) {
   return absl::InvalidArgumentError(absl::StrCat(field, ": ", path, " ", why));
 }
 
-// What one sample takes of the files, where that can be told without decoding them.
+// Says which files the data are, and how much of them one sample takes, if that is known without decoding them.
 struct DataFiles {
   std::string field;
   std::vector<std::string> entries;
-  double record = 0;  // Bytes; each file is whole ones. 0: not known.
-  double needed = 0;  // Records of the smallest set of one sample.
+  // `record` is the size of a record in bytes. Each file contains whole records. 0 means that the size is not known.
+  int64_t record = 0;
+  // The smallest set with one sample has `needed` records.
+  double needed = 1;
 };
 
 DataFiles DataFilesOf(const v1::JobSpec& spec) {
-  const v1::JobSpec::Data& data = spec.data();
-  const auto list = [](const auto& field) { return std::vector<std::string>(field.begin(), field.end()); };
-  const double window = spec.model().context() + 1;  // A sample is context + 1 tokens.
-  if (data.has_table()) return {"spec.data.table.files", list(data.table().files())};
-  if (data.has_images()) return {"spec.data.images.files", list(data.images().files()), 3073, 1};
-  if (data.tokens_size() > 0) return {"spec.data.tokens", list(data.tokens()), 2, window};
-  return {"spec.data.text", list(data.text()), 1, window};
+  const data::DataKind& kind = data::KindOf(spec.data());
+  DataFiles files{data::FilesField(kind), data::FilesOf(spec.data(), kind), kind.record_bytes};
+  // A window has context + 1 tokens.
+  if (train::IsWindow(kind.form)) files.needed = spec.model().context() + 1;
+  return files;
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ DataFiles DataFilesOf(const v1::JobSpec& spec) {
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
   for (const std::string& entry : wanted.entries) {
-    // The part of a glob that is written out: what it leads to is looked at where it is read.
+    // Only the literal part of a glob is checked here. What the glob leads to is checked when it is read.
     const absl::Status inside = reach.roots.CheckName(data::FixedPart(entry));
     if (!inside.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", inside.message()));
   }
@@ -75,20 +76,21 @@ absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach) {
 
 absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
   const DataFiles wanted = DataFilesOf(spec);
-  const auto files = data::FindTextFiles(wanted.entries, reach.roots, {.seconds = kMostSeconds});
+  const auto files = data::FindInputFiles(wanted.entries, reach.roots, {.seconds = kMostSeconds});
   if (!files.ok()) return absl::InvalidArgumentError(absl::StrCat(wanted.field, ": ", files.status().message()));
   if (wanted.record == 0) return absl::OkStatus();
   double total = 0;
-  for (const data::TextFile& file : *files) {
+  for (const data::InputFile& file : *files) {
     total += static_cast<double>(file.size);
-    if (file.size % static_cast<int64_t>(wanted.record) == 0) continue;
+    if (file.size % wanted.record == 0) continue;
     return Wrong(wanted.field, file.path,
                  absl::StrCat("has ", file.size, " bytes, no multiple of ", wanted.record,
                               ": it is truncated, or not of this format"));
   }
   if (spec.data().max_bytes() > 0 && spec.data().max_bytes() < total) total = spec.data().max_bytes();
   // Training needs a sample, and so does validation.
-  const double needed = (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * wanted.needed * wanted.record;
+  const double needed =
+      (spec.data().validation_fraction() > 0 ? 2.0 : 1.0) * wanted.needed * static_cast<double>(wanted.record);
   if (total >= needed) return absl::OkStatus();
   const std::string what = spec.model().context() > 0
                                ? absl::StrCat("spec.model.context ", spec.model().context(), " needs ", needed,
@@ -100,7 +102,8 @@ absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach) {
 absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
   if (!TakesCheckpoints(spec.checkpoint())) return absl::OkStatus();
   const std::string& store = spec.checkpoint().store();
-  if (!absl::StartsWith(store, "file://")) return absl::OkStatus();  // Only its nodes can reach a bucket.
+  // Only the job's nodes can reach a bucket.
+  if (!absl::StartsWith(store, "file://")) return absl::OkStatus();
   const std::string field = "spec.checkpoint.store";
   const std::string wanted = store.substr(std::strlen("file://"));
   std::string folder = wanted;
@@ -111,7 +114,7 @@ absl::Status CheckStoreFolder(const v1::JobSpec& spec) {
     folder = slash == 0 || slash == std::string::npos ? "/" : folder.substr(0, slash);
   }
   if (!S_ISDIR(info.st_mode)) return Wrong(field, folder, "is a file: name a folder");
-  // Nothing is made there to try it: what is asked for by name only is not to leave a trace.
+  // No file is made there as a trial, because a check of a name must not leave a trace.
   if (faccessat(AT_FDCWD, folder.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
     return Wrong(field, folder, absl::StrCat("cannot be written: ", std::strerror(errno), ": name another folder"));
   }

@@ -1,40 +1,41 @@
-// Which files and stores a job may name, and whether they are there, where coordinator and trainers see the same disk
-// (one machine). Names are read, and what the system says of files; nothing is made or changed, and whoever submits
-// learns of files in the data roots, as a job of theirs would, and of no others.
+// Checks which files and stores a job may name, and whether they are there if coordinator and trainers see the same
+// disk (one machine). It reads names and what the system says of files, and it makes and changes nothing. The user who
+// submits learns of files in the data roots, as the user's job would, and of no others.
 #ifndef REKINDLE_COORDINATOR_SPEC_JOB_FILES_H_
 #define REKINDLE_COORDINATOR_SPEC_JOB_FILES_H_
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/store_endpoints.h"
+#include "common/objects/store_endpoints.h"
 #include "rekindle/v1/job.pb.h"
-#include "worker/data/data_roots.h"
+#include "worker/data/files/data_roots.h"
 
 namespace rekindle::coordinator {
 
-// What jobs may name at all, as the coordinator was started.
+// Says what jobs may name at all, according to the coordinator's settings.
 struct JobReach {
-  bool here = false;  // Trainers run on this machine: what a job names is looked at.
+  // `here` says that trainers run on this machine, so that the files which a job names can be looked at.
+  bool here = false;
   data::DataRoots roots;
   common::StoreEndpoints endpoints;
 };
 
-// All of a resolved spec. INVALID_ARGUMENT names the field, the file and the fix.
+// All functions below check a resolved spec. INVALID_ARGUMENT names the field, the file and the fix.
 
-// Data or weights outside of the roots.
+// Refuses data and weights outside of the roots.
 absl::Status CheckDataNames(const v1::JobSpec& spec, const JobReach& reach);
 
-// A store or archive on a server that is not listed.
+// Refuses a store or archive on a server that is not listed.
 absl::Status CheckStoreServers(const v1::JobSpec& spec, const JobReach& reach);
-// Checks one store, and that it is one.
+// Checks that `uri` names one store, and that a job may name it.
 absl::Status CheckStoreUri(const std::string& field, const std::string& uri, const JobReach& reach);
 
-// A data file or glob that is missing, unreadable, no regular file, empty or of no whole records, or Rekindle's own;
-// too little data for one sample.
+// Refuses a data file or glob that is missing, unreadable, empty, not a regular file, without whole records, or one of
+// Rekindle's own. It also refuses data that are too small for one sample.
 absl::Status CheckDataFiles(const v1::JobSpec& spec, const JobReach& reach);
 
-// A store that cannot be written, as far as its folder's rights say.
+// Refuses a store that cannot be written, as far as the rights of its folder say.
 absl::Status CheckStoreFolder(const v1::JobSpec& spec);
 
 }  // namespace rekindle::coordinator

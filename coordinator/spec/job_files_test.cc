@@ -9,14 +9,14 @@
 #include <filesystem>
 #include <fstream>
 
-#include "common/temporary_folder_testing.h"
+#include "common/testing/temporary_folder_testing.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 using testing::HasSubstr;
 
-// As the coordinator does: what names are wrong in is not looked at.
+// Runs the checks as the coordinator does: a check is not run when an earlier one failed.
 absl::Status CheckJobFiles(const v1::JobSpec& spec, const JobReach& reach) {
   absl::Status status = CheckDataNames(spec, reach);
   if (status.ok()) status = CheckStoreServers(spec, reach);
@@ -100,7 +100,8 @@ TEST_F(JobFiles, AFolderThatThisUserMayNotWriteIsNamed) {
   std::filesystem::create_directory(folder_ + "/store");
   std::filesystem::permissions(folder_ + "/store", std::filesystem::perms(0555));
   std::filesystem::permissions(folder_, std::filesystem::perms(0755));
-  const pid_t child = fork();  // Root may write everywhere, so another user tries.
+  // Root may write everywhere, so another user tries.
+  const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
     constexpr uid_t kNobody = 65534;
@@ -132,7 +133,8 @@ TEST_F(JobFiles, OnlyWhatIsInTheDataRootsIsNamedOrLookedAt) {
   }
   spec_.mutable_model()->set_weights(secret);
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights: " + secret + " is outside"));
-  reach_.here = false;  // Only its name is known to a coordinator elsewhere.
+  // A coordinator on another machine knows only the file's name.
+  reach_.here = false;
   EXPECT_THAT(Check(text), HasSubstr("spec.model.weights"));
   spec_.mutable_model()->clear_weights();
   EXPECT_EQ(Check(folder_ + "/data/none"), "OK");

@@ -9,15 +9,17 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "common/limits.h"
+#include "common/agreed/agreed_limits.h"
+#include "coordinator/market/goal_words.h"
 #include "coordinator/spec/spec_checker.h"
+#include "worker/contract/spec.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr int kMaxMicroBatches = 65536;  // Memberships list them.
+using train::kMaxMicroBatches;
 
-// `micro_batch: auto`, until the job's first worker has found it.
+// Returns whether `micro_batch` is auto and the job's first worker has not found it yet.
 bool FindsMicroBatch(const v1::JobSpec& spec) {
   return spec.training().has_micro_batch() && spec.training().micro_batch() == 0;
 }
@@ -164,13 +166,13 @@ void CheckPrecisionPolicy(Checker& check, const v1::JobSpec& written, const Defa
                              "' (REKINDLE_PRECISION_POLICY); remove the field"));
 }
 
-// What can be said without knowing the fleet; the core knows the rest.
+// Checks what can be said without knowing the fleet. The core checks the rest.
 void CheckGoals(Checker& check, const v1::JobSpec& spec) {
   const v1::JobSpec::Goals& goals = spec.goals();
   if (!goals.objective().empty()) {
-    check.OneOf("spec.goals.objective", goals.objective(), {"cheapest", "fastest", "greenest"});
+    check.OneOf("spec.goals.objective", goals.objective(), core::ObjectiveWords());
   }
-  if (!goals.capacity().empty()) check.OneOf("spec.goals.capacity", goals.capacity(), {"mixed", "spot", "on_demand"});
+  if (!goals.capacity().empty()) check.OneOf("spec.goals.capacity", goals.capacity(), core::AllowedWords());
   check.Range("spec.goals.deadline_hours", goals.deadline_hours(), 0, 1e5);
   check.Range("spec.goals.budget", goals.budget(), 0, 1e12);
 }

@@ -1,11 +1,11 @@
-// The checkpoint section of a job's spec: defaults and checks.
+// Fills in and checks the checkpoint section of a job's spec.
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/duration.h"
-#include "common/object_uri.h"
+#include "common/objects/object_uri.h"
+#include "common/text/duration.h"
 #include "coordinator/spec/spec_checker.h"
 
 namespace rekindle::coordinator {
@@ -85,7 +85,8 @@ void CheckArchiveOfDefaultStore(Checker& check, const v1::JobSpec& written, cons
 }
 
 void CheckStore(Checker& check, const std::string& field, const std::string& store) {
-  // Buckets by their syntax only: the coordinator has neither their credentials nor a library for them.
+  // Only the syntax of a bucket is checked, because the coordinator has neither the credentials nor a library for
+  // buckets.
   const absl::Status status = common::ParseObjectUri(store).status();
   check.Require(status.ok(), field, std::string(status.message()));
 }

@@ -1,20 +1,21 @@
-// The optimizer and the schedule of a job's spec: defaults and checks, from what each kind declares of its fields
-// (worker/train/levers/parameter.h).
+// Fills in and checks the optimizer, the schedule and the sections of levers, according to what each declares of its
+// fields (worker/contract/parameter.h).
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/spec/message_fields.h"
 #include "coordinator/core/cluster.h"
+#include "coordinator/spec/declared_fields.h"
 #include "coordinator/spec/spec_checker.h"
 #include "worker/train/levers/optimizer_kind.h"
 #include "worker/train/levers/schedule.h"
+#include "worker/train/levers/step_lever.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -23,58 +24,26 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using train::Parameter;
 
-double Value(const Message& message, const FieldDescriptor* field) {
-  const auto* reflection = message.GetReflection();
-  return field->cpp_type() == FieldDescriptor::CPPTYPE_INT32 ? reflection->GetInt32(message, field)
-                                                             : reflection->GetDouble(message, field);
-}
+constexpr char kPatience[] = "patience";
+constexpr char kNoEvaluations[] =
+    "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0 and below "
+    "the steps";
 
-void FillParameters(std::span<const Parameter> parameters, int steps, Message* message) {
-  for (const Parameter& parameter : parameters) {
-    const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(parameter.field);
-    const auto* reflection = message->GetReflection();
-    if (reflection->HasField(*message, field)) continue;
-    const double part = std::max(parameter.low, std::floor(parameter.initial_part * steps));
-    const double value = parameter.initial_part > 0 ? part : parameter.initial;
-    if (field->cpp_type() == FieldDescriptor::CPPTYPE_INT32) {
-      reflection->SetInt32(message, field, static_cast<int>(value));
-    } else {
-      reflection->SetDouble(message, field, value);
-    }
-  }
-}
-
-// Its limits are those of the section's kind.
-void CheckParameter(Checker& check, const std::string& name, const Parameter& parameter, double value, Fields kind) {
-  switch (parameter.ends) {
-    case Parameter::Ends::kBothIn:
-      return check.Range(name, value, parameter.low, parameter.high, std::move(kind));
-    case Parameter::Ends::kLowOut:
-      return check.Above(name, value, parameter.low, parameter.high, std::move(kind));
-    case Parameter::Ends::kHighOut:
-      return check.Share(name, value, std::move(kind));
-  }
-}
-
-// In the order of the proto. `common`: fields that every kind has, and that are checked elsewhere.
+// Checks the fields in the order of the proto. `common` lists the fields that every kind has and that are checked
+// elsewhere.
 template <typename Kind>
 void CheckParameters(Checker& check, const std::string& section, const Kind& kind, std::span<const Kind* const> kinds,
                      const std::vector<std::string>& common, const Message& message) {
-  const auto uses = [](const Kind& one, const std::string& field) {
-    const auto found = std::find_if(one.parameters.begin(), one.parameters.end(),
-                                    [&](const Parameter& parameter) { return field == parameter.field; });
-    return found == one.parameters.end() ? nullptr : &*found;
-  };
   for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
     const FieldDescriptor* field = message.GetDescriptor()->field(i);
     const std::string name = absl::StrCat(section, ".", field->name());
     if (std::find(common.begin(), common.end(), field->name()) != common.end()) continue;
-    if (const Parameter* parameter = uses(kind, field->name()); parameter != nullptr) {
-      CheckParameter(check, name, *parameter, Value(message, field), {section + ".kind"});
+    if (const Parameter* parameter = FindParameter(kind.parameters, field->name()); parameter != nullptr) {
+      CheckParameter(check, name, *parameter, common::NumberOf(message, field->name()), {section + ".kind"});
     } else if (message.GetReflection()->HasField(message, field)) {
       std::vector<std::string> others;
       for (const Kind* other : kinds) {
-        if (uses(*other, field->name()) != nullptr) others.push_back(other->name);
+        if (FindParameter(other->parameters, field->name()) != nullptr) others.push_back(other->name);
       }
       check.Refuse(name,
                    absl::StrCat("has no meaning with ", section, ".kind '", kind.name,
@@ -84,38 +53,52 @@ void CheckParameters(Checker& check, const std::string& section, const Kind& kin
   }
 }
 
-template <typename Kind>
-std::vector<std::string> NamesOf(std::span<const Kind* const> kinds) {
-  std::vector<std::string> names;
-  for (const Kind* kind : kinds) names.push_back(kind->name);
-  return names;
-}
-
 void FillOptimizer(v1::JobSpec& spec) {
   auto& optimizer = *spec.mutable_optimizer();
-  if (optimizer.kind().empty()) optimizer.set_kind("adamw");
+  if (optimizer.kind().empty()) optimizer.set_kind(train::DefaultOptimizer().name);
   const train::OptimizerKind* kind = train::FindOptimizer(optimizer.kind());
   if (kind != nullptr) FillParameters(kind->parameters, spec.training().steps(), &optimizer);
 }
 
 void FillSchedule(v1::JobSpec& spec) {
   auto& schedule = *spec.mutable_schedule();
-  if (schedule.kind().empty()) schedule.set_kind("cosine");
+  if (schedule.kind().empty()) schedule.set_kind(train::DefaultSchedule().name);
   if (!schedule.has_warmup_steps()) schedule.set_warmup_steps(std::clamp(spec.training().steps() / 10, 0, 100));
   const train::ScheduleKind* kind = train::FindSchedule(schedule.kind());
   if (kind != nullptr) FillParameters(kind->parameters, spec.training().steps(), &schedule);
 }
 
-// Some before the end.
+// Returns whether there are evaluations before the end of the job.
 bool HasEvaluations(const v1::JobSpec& spec) {
   return spec.training().evaluate_every() > 0 && spec.training().evaluate_every() < spec.training().steps();
 }
 
-void FillEarlyStop(v1::JobSpec& spec) {
-  if (!spec.has_early_stop()) return;
-  auto& stop = *spec.mutable_early_stop();
-  if (!stop.has_patience()) stop.set_patience(3);
-  if (!stop.has_min_delta()) stop.set_min_delta(0);
+// Calls `visit` with each lever that the job has switched on, and with the lever's section.
+template <typename Visit>
+void ForEachLever(const v1::JobSpec& spec, const Visit& visit) {
+  for (const train::StepLever* lever : train::StepLevers()) {
+    const Message* section = lever->parameters.empty() ? nullptr : common::SectionOf(spec, lever->name);
+    if (section != nullptr) visit(*lever, *section);
+  }
+}
+
+void FillLeverSections(v1::JobSpec& spec) {
+  ForEachLever(spec, [&](const train::StepLever& lever, const Message&) {
+    FillParameters(lever.parameters, spec.training().steps(), common::MutableSectionOf(&spec, lever.name));
+  });
+}
+
+// Checks that a lever which ends the job waits until a schedule with patience has lowered the rate and shown what that
+// does.
+void CheckOutlastsSchedule(Checker& check, const std::string& section, int64_t patience, const v1::JobSpec& spec) {
+  const train::ScheduleKind* schedule = train::FindSchedule(spec.schedule().kind());
+  if (schedule == nullptr || FindParameter(schedule->parameters, kPatience) == nullptr) return;
+  const int64_t least = int64_t{spec.schedule().patience()} + 2;
+  check.Require(
+      patience >= least, absl::StrCat(section, ".", kPatience),
+      absl::StrCat(patience, " ends the job before spec.schedule has lowered the rate and it could tell: use ", least,
+                   " or more"),
+      {"spec.schedule.kind", "spec.schedule.patience"});
 }
 
 }  // namespace
@@ -126,7 +109,7 @@ void FillLevers(v1::JobSpec& spec) {
     spec.mutable_training()->set_max_skipped(10);
   }
   if (spec.training().optimizer_state().empty()) spec.mutable_training()->set_optimizer_state("whole");
-  FillEarlyStop(spec);
+  FillLeverSections(spec);
   FillOptimizer(spec);
   FillSchedule(spec);
 }
@@ -158,28 +141,23 @@ void CheckSchedule(Checker& check, const v1::JobSpec& spec) {
                              " are more than the job's ", steps, " steps: lower one"),
                 {"spec.training.steps", "spec.schedule.warmup_steps"});
   check.Require(!kind->needs_evaluations || HasEvaluations(spec), "spec.schedule.kind",
-                absl::StrCat("'", schedule.kind(),
-                             "' follows the evaluations, and there are none before the end: set "
-                             "spec.training.evaluate_every above 0 and below the steps"),
+                absl::StrCat("'", schedule.kind(), "' ", kNoEvaluations),
                 {"spec.training.steps", "spec.training.evaluate_every"});
 }
 
-void CheckEarlyStop(Checker& check, const v1::JobSpec& spec) {
-  if (!spec.has_early_stop()) return;
-  const auto& stop = spec.early_stop();
-  check.Range("spec.early_stop.patience", stop.patience(), 1, 1e6);
-  check.Range("spec.early_stop.min_delta", stop.min_delta(), 0, 1e6);
-  check.Require(HasEvaluations(spec), "spec.early_stop",
-                "follows the evaluations, and there are none before the end: set spec.training.evaluate_every above 0 "
-                "and below the steps",
-                {"spec.training.steps", "spec.training.evaluate_every"});
-  const int64_t least = int64_t{spec.schedule().patience()} + 2;
-  check.Require(spec.schedule().kind() != "plateau" || stop.patience() >= least, "spec.early_stop.patience",
-                absl::StrCat(stop.patience(),
-                             " ends the job before spec.schedule has lowered the rate and it could "
-                             "tell: use ",
-                             least, " or more"),
-                {"spec.schedule.kind", "spec.schedule.patience"});
+void CheckStepLevers(Checker& check, const v1::JobSpec& spec) {
+  ForEachLever(spec, [&](const train::StepLever& lever, const Message& message) {
+    const std::string section = absl::StrCat("spec.", lever.name);
+    for (const Parameter& parameter : lever.parameters) {
+      CheckParameter(check, absl::StrCat(section, ".", parameter.field), parameter,
+                     common::NumberOf(message, parameter.field), {});
+    }
+    check.Require(!lever.needs_evaluations || HasEvaluations(spec), section, kNoEvaluations,
+                  {"spec.training.steps", "spec.training.evaluate_every"});
+    if (lever.ends_job && FindParameter(lever.parameters, kPatience) != nullptr) {
+      CheckOutlastsSchedule(check, section, static_cast<int64_t>(common::NumberOf(message, kPatience)), spec);
+    }
+  });
 }
 
 void CheckRecovery(Checker& check, const v1::JobSpec& spec) {

@@ -9,7 +9,7 @@
 #include <limits>
 #include <tuple>
 
-#include "coordinator/spec/job_spec_testing.h"
+#include "coordinator/testing/job_spec_testing.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -46,9 +46,11 @@ TEST(JobSpec, DefaultsAreFilledIn) {
           R"({"seed":1,"workers":{"min":1,"max":4,"threads_per_rank":1},)"
           R"("model":{"kind":"gpt","layers":4,"heads":4,"width":128,"context":128,"dropout":0},)"
           R"("data":{"text":["/text/*.txt"],"validation_fraction":0.05,"max_bytes":0},)"
-          R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact","clip_norm":1,)"
-          R"("evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn","activations":"keep","optimizer_state":"whole"},)"
-          R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,"weight_decay":0.1},)"
+          R"("training":{"steps":100,"global_batch":16,"micro_batch":4,"precision":"fp32","reduce":"exact",)"
+          R"("clip_norm":1,"evaluate_every":0,"evaluate_micro_batches":8,"on_divergence":"warn",)"
+          R"("activations":"keep","optimizer_state":"whole"},)"
+          R"("optimizer":{"kind":"adamw","learning_rate":0.001,"beta1":0.9,"beta2":0.95,"epsilon":1e-08,)"
+          R"("weight_decay":0.1},)"
           R"("schedule":{"kind":"cosine","warmup_steps":10,"final_ratio":0.1},)"
           R"("checkpoint":{"store":"file:///data/checkpoints","every_steps":50,"keep_last":2,"precision":"exact"}})",
           &expected)
@@ -223,7 +225,8 @@ TEST(JobSpec, WorkersGoUpToTheMostRanksThatCanBe) {
   spec.mutable_workers()->set_min(64);
   spec.mutable_workers()->set_max(64);
   EXPECT_EQ(Message(spec), "OK");
-  spec.mutable_training()->set_micro_batch(0);  // To be found.
+  // The micro-batch is still to be found.
+  spec.mutable_training()->set_micro_batch(0);
   EXPECT_EQ(Message(spec), "OK");
   spec.mutable_workers()->set_max(65);
   EXPECT_THAT(Message(spec), HasSubstr("spec.workers.max: 65 is out of range: use 0 to 64"));

@@ -8,22 +8,23 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/nearest.h"
-#include "common/problem_list.h"
+#include "common/text/nearest.h"
+#include "common/text/problem_list.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr size_t kMaxProblems = 1000;
-constexpr size_t kMaxShown = 100;  // Bytes of a value in a sentence.
+// A message shows at most `kMaxShown` bytes of a value.
+constexpr size_t kMaxShown = 100;
 
-// Numbers as users write them: 2592000, not 2.592e+06.
+// Writes numbers as users do: 2592000, not 2.592e+06.
 std::string Limit(double limit) {
   const auto whole = static_cast<int64_t>(limit);
   return static_cast<double>(whole) == limit ? absl::StrCat(whole) : absl::StrCat(limit);
 }
 
-// Is `inner` that field, or part of it?
+// Returns whether `inner` is that field or a part of it.
 bool IsIn(const std::string& inner, const std::string& field) {
   if (!absl::StartsWith(inner, field)) return false;
   return inner.size() == field.size() || inner[field.size()] == '.' || inner[field.size()] == '[';
@@ -52,7 +53,8 @@ void Checker::Require(bool holds, const std::string& field, const std::string& w
 }
 
 void Checker::Range(const std::string& field, double value, double low, double high, Fields reads) {
-  if (value >= low && value <= high) return;  // False for NaN.
+  // This condition is false for NaN, so NaN is refused.
+  if (value >= low && value <= high) return;
   Refuse(field, absl::StrCat(value, " is out of range: use ", Limit(low), " to ", Limit(high)), std::move(reads));
 }
 
@@ -103,7 +105,7 @@ std::vector<Problem> Checker::Problems() const {
     });
     if (!follows && fields.insert(problem.field).second) kept.push_back(problem);
   }
-  // Fields that are wrong for each other's sake must not pass together.
+  // Fields that are each wrong because of the other must not pass together.
   if (kept.empty() && !problems_.empty()) kept.push_back(problems_.front());
   return kept;
 }

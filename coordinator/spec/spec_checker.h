@@ -1,4 +1,4 @@
-// What the checks of a job share: they collect what is wrong, with the field's name and the fix.
+// Collects what the checks of a job find wrong, with the field's name and the fix.
 #ifndef REKINDLE_COORDINATOR_SPEC_SPEC_CHECKER_H_
 #define REKINDLE_COORDINATOR_SPEC_SPEC_CHECKER_H_
 
@@ -12,65 +12,71 @@ namespace rekindle::coordinator {
 
 inline constexpr int kMaxSteps = 100'000'000;
 
-using Fields = std::vector<std::string>;  // Their paths, as "spec.training.steps"; "spec.training" is all in it.
+// Fields are paths such as "spec.training.steps". "spec.training" means everything in that section.
+using Fields = std::vector<std::string>;
 
 struct Problem {
   std::string field;
-  std::string text;  // Begins with the field, and ends with the fix. One line, but for lists of the command's own.
+  // `text` begins with the field and ends with the fix. It is one line, except for lists that the command makes itself.
+  std::string text;
   absl::StatusCode code = absl::StatusCode::kInvalidArgument;
-  // The other fields that it speaks of. Empty: the field's own value is wrong, whatever the others are.
+  // `reads` are the other fields that the problem speaks of. If it is empty, the field's own value is wrong whatever
+  // the others are.
   Fields reads;
 };
 
-// Thread-compatible.
+// This class is thread-compatible.
 class Checker {
  public:
   void Refuse(const std::string& field, const std::string& why, Fields reads = {});
   void Require(bool holds, const std::string& field, const std::string& why, Fields reads = {});
   void Range(const std::string& field, double value, double low, double high, Fields reads = {});
   void Above(const std::string& field, double value, double low, double high, Fields reads = {});
-  // At least 0 and below 1.
+  // Requires a value that is at least 0 and below 1.
   void Share(const std::string& field, double value, Fields reads = {});
   void OneOf(const std::string& field, const std::string& value, const std::vector<std::string>& known,
              Fields reads = {});
-  // A refusal from elsewhere. It is of the field that its message begins with ("spec.goals.budget: ..."), else of
-  // `field`, which is set before it; with an empty one it is of no field.
+  // Adds a refusal from elsewhere. It belongs to the field with which its message begins ("spec.goals.budget: ...").
+  // Otherwise it belongs to `field`, which is put before the message. With an empty `field` it belongs to no field.
   void Add(const std::string& field, const absl::Status& status, Fields reads = {});
 
-  // Is nothing wrong with them, nor with what they are part of?
+  // Returns whether nothing is wrong with these fields, with their parts, or with what they are part of.
   bool Sound(const Fields& fields) const;
-  // In the order of the checks: one a field, and none that speaks of a field that is wrong itself.
+  // Returns the problems in the order of the checks. Each field has at most one, and a problem that speaks of another
+  // wrong field is left out.
   std::vector<Problem> Problems() const;
-  // A status with the code of the first problem, and the text of each on a line of its own, as common::ListProblems
-  // bounds them.
+  // Returns a status with the code of the first problem. The text of each problem is on a line of its own, within the
+  // limits of common::ListProblems.
   absl::Status status() const;
 
  private:
   std::vector<Problem> problems_;
 };
 
-// Does the message of a refusal begin with a field of the job? Its path; else empty.
+// Returns the path of the job's field with which the message of a refusal begins, or "" when it begins with none.
 std::string FieldOf(const std::string& message);
 
-// `written` is as the user wrote it, `spec` with every default filled in.
+// In the functions below, `written` is what the user wrote, and `spec` has every default filled in.
 
-// The optimizer, the schedule, early stop, recovery (job_spec_levers.cc).
+// The functions for the optimizer, the schedule, the other levers and recovery are in job_spec_levers.cc.
 void FillLevers(v1::JobSpec& spec);
 void CheckRecovery(Checker& check, const v1::JobSpec& spec);
 void CheckOptimizer(Checker& check, const v1::JobSpec& spec);
 void CheckSchedule(Checker& check, const v1::JobSpec& spec);
-void CheckEarlyStop(Checker& check, const v1::JobSpec& spec);
-// The model and data sections (job_spec_model.cc).
+void CheckStepLevers(Checker& check, const v1::JobSpec& spec);
+// The functions for the model and data sections are in job_spec_model.cc.
 void FillModelAndData(v1::JobSpec& spec);
 void CheckModel(Checker& check, const v1::JobSpec& spec);
 void CheckData(Checker& check, const v1::JobSpec& spec);
-// The checkpoint section (job_spec_checkpoint.cc).
+// Returns the sections of spec.data on which the size of a sample depends.
+Fields FieldsOfSampleSize();
+// The functions for the checkpoint section are in job_spec_checkpoint.cc.
 void FillCheckpoint(v1::JobSpec::Checkpoint& checkpoint, const Defaults& defaults);
 void CheckCheckpoint(Checker& check, const v1::JobSpec& written, const v1::JobSpec& spec);
 void CheckStore(Checker& check, const std::string& field, const std::string& store);
-// Where the store is the coordinator's own.
+// Checks the archive of a job whose store is the coordinator's default.
 void CheckArchiveOfDefaultStore(Checker& check, const v1::JobSpec& written, const v1::JobSpec& spec);
-// All others (job_spec.cc).
+// All other functions of this list are in job_spec.cc.
 void CheckTraining(Checker& check, const v1::JobSpec& spec);
 void CheckWorkers(Checker& check, const v1::JobSpec& spec);
 void CheckGoals(Checker& check, const v1::JobSpec& spec);

@@ -1,4 +1,6 @@
-# cmake -DOUT=x.cc "-DFILES=a|b" -P embed.cmake: a source that holds the files, for EmbeddedFiles (embedded.h).
+# Writes a C++ source that contains the files and defines EmbeddedFiles (embedded.h).
+#
+#   cmake -DOUT=x.cc "-DFILES=a|b" -P embed.cmake
 string(REPLACE "|" ";" FILES "${FILES}")
 set(arrays "")
 set(table "")
@@ -8,11 +10,12 @@ foreach(path IN LISTS FILES)
   file(READ "${path}" hex HEX)
   string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
   string(APPEND arrays "constexpr unsigned char kFile${index}[] = {${bytes}0};\n")
-  string(APPEND table "      {\"${name}\", {reinterpret_cast<const char*>(kFile${index}), sizeof(kFile${index}) - 1}},\n")
+  string(APPEND table "      {\"${name}\", "
+    "{reinterpret_cast<const char*>(kFile${index}), sizeof(kFile${index}) - 1}},\n")
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE "${OUT}" "// Made by embed.cmake.
-#include \"coordinator/web/embedded.h\"
+#include \"coordinator/web/server/embedded.h\"
 
 namespace rekindle::coordinator::web {
 namespace {

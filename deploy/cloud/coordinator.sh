@@ -1,11 +1,13 @@
 #!/bin/sh
-# User data (AWS, Azure) or startup-script (Google Cloud) of the coordinator, on an image that deploy/install made.
+# This script is the user data (AWS, Azure) or the startup-script (Google Cloud) of the coordinator's machine. The image
+# of the machine must have been made with deploy/install.
 set -eu
 cat >/etc/rekindle/boot.env <<'END'
 ROLE=coordinator
-# aws, gcp or azure
+# The cloud is aws, gcp or azure.
 CLOUD=aws
-# aws: a parameter's name; gcp: rekindle-coordinator; azure: https://VAULT.vault.azure.net/secrets/rekindle-coordinator
+# With aws this is the name of a parameter, with gcp it is rekindle-coordinator, and with azure it is
+# https://VAULT.vault.azure.net/secrets/rekindle-coordinator.
 SECRET=/rekindle/coordinator
 END
 systemctl enable --now --no-block rekindle-boot rekindle-coordinator

@@ -1,16 +1,18 @@
 #!/bin/sh
-# User data (AWS, Azure) or startup-script (Google Cloud) of a node, on an image that deploy/install made. No secret.
+# This script is the user data (AWS, Azure) or the startup-script (Google Cloud) of a node. The image of the node must
+# have been made with deploy/install. The script contains no secret.
 set -eu
 cat >/etc/rekindle/boot.env <<'END'
 ROLE=node
-# aws, gcp or azure
+# The cloud is aws, gcp or azure.
 CLOUD=aws
-# aws: a parameter's name; gcp: a secret's name, as rekindle-node; azure: https://VAULT.vault.azure.net/secrets/rekindle-node
+# With aws this is the name of a parameter, with gcp it is the name of a secret such as rekindle-node, and with azure it
+# is https://VAULT.vault.azure.net/secrets/rekindle-node.
 SECRET=/rekindle/node
-# As its certificate names it.
+# This is the HOST:PORT of the coordinator. HOST must be a name in the coordinator's certificate.
 COORDINATOR=10.0.0.10:7070
-# Seconds after which a machine that has heard of no coordinator since it started ends itself: nobody could give it
-# back. Nothing: never.
+# A machine that has not heard from a coordinator for this many seconds after its start ends itself, as nobody else
+# could give it back. If the value is empty, the machine never ends itself.
 END_UNLESS_HEARD=300
 END
 systemctl enable --now --no-block rekindle-boot rekindle-checkpoint rekindle-worker

@@ -1,16 +1,17 @@
-// Unscale, add and look for the largest magnitude in one pass.
+// Unscales a gradient, adds it and looks for its largest magnitude in one pass.
 #include <cmath>
 
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/training.h"
-#include "kernels/fixed_point_convert.h"
-#include "kernels/magnitude.h"
+#include "kernels/sums/fixed_point_convert.h"
+#include "kernels/sums/magnitude.h"
 
 namespace rekindle::cuda {
 namespace {
 
-// The maximum is one of integers: its order does not matter. Whole warps call it.
+// Raises `largest` to the largest magnitude of the warp. It is a maximum of integers, so its order does not matter.
+// REQUIRES: whole warps call it.
 __device__ void Raise(std::uint32_t* largest, std::int32_t bits) {
   constexpr unsigned kInfinityBits = 0x7f800000;
   const unsigned of_warp = __reduce_max_sync(0xffffffffu, min(static_cast<unsigned>(bits), kInfinityBits));
@@ -28,7 +29,8 @@ __global__ void FloatKernel(RekindleCudaAccumulate args) {
 }
 
 __global__ void FixedKernel(RekindleCudaAccumulate args, double scale) {
-  auto* sum = reinterpret_cast<std::uint64_t*>(args.fixed);  // Unsigned: a meaningless sum wraps, as on the CPU.
+  // The type is unsigned so that a meaningless sum wraps, as on the CPU.
+  auto* sum = reinterpret_cast<std::uint64_t*>(args.fixed);
   std::int32_t largest = 0;
   EachElement(args.n, [&](std::size_t i) {
     const float g = args.gradient[i];

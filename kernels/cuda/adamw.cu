@@ -1,10 +1,10 @@
-// Clip, AdamW and the cast to 16 bits in one pass over a parameter.
-#include "kernels/adamw_element.h"
+// Clips, does the AdamW step and casts to 16 bits in one pass over a parameter.
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/half_bits.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/training.h"
-#include "kernels/scaled_gradient.h"
+#include "kernels/optimizers/adamw_element.h"
+#include "kernels/sums/scaled_gradient.h"
 
 namespace rekindle::cuda {
 namespace {

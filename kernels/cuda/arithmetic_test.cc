@@ -1,6 +1,6 @@
-// What the CUDA kernels compute for each element, compiled for the CPU, beside the CPU's kernels. (Accumulation, AdamW
-// and the planes share their element functions with the CPU's loops.) Whether a device gives the same bits is what
-// scripts/gpu-check finds out.
+// Compares what the CUDA kernels compute for each element, compiled for the CPU, with the CPU's kernels. (Accumulation,
+// AdamW and the planes share their element functions with the CPU's loops.) scripts/gpu-check tests whether a device
+// gives the same bits.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -12,17 +12,18 @@
 #include "kernels/cuda/half_bits.h"
 #include "kernels/cuda/layer_norm_order.h"
 #include "kernels/cuda/training_api.h"
-#include "kernels/gelu.h"
-#include "kernels/layer_norm.h"
-#include "kernels/scalar_math.h"
-#include "kernels/vector_math.h"
+#include "kernels/layers/gelu.h"
+#include "kernels/layers/layer_norm.h"
+#include "kernels/vector/scalar_math.h"
+#include "kernels/vector/vector_math.h"
 
 namespace rekindle::cuda {
 namespace {
 
 uint32_t Bits(float x) { return std::bit_cast<uint32_t>(x); }
 
-// Patterns of all magnitudes and both signs, NaN and infinity among them: a prime step through all of them.
+// Calls `body` with bit patterns of all magnitudes and both signs, including NaN and infinity. They are taken from all
+// patterns with a prime step.
 template <typename Body>
 void EachPattern(Body body) {
   for (uint64_t pattern = 0; pattern < uint64_t{1} << 32; pattern += 1009) {
@@ -58,14 +59,14 @@ TEST(CudaArithmetic, SixteenBitsAreTheCompilers) {
       return;
     }
     ASSERT_EQ(Fp16Bits(x), fp16) << x;
-    // Nearest of the two neighbours, ties to the even one.
+    // The result is the nearest of the two neighbours, and ties go to the even one.
     const uint32_t low = Bits(x) & 0xffff0000, rest = Bits(x) & 0xffff;
     const bool up = rest > 0x8000 || (rest == 0x8000 && (low >> 16 & 1) != 0);
     ASSERT_EQ(Bf16Bits(x), (low >> 16) + up) << x;
   });
 }
 
-// The GPU's order of summation over rows gives what the CPU's gives, but for rounding.
+// The GPU's order of summation over rows gives the same sums as the CPU's order, up to rounding.
 TEST(CudaArithmetic, ColumnsOfLayerNormAreTheSameSums) {
   constexpr int64_t kRows = 301, kWidth = 21;
   std::mt19937 random(1);
@@ -88,7 +89,7 @@ TEST(CudaArithmetic, ColumnsOfLayerNormAreTheSameSums) {
   EXPECT_EQ(LayerNormScratch(kRows, kWidth), size_t{2 * 3 * kWidth});
 }
 
-// The order itself, spelled out for few rows.
+// The expected value spells out the order for a few rows.
 TEST(CudaArithmetic, OrderOverRows) {
   const float v[] = {1e8f, 3, 5, 7, 11, 13, 17, 19, 23, 29};
   const float expected = (((v[0] + v[8]) + v[4]) + (v[2] + v[6])) + (((v[1] + v[9]) + v[5]) + (v[3] + v[7]));

@@ -1,18 +1,19 @@
-// Softmax cross-entropy with its gradient. Rows: sixteen threads each, in the CPU's order (row_lanes.cuh). Exponentials
-// are computed twice instead of kept: writing and reading them back takes longer.
+// Computes softmax cross-entropy with its gradient. Sixteen threads take a row, in the CPU's order (row_lanes.cuh).
+// Exponentials are computed twice instead of kept, because writing and reading them back takes longer.
 #include <cmath>
 
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/row_lanes.cuh"
 #include "kernels/cuda/training.h"
-#include "kernels/scalar_math.h"
+#include "kernels/vector/scalar_math.h"
 
 namespace rekindle::cuda {
 namespace {
 
 using kernels::scalar::Exp;
 
-// The largest logit of a row; NaN where the row has NaN or an infinity on top, and so no loss.
+// Returns the largest logit of a row. Returns NaN if the row has a NaN or if its maximum is infinite, because such a
+// row has no loss.
 __device__ float LargestOf(const RowLanes& lanes, const float* row, std::int64_t classes) {
   float largest = -INFINITY;
   bool nan = false;
@@ -42,7 +43,8 @@ __global__ void RowsKernel(RekindleCudaCrossEntropy args) {
     }
     float sum = 0;
     for (std::int64_t i = lanes.lane(); i < classes; i += kRowLanes) sum += Exp(row[i] - largest);
-    sum = lanes.Sum(sum);  // All lanes have read the target's logit: the row may be overwritten now.
+    // All lanes have read the target's logit here, so the row may be overwritten now.
+    sum = lanes.Sum(sum);
     if (lanes.lane() == 0)
       args.row_losses[r] = log(static_cast<double>(sum)) + (static_cast<double>(largest) - of_target);
     if (out == nullptr) return;
@@ -54,7 +56,7 @@ __global__ void RowsKernel(RekindleCudaCrossEntropy args) {
   });
 }
 
-// One block, one adder: the CPU's order.
+// One block with one adding thread keeps the CPU's order.
 __global__ void SumKernel(const double* losses, std::int64_t rows, double* loss) {
   __shared__ double tile[kThreads];
   double sum = 0;

@@ -1,4 +1,5 @@
-// Device memory of one array, and what the plugin's functions say of an error. Internal to the plugin.
+// Manages the device memory of one array, and writes the error messages of the plugin's functions. This is internal to
+// the plugin.
 #ifndef REKINDLE_KERNELS_CUDA_DEVICE_MEMORY_H_
 #define REKINDLE_KERNELS_CUDA_DEVICE_MEMORY_H_
 
@@ -29,7 +30,7 @@ class DeviceArray {
     if (code_ == cudaSuccess) code_ = cudaMemcpy(get(), from.data(), n_ * sizeof(T), cudaMemcpyHostToDevice);
   }
 
-  // Of what was done so far: check it before get() is used.
+  // Returns the first error so far. The caller must check it before it uses get().
   cudaError_t code() const { return code_; }
   T* get() const { return memory_.get(); }
   cudaError_t Copy(std::vector<T>* to) const {

@@ -1,4 +1,5 @@
-// The loop of a kernel over a flat array: neighbouring threads take neighbouring elements. Internal to the plugin.
+// Runs the loop of a kernel over a flat array. Neighbouring threads take neighbouring elements. This is internal to the
+// plugin.
 #ifndef REKINDLE_KERNELS_CUDA_ELEMENTS_CUH_
 #define REKINDLE_KERNELS_CUDA_ELEMENTS_CUH_
 

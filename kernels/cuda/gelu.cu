@@ -1,7 +1,7 @@
 #include "kernels/cuda/elements.cuh"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/training.h"
-#include "kernels/scalar_math.h"
+#include "kernels/vector/scalar_math.h"
 
 namespace rekindle::cuda {
 namespace {

@@ -1,4 +1,4 @@
-// How kernels over flat arrays are launched. Internal to the plugin.
+// Says how kernels over flat arrays are launched. This is internal to the plugin.
 #ifndef REKINDLE_KERNELS_CUDA_LAUNCH_H_
 #define REKINDLE_KERNELS_CUDA_LAUNCH_H_
 
@@ -8,10 +8,10 @@
 namespace rekindle::cuda {
 
 inline constexpr unsigned kThreads = 256;
-// Enough blocks to fill any device; each strides over what is left, so that n has no limit.
+// This many blocks fill any device. Each strides over what is left, so n has no limit.
 inline constexpr std::size_t kMaxBlocks = 4096;
 
-// For n things of which a block takes `each` at a time; n > 0.
+// Returns the number of blocks for n things of which a block takes `each` at a time. REQUIRES: n > 0.
 inline unsigned BlocksFor(std::size_t n, std::size_t each = kThreads) {
   return static_cast<unsigned>(std::min(kMaxBlocks, (n + each - 1) / each));
 }

@@ -1,4 +1,5 @@
-// Layer norm. Rows: sixteen threads each, in the CPU's order (row_lanes.cuh). Columns of backward: layer_norm_order.h.
+// Computes layer norm. Sixteen threads take a row, in the CPU's order (row_lanes.cuh). layer_norm_order.h has the order
+// of the columns in the backward pass.
 #include "kernels/cuda/layer_norm_order.h"
 
 #include <cmath>
@@ -10,7 +11,8 @@
 namespace rekindle::cuda {
 namespace {
 
-// The last vector of the CPU may be partial; what it lacks has a value that changes no sum.
+// Returns the width rounded up to whole vectors. The CPU's last vector may be partial, and the missing elements have a
+// value that changes no sum.
 __device__ std::int64_t Padded(std::int64_t width) { return (width + kRowLanes - 1) / kRowLanes * kRowLanes; }
 __device__ float At(const float* row, std::int64_t i, std::int64_t width, float beyond) {
   return i < width ? row[i] : beyond;
@@ -62,7 +64,8 @@ __global__ void RowsBackwardKernel(RekindleCudaLayerNormBackward args, float sha
   });
 }
 
-constexpr unsigned kColumns = 32;  // A block's.
+// A block takes this many columns.
+constexpr unsigned kColumns = 32;
 
 __global__ void ChunksKernel(RekindleCudaLayerNormBackward args) {
   __shared__ float of_weight[kColumnSums][kColumns], of_bias[kColumnSums][kColumns];
@@ -117,10 +120,11 @@ cudaError_t LayerNormForward(const RekindleCudaLayerNormForward& args, cudaStrea
 }
 
 cudaError_t LayerNormBackward(const RekindleCudaLayerNormBackward& args, cudaStream_t stream) {
-  constexpr std::int64_t kMostChunks = 65535;  // Of a grid's second dimension.
+  // A grid's second dimension is limited to this.
+  constexpr std::int64_t kMostChunks = 65535;
   const std::int64_t chunks = LayerNormChunks(args.rows);
   if (args.width <= 0 || chunks > kMostChunks) return cudaErrorInvalidValue;
-  // Columns first: they read dy, which dx may overwrite.
+  // The columns come first, because they read dy, which dx may overwrite.
   if (chunks > 0) {
     const dim3 grid(Ceil(args.width, kColumns), static_cast<unsigned>(chunks));
     ChunksKernel<<<grid, dim3(kColumns, kColumnSums), 0, stream>>>(args);

@@ -1,8 +1,8 @@
-// In which order the GPU sums the gradients of layer norm's weight and bias over rows: many threads a column, so not
-// the CPU's, which has one chain of additions; but one that depends on the shape alone.
+// Defines the order in which the GPU sums the gradients of layer norm's weight and bias over rows. Many threads take a
+// column, so the order is not that of the CPU, which has one chain of additions. But it depends on the shape alone.
 //
-// Rows are cut into chunks of kChunkRows. In a chunk, kColumnSums interleaved sums (row r of it goes to sum r % 8) are
-// joined in pairs 4, 2 and 1 apart; then chunks are added in order.
+// Rows are cut into chunks of kChunkRows. In a chunk there are kColumnSums interleaved sums (its row r goes to sum r %
+// 8), which are joined in pairs 4, 2 and 1 apart. Then the chunks are added in order.
 #ifndef REKINDLE_KERNELS_CUDA_LAYER_NORM_ORDER_H_
 #define REKINDLE_KERNELS_CUDA_LAYER_NORM_ORDER_H_
 
@@ -16,12 +16,12 @@ inline constexpr std::int64_t kChunkRows = 128;
 inline constexpr int kColumnSums = 8;
 
 inline std::int64_t LayerNormChunks(std::int64_t rows) { return (rows + kChunkRows - 1) / kChunkRows; }
-// Floats of scratch that backward needs.
+// Returns the number of floats of scratch that the backward pass needs.
 inline std::size_t LayerNormScratch(std::int64_t rows, std::int64_t width) {
   return static_cast<std::size_t>(2 * LayerNormChunks(rows) * width);
 }
 
-// That order on the host, for tests: the sum over rows of value(row).
+// Returns the sum over rows of value(row), in that order. This runs on the host, for tests.
 template <typename Value>
 float SumOverRows(std::int64_t rows, Value value) {
   float total = 0;

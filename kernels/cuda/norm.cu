@@ -1,15 +1,17 @@
-// The norm of a gradient, in the CPU's order (kernels/sum_of_squares.h, worker/train/gradient_norm.h), and what follows
-// from it for the step. A thread block takes a piece: all its threads square, eight of them add, each one of the
-// CPU's eight interleaved sums. Then one thread adds pieces in order.
+// Computes the norm of a gradient in the CPU's order (kernels/sums/sum_of_squares.h,
+// worker/train/arithmetic/gradient_norm.h), and what follows from it for the step. A thread block takes a piece. All
+// its threads square, and eight of them add, one for each of the CPU's eight interleaved sums. Then one thread adds the
+// pieces in order.
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/training.h"
-#include "kernels/fixed_point_convert.h"
+#include "kernels/sums/fixed_point_convert.h"
 
 namespace rekindle::cuda {
 namespace {
 
 constexpr int kSums = 8;
-constexpr int kTile = 2048;  // Squares in shared memory at a time; a multiple of kSums.
+// This many squares are in shared memory at a time. The number must be a multiple of kSums.
+constexpr int kTile = 2048;
 
 __device__ double ToDouble(float x) { return x; }
 __device__ double ToDouble(std::int64_t x) { return kernels::FixedToDouble(x); }
@@ -35,7 +37,7 @@ __global__ void SquaresKernel(const T* x, const RekindleCudaNormPiece* pieces, s
       __syncthreads();
     }
     if (threadIdx.x < kSums) {
-      // ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))
+      // The sums are joined as ((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7)).
       for (int apart = 1; apart < kSums; apart *= 2) sum += __shfl_xor_sync(0xffu, sum, apart);
       if (threadIdx.x == 0) squares[p] = ldexp(sum, -2 * piece.exponent);
     }
@@ -54,7 +56,7 @@ __device__ RekindleCudaStep StepOf(double squares, double count, double clip_nor
   return step;
 }
 
-// One block: the others would wait for its one thread anyway.
+// One block is enough, because other blocks would wait for its one adding thread anyway.
 __global__ void StepKernel(const RekindleCudaNormPiece* pieces, std::size_t n_pieces, const double* squares,
                            double count, double clip_norm, RekindleCudaStep* step) {
   __shared__ double tile[kThreads];

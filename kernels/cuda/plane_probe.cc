@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/cuda_plane_split.h"
 #include "kernels/cuda/device_memory.h"
-#include "kernels/cuda/plane_split.h"
-#include "kernels/plane_element.h"
-#include "kernels/plane_variants.h"
+#include "kernels/planes/plane_element.h"
+#include "kernels/planes/plane_variants.h"
 
 namespace rekindle::cuda {
 namespace {
@@ -17,7 +17,8 @@ namespace {
 using kernels::FloatBits;
 using kernels::FloatFromBits;
 
-// Blocks of every magnitude, of small ones, of denormals, and a last one that is not full; NaN and infinity among them.
+// Returns blocks of every magnitude, of small values and of denormals, and a last block that is not full. NaN and
+// infinity are among the values.
 std::vector<float> Input() {
   std::vector<float> x;
   std::uint32_t bits = 12345;

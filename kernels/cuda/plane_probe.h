@@ -1,4 +1,5 @@
-// Splits and merges adversarial values on the device and compares with the CPU, bit by bit. Part of the plugin's probe.
+// Splits and merges adversarial values on the device and compares the results with the CPU's, bit by bit. This is part
+// of the plugin's probe.
 #ifndef REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
 #define REKINDLE_KERNELS_CUDA_PLANE_PROBE_H_
 
@@ -6,7 +7,7 @@
 
 namespace rekindle::cuda {
 
-// As RekindleCudaApi::probe.
+// Returns and reports errors as RekindleCudaApi::probe does.
 int ProbePlanes(char* error, std::size_t error_size);
 
 }  // namespace rekindle::cuda

@@ -1,6 +1,7 @@
-// Sixteen threads take a row, one for each lane of the CPU's vectors (kernels/vector_math.h): thread j has elements j,
-// j + 16, j + 32, ... of the row in that order, and lanes are joined in pairs 8, 4, 2 and 1 apart. So a row's sums have
-// the CPU's bits. A warp takes two rows, each of which is read in whole sectors of memory. Internal to the plugin.
+// Lets sixteen threads take a row, one for each lane of the CPU's vectors (kernels/vector/vector_math.h). Thread j has
+// elements j, j + 16, j + 32, ... of the row in that order, and lanes are joined in pairs 8, 4, 2 and 1 apart. So a
+// row's sums have the CPU's bits. A warp takes two rows, each of which is read in whole sectors of memory. This is
+// internal to the plugin.
 #ifndef REKINDLE_KERNELS_CUDA_ROW_LANES_CUH_
 #define REKINDLE_KERNELS_CUDA_ROW_LANES_CUH_
 
@@ -20,7 +21,7 @@ class RowLanes {
 
   __device__ int lane() const { return lane_; }
 
-  // body(row) for each row that is this group's.
+  // Calls body(row) for each row that this group takes.
   template <typename Body>
   __device__ void EachRow(std::int64_t rows, Body body) const {
     const std::int64_t stride = static_cast<std::int64_t>(gridDim.x) * kRowsPerBlock;
@@ -30,13 +31,13 @@ class RowLanes {
     }
   }
 
-  // The results are the same in all lanes, as addition is commutative.
+  // Returns the sum, which is the same in all lanes because addition is commutative.
   __device__ float Sum(float of_lane) const {
 #pragma unroll
     for (int width = kRowLanes / 2; width > 0; width /= 2) of_lane += __shfl_xor_sync(mask_, of_lane, width);
     return of_lane;
   }
-  // NaN is passed over.
+  // Returns the largest value and ignores NaN.
   __device__ float Largest(float of_lane) const {
 #pragma unroll
     for (int width = kRowLanes / 2; width > 0; width /= 2) {

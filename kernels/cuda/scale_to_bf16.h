@@ -1,4 +1,4 @@
-// The launch of a kernel that scales by a factor and rounds to bfloat16.
+// Launches a kernel that scales by a factor and rounds to bfloat16.
 #ifndef REKINDLE_KERNELS_CUDA_SCALE_TO_BF16_H_
 #define REKINDLE_KERNELS_CUDA_SCALE_TO_BF16_H_
 
@@ -9,7 +9,8 @@
 
 namespace rekindle::cuda {
 
-// out[i] = Bf16Bits(in[i] * scale) in device memory, asynchronous on the stream. Returns the launch's error.
+// Sets out[i] = Bf16Bits(in[i] * scale) in device memory, asynchronously on the stream. Returns the error of the
+// launch.
 cudaError_t ScaleToBf16(const float* in, std::uint16_t* out, std::size_t n, float scale, cudaStream_t stream);
 
 }  // namespace rekindle::cuda

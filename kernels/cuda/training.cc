@@ -1,4 +1,4 @@
-// The entries of the plugin's table for the kernels of a training step.
+// Makes the entries of the plugin's table for the kernels of a training step.
 #include "kernels/cuda/training.h"
 
 #include "kernels/cuda/device_memory.h"

@@ -1,4 +1,5 @@
-// The launches of the kernels of a training step, one file each. Asynchronous on the stream; each returns its error.
+// Launches the kernels of a training step, which have one file each. The functions are asynchronous on the stream, and
+// each returns the error of its launch.
 #ifndef REKINDLE_KERNELS_CUDA_TRAINING_H_
 #define REKINDLE_KERNELS_CUDA_TRAINING_H_
 
@@ -17,7 +18,7 @@ cudaError_t GeluForward(const RekindleCudaGeluForward& args, cudaStream_t stream
 cudaError_t GeluBackward(const RekindleCudaGeluBackward& args, cudaStream_t stream);
 cudaError_t CrossEntropy(const RekindleCudaCrossEntropy& args, cudaStream_t stream);
 
-// The plugin's table of them.
+// The plugin's table holds these functions.
 extern const RekindleCudaTraining kTraining;
 
 }  // namespace rekindle::cuda

@@ -1,82 +1,104 @@
-// The kernels of a training step in the C interface of librekindle_cuda.so: the arguments of each and their table.
+// Defines the kernels of a training step in the C interface of librekindle_cuda.so: the arguments of each, and their
+// table.
 //
-// Every pointer is device memory. Kernels are asynchronous on the stream, and nothing of their results comes to the
-// host: what a later one needs of an earlier one (is the gradient finite, how much is it clipped) it reads from the
-// device. Arrays do not overlap unless it says so. Results do not depend on the device: sums have a fixed order, and
-// "as the CPU" means the same bits as the CPU kernel of that name in kernels/ (of a NaN: that it is one).
+// Every pointer is device memory. Kernels are asynchronous on the stream, and none of their results comes to the host.
+// A later kernel reads from the device what it needs of an earlier one (whether the gradient is finite, how much it is
+// clipped). Arrays must not overlap unless a comment allows it. Results do not depend on the device, because sums have
+// a fixed order. "The CPU's bits" are those of the CPU kernel of that name in kernels/. A NaN only has to be a NaN
+// there too.
 #ifndef REKINDLE_KERNELS_CUDA_TRAINING_API_H_
 #define REKINDLE_KERNELS_CUDA_TRAINING_API_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/adamw.h"
+#include "kernels/optimizers/adamw.h"
 
-// accumulate.h and fixed_point.h: adds a micro-batch's gradient, unscaled, and finds its largest magnitude. As the CPU.
+// Adds a micro-batch's gradient, unscaled, and finds its largest magnitude (accumulate.h, fixed_point.h). The results
+// have the CPU's bits.
 struct RekindleCudaAccumulate {
   const float* gradient;
   std::size_t n;
-  std::uint32_t first;  // Not 0: the sum is written, not added to.
-  float* sum;           // sum += gradient * factor
-  float factor;         //
-  std::int64_t* fixed;  // Where not null, instead: fixed += rint(gradient * 2^exponent)
+  // If `first` is not 0, the sum is written, not added to.
+  std::uint32_t first;
+  // The kernel computes sum += gradient * factor.
+  float* sum;
+  float factor;
+  // If `fixed` is not null, the kernel computes fixed += rint(gradient * 2^exponent) instead.
+  std::int64_t* fixed;
   std::int32_t exponent;
-  // One word, which the caller has set to 0: becomes at least the bits of the largest |gradient|, those of infinity
-  // where a value is NaN or infinite.
+  // `largest` is one word, which the caller must have set to 0. It becomes at least the bits of the largest |gradient|,
+  // or those of infinity if a value is NaN or infinite.
   std::uint32_t* largest;
 };
 
-// A part of a gradient that lies in one parameter and in one block of 64 Ki elements (worker/train/gradient_norm.h).
+// Describes a part of a gradient that lies in one parameter and in one block of 64 Ki elements
+// (worker/train/arithmetic/gradient_norm.h).
 struct RekindleCudaNormPiece {
   std::int64_t offset;
   std::int32_t count;
-  std::int32_t exponent;     // Of its parameter, in fixed point; else 0.
-  std::uint32_t ends_block;  // Not 0: the next piece is of another block.
+  // `exponent` is that of the piece's parameter in fixed point, and 0 otherwise.
+  std::int32_t exponent;
+  // If `ends_block` is not 0, the next piece belongs to another block.
+  std::uint32_t ends_block;
 };
 
-// What a step's norm says, for the kernels after it.
+// Holds what follows from a step's norm, for the kernels after it.
 struct RekindleCudaStep {
-  double squares;    // Sum of squares of the summed gradient. As the CPU.
-  double grad_norm;  // sqrt(squares) / count
-  double scale;      // By which the gradient is multiplied: the mean and the clipping. 0 with found_inf.
+  // `squares` is the sum of squares of the summed gradient, with the CPU's bits.
+  double squares;
+  // `grad_norm` is sqrt(squares) / count.
+  double grad_norm;
+  // The gradient is multiplied by `scale`, which has the mean and the clipping in it. It is 0 if `found_inf` is set.
+  double scale;
   std::uint32_t found_inf;
 };
 
 struct RekindleCudaNorm {
-  const float* values;  // The summed gradient, or
+  // The summed gradient is in `values` or in `fixed`.
+  const float* values;
   const std::int64_t* fixed;
-  const RekindleCudaNormPiece* pieces;  // In index order.
+  // The pieces are in index order.
+  const RekindleCudaNormPiece* pieces;
   std::size_t n_pieces;
-  double* squares;   // One a piece: scratch.
-  double count;      // Of tokens or samples in the sum.
-  double clip_norm;  // 0: no clipping.
+  // `squares` is scratch with one element per piece.
+  double* squares;
+  // `count` is the number of tokens or samples in the sum.
+  double count;
+  // A `clip_norm` of 0 means no clipping.
+  double clip_norm;
   RekindleCudaStep* step;
 };
 
-// adamw.h for one parameter, with clipping before and a cast after it; nothing is written when step->found_inf. As the
-// CPU.
+// Runs adamw.h for one parameter, with clipping before it and a cast after it. Nothing is written if step->found_inf is
+// set. The results have the CPU's bits.
 struct RekindleCudaAdamw {
   rekindle::kernels::Adamw factors;
   const RekindleCudaStep* step;
-  const float* values;  // The summed gradient, or
+  // The summed gradient is in `values` or in `fixed`.
+  const float* values;
   const std::int64_t* fixed;
-  double unit;  // Of fixed: 2^-exponent.
+  // `unit` is 2^-exponent of `fixed`.
+  double unit;
   std::size_t n;
   float* weights;
   float* first_moment;
   float* second_moment;
-  std::uint16_t* bf16;  // Where not null: the new weights, rounded to nearest even.
+  // If `bf16` or `fp16` is not null, it gets the new weights, rounded to nearest even.
+  std::uint16_t* bf16;
   std::uint16_t* fp16;
 };
 
-// layer_norm.h. As the CPU, but dweight and dbias: those are summed over rows as layer_norm_order.h says.
+// Runs layer_norm.h with the CPU's bits, except for dweight and dbias. Those are summed over rows as layer_norm_order.h
+// says.
 struct RekindleCudaLayerNormForward {
   const float* x;
   std::int64_t rows, width;
   const float* weight;
   const float* bias;
   float epsilon;
-  float* y;  // May be x.
+  // `y` may be `x`.
+  float* y;
   float* mean;
   float* inverse;
 };
@@ -87,13 +109,15 @@ struct RekindleCudaLayerNormBackward {
   const float* inverse;
   std::int64_t rows, width;
   const float* weight;
-  float* dx;  // May be dy.
+  // `dx` may be `dy`.
+  float* dx;
   float* dweight;
   float* dbias;
-  float* scratch;  // LayerNormScratch(rows, width) floats.
+  // `scratch` has LayerNormScratch(rows, width) floats.
+  float* scratch;
 };
 
-// gelu.h. As the CPU.
+// Runs gelu.h with the CPU's bits.
 struct RekindleCudaGeluForward {
   const float* x;
   std::size_t n;
@@ -107,18 +131,21 @@ struct RekindleCudaGeluBackward {
   float* dx;
 };
 
-// cross_entropy.h. The gradient as the CPU; the loss but for the last bits of the logarithm. A target that is no class
-// makes its row NaN.
+// Runs cross_entropy.h. The gradient has the CPU's bits, and the loss has them except for the last bits of the
+// logarithm. A target that is not a class makes its row NaN.
 struct RekindleCudaCrossEntropy {
   const float* logits;
   std::int64_t rows, classes;
   const std::int64_t* targets;
-  float* gradient;     // May be logits, or null.
-  double* row_losses;  // One a row.
-  double* loss;        // One: the sum of them, in order.
+  // `gradient` may be `logits` or null.
+  float* gradient;
+  // `row_losses` has one element per row.
+  double* row_losses;
+  // `loss` has one element: the sum of the row losses, in order.
+  double* loss;
 };
 
-// Each returns 0, or the launch's error as the functions of RekindleCudaApi do.
+// Each function returns 0, or reports the error of the launch as the functions of RekindleCudaApi do.
 struct RekindleCudaTraining {
   int (*accumulate)(const RekindleCudaAccumulate*, void* stream, char* error, std::size_t error_size);
   int (*norm)(const RekindleCudaNorm*, void* stream, char* error, std::size_t error_size);

@@ -1,7 +1,8 @@
 """Adds up ctest's JUnit files: the failed and skipped tests by name, then `N passed, N failed, N skipped`.
 
-A GoogleTest or unittest program counts as the tests it ran, as its own closing lines tell; any other program, or one
-that ended without closing lines (a crash, a time-out), as one. Exit code 1 when a test failed or none ran.
+A GoogleTest or unittest program counts as the tests it ran, as its own closing lines say. Any other program counts as
+one test, and so does one that ended without closing lines (a crash, a time-out). The exit code is 1 when a test failed
+or none ran.
 """
 
 import os
@@ -14,13 +15,15 @@ FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def number(pattern, text):
-    """The last number that the pattern finds, as a program may run another one of its kind before it closes."""
+    """Returns the last number that the pattern finds, because a program may run another of its kind."""
     found = re.findall(pattern, text, re.MULTILINE)
     return int(found[-1]) if found else 0
 
 
 def outcome(case):
-    """run, fail or skip of one ctest case. A program that is missing is "notrun" as a skipped one is, but a failure."""
+    """Returns "run", "fail" or "skip" for one ctest case.
+
+    A missing program is "notrun", as a skipped one is, but it counts as a failure."""
     status, skipped = case.get("status"), case.find("skipped")
     if status == "notrun" and skipped is not None and not skipped.get("message", "").startswith("SKIP_"):
         return "fail"
@@ -28,7 +31,7 @@ def outcome(case):
 
 
 def count_case(status, output):
-    """(passed, failed, skipped) of one ctest case."""
+    """Returns (passed, failed, skipped) of one ctest case."""
     if status == "skip":
         return (0, 0, 1)
     if re.search(r"^\[==========\] \d+ tests? from \d+ test (suite|case)s? ran", output, re.MULTILINE):
@@ -45,7 +48,7 @@ def count_case(status, output):
 
 
 def skipped_names(name, status, output):
-    """Lines that name what was skipped in one ctest case."""
+    """Returns lines that name what was skipped in one ctest case."""
     if status == "skip":
         return [name]
     tests = re.findall(r"^\[  SKIPPED \] (\w\S*\.\S*)", output, re.MULTILINE)

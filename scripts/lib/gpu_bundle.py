@@ -12,8 +12,9 @@ import sys
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
 FILES = ("bin/rekindle-bench-gpu", "bin/librekindle_cuda.so")
-TRAIN = "bin/rekindle-bench-gpu-train"    # Loads the machine's own LibTorch: half a gigabyte without CUDA, three with it.
-# Of the C library and the driver, which belong to the machine.
+# The program `TRAIN` loads the machine's own LibTorch, which is half a gigabyte without CUDA and three with it.
+TRAIN = "bin/rekindle-bench-gpu-train"
+# The libraries of `SYSTEM` belong to the C library and the driver, so they are taken from the machine and not bundled.
 SYSTEM = re.compile(r"^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|cuda))\.so")
 TORCH = re.compile(r"^lib(torch|c10|gomp|shm)")
 RUN = """#!/bin/sh
@@ -25,26 +26,27 @@ export REKINDLE_BUILD="$here" LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_
 import importlib.util
 found = importlib.util.find_spec("nvidia.nccl")
 print(list(found.submodule_search_locations)[0] + "/lib" if found else "")' 2>/dev/null)"
-exec python3 -B "$here/bench/gpu.py" "$@"
+exec python3 -B "$here/bench/_run.py" gpu "$@"
 """
 
 
 def libraries(program):
-    """Path of each library that the loader gives the program, by name."""
+    """Returns {name: path} of the libraries that the loader gives the program and that the bundle needs."""
     shown = subprocess.run(["ldd", str(program)], check=True, capture_output=True, text=True).stdout
     found = dict(re.findall(r"^\s*(\S+) => (\S+) ", shown, re.MULTILINE))
     missing = re.findall(r"^\s*(\S+) => not found", shown, re.MULTILINE)
     if missing:
-        sys.exit(f"error: {program} needs {', '.join(missing)}, which this machine lacks; build again by scripts/bootstrap")
+        sys.exit(f"error: {program} needs {', '.join(missing)}, which this machine lacks; "
+                 "build again by scripts/bootstrap")
     return {name: path for name, path in found.items() if not SYSTEM.match(name) and not TORCH.match(name)}
 
 
 def make(build, wheels, folder, commit, with_nccl=True):
-    """The folder is replaced; one that is not a bundle is refused."""
+    """Makes the bundle. An older bundle in `folder` is replaced, but any other folder with files is refused."""
     if folder.exists() and not (folder / "run").exists() and any(folder.iterdir()):
         sys.exit(f"error: {folder} holds something else; name a new folder")
     shutil.rmtree(folder, ignore_errors=True)
-    for part in ("bin", "lib", "bench"):
+    for part in ("bin", "lib", "bench/gpu"):
         (folder / part).mkdir(parents=True)
     version = pathlib.Path(wheels, "torch", "version.py")
     files = FILES
@@ -55,13 +57,13 @@ def make(build, wheels, folder, commit, with_nccl=True):
         if not (build / name).exists():
             sys.exit(f"error: {build / name} is missing: this build has no CUDA; run scripts/bootstrap")
         shutil.copy2(build / name, folder / name)
-        # They find their libraries beside them, not where this machine keeps its own.
+        # The programs find their libraries beside them, not where this machine keeps its own.
         for library, path in libraries(build / name).items():
             shutil.copy2(os.path.realpath(path), folder / "lib" / library)
     for path in glob.glob(f"{wheels}/nvidia/nccl/lib/libnccl.so.2") if with_nccl else []:
         shutil.copy2(path, folder / "lib")
-    for name in ("gpu.py", "_gpu_torch.py", "_bench_json.py", "_options.py"):
-        shutil.copy2(REPO / "bench" / name, folder / "bench")
+    for name in ("gpu/gpu.py", "gpu/_gpu_torch.py", "_bench_json.py", "_options.py", "_run.py"):
+        shutil.copy2(REPO / "bench" / name, folder / "bench" / name)
     (folder / "COMMIT").write_text(commit + "\n")
     (folder / "run").write_text(RUN)
     (folder / "run").chmod(0o755)

@@ -1,9 +1,9 @@
-# Puts a build's programs where a user's shell finds them. Sourced, never run.
+# Puts the programs of a build where a user's shell finds them. Other scripts source this file. It is not run by itself.
 
 readonly INSTALLED_PROGRAMS="rekindle rekindle-coordinator rekindle-worker rekindle-checkpoint rekindle-trainer"
 
-# install_for_user PREFIX BUILD: links to the programs, completion for three shells and manual pages, below PREFIX. What
-# an earlier release had more of is not looked for.
+# install_for_user PREFIX BUILD puts links to the programs, completion for three shells and manual pages below PREFIX.
+# It does not remove files that only an earlier release had.
 install_for_user() {
   local prefix=$1 build=$2 program shell
   local man=$prefix/share/man/man1
@@ -15,7 +15,7 @@ install_for_user() {
   mkdir -p "$prefix/bin" "$man" ||
     die "$prefix cannot be written" "choose another folder: scripts/bootstrap --install --prefix DIR"
   for program in $INSTALLED_PROGRAMS; do
-    # Links, as the programs look for each other and for their libraries beside where they really lie.
+    # The programs are linked, not copied. They look for each other and for their libraries beside their real files.
     [ ! -e "$build/bin/$program" ] || ln -sfn "$build/bin/$program" "$prefix/bin/$program"
   done
   for shell in "${!completions[@]}"; do

@@ -1,19 +1,19 @@
 """Prints the minutes of each kind of a test run beside its budget: minutes.py BUDGET TIMES.
 
-BUDGET has lines `MINUTES KIND`, TIMES lines `SECONDS<tab>KIND`, as scripts/test --times writes them.
+BUDGET has lines `MINUTES KIND`. TIMES has lines `SECONDS<tab>KIND`, as scripts/test --times writes them.
 """
 import sys
 
 
 def lines(path):
-    """[(number, kind)] of a file, without comments."""
+    """Returns [(number, kind)] of a file, without comments."""
     with open(path, encoding="utf-8") as file:
         words = [line.split(None, 1) for line in file if line.strip() and not line.startswith("#")]
     return [(int(number), kind.strip()) for number, kind in words]
 
 
 def table(budget, times):
-    """Lines of text. A kind that the budget does not know has none."""
+    """Yields the lines of the table. A kind that the budget does not know is allowed no minutes."""
     seconds = {kind: 0 for _, kind in budget}
     for spent, kind in times:
         seconds[kind] = seconds.get(kind, 0) + spent

@@ -1,5 +1,6 @@
-# Set-up and build, shared by all scripts: apt packages, wheels, configure, compile. Sourced, never run.
-# Everything that is set up lies in $REKINDLE_CACHE, outside the checkout, and is keyed by the lock file.
+# Sets up the machine and builds, for all scripts: apt packages, wheels, configure, compile. Other scripts source this
+# file. It is not run by itself. Everything that it sets up is in $REKINDLE_CACHE, outside of the checkout, and is
+# keyed by the lock file.
 set -euo pipefail
 
 REKINDLE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd -P)
@@ -12,18 +13,18 @@ export REKINDLE_ROOT REKINDLE_CACHE HOME
 # shellcheck source=machine.sh
 . "$REKINDLE_ROOT/scripts/lib/machine.sh"
 
-# The distribution's Python: another one on the PATH may lack venv or be too new for the wheels.
+# This is the Python of the distribution. Another one on the PATH may lack venv or be too new for the wheels.
 readonly SYSTEM_PYTHON=/usr/bin/python3
 
 install_wheels() {
-  # Downloads of 3 GB go to the cache folder's disk, which was checked, and are not kept twice.
+  # The downloads are 3 GB. They go to the disk of the cache folder, whose space was checked, and are not kept twice.
   rm -rf "$REKINDLE_VENV" && mkdir -p "$REKINDLE_CACHE/tmp" && "$SYSTEM_PYTHON" -m venv "$REKINDLE_VENV" &&
     TMPDIR="$REKINDLE_CACHE/tmp" "$REKINDLE_VENV/bin/pip" install --require-hashes --only-binary :all: \
       --no-cache-dir --disable-pip-version-check --progress-bar off --retries 3 -r "$REKINDLE_ROOT/requirements.txt" &&
     touch "$REKINDLE_VENV/.complete"
 }
 
-# setup_machine: packages and wheels. Sets REKINDLE_VENV and REKINDLE_WHEELS.
+# setup_machine installs the packages and the wheels. It sets REKINDLE_VENV and REKINDLE_WHEELS.
 setup_machine() {
   local lock_hash
   mkdir -p "$REKINDLE_CACHE" 2>/dev/null && [ -w "$REKINDLE_CACHE" ] ||
@@ -36,7 +37,8 @@ setup_machine() {
   REKINDLE_VENV=$REKINDLE_CACHE/venv-$lock_hash
   [ -e "$REKINDLE_VENV/.complete" ] || check_disk
   install_packages
-  # An interrupted install leaves no marker, and a distribution upgrade takes the interpreter away: start again.
+  # The wheels are installed again in two cases: an interrupted install has left no marker, or an upgrade of the
+  # distribution has removed the interpreter.
   if [ ! -e "$REKINDLE_VENV/.complete" ] || [ ! -x "$REKINDLE_VENV/bin/python3" ]; then
     step "wheels: LibTorch, Arrow, CUDA compiler (3 GB, once)" 15 \
       "check that the network (or https_proxy and PIP_CERT) reaches the Python package index, then run it again" \
@@ -47,15 +49,15 @@ setup_machine() {
 
   REKINDLE_WHEELS=$(echo "$REKINDLE_VENV"/lib/python3*/site-packages)
   export REKINDLE_VENV REKINDLE_WHEELS
-  # Object files are shared between checkouts and presets: paths inside them are relative.
+  # Checkouts and presets share object files through ccache. So the paths in object files have to be relative.
   export CCACHE_DIR=$REKINDLE_CACHE/ccache CCACHE_BASEDIR=$REKINDLE_ROOT CCACHE_NOHASHDIR=1 CCACHE_MAXSIZE=5G
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 }
 
-# in_root COMMAND...: CMake finds presets from the current folder only.
+# in_root COMMAND... runs the command in the root of the checkout, as CMake finds presets only in the current folder.
 in_root() { (cd "$REKINDLE_ROOT" && "$@"); }
 
-# configure PRESET: sets REKINDLE_BUILD.
+# configure PRESET configures the build of the preset and sets REKINDLE_BUILD to its folder.
 configure() {
   local preset=$1
   REKINDLE_BUILD=$REKINDLE_ROOT/build/$preset
@@ -64,7 +66,8 @@ configure() {
     in_root cmake --preset "$preset" "-DREKINDLE_WHEELS=$REKINDLE_WHEELS"
 }
 
-# compile [TARGET...]: builds in REKINDLE_BUILD. Two scripts at once wait for each other.
+# compile [TARGET...] builds the targets, or all, in REKINDLE_BUILD. If two scripts build at once, one waits for the
+# other.
 compile() {
   local jobs
   jobs=$(build_jobs)

@@ -1,26 +1,28 @@
-# Messages and timed steps of the scripts. Sourced, never run.
+# Prints the messages and the timed steps of the scripts. Other scripts source this file. It is not run by itself.
 
 say() { printf '%s\n' "$*"; }
 
-# die MESSAGE [FIX]: one line what is wrong, one line what to do.
+# die MESSAGE [FIX] prints one line that says what is wrong and one that says what to do. Then it exits with code 1.
 die() {
   printf 'error: %s\n' "$1" >&2
   [ $# -lt 2 ] || printf '  fix: %s\n' "$2" >&2
   exit 1
 }
 
-# wrong_use MESSAGE FIX: as die, with the exit code of a command line that makes no sense.
+# wrong_use MESSAGE FIX prints the same as `die` and exits with code 2, which is for a command line that makes no sense.
 wrong_use() { (die "$@") || exit 2; }
 
-# need_value OPTION COUNT: for an option that takes a value, with the number of arguments left.
+# need_value OPTION COUNT ends the script if OPTION, which takes a value, has none. COUNT is the number of arguments
+# that are left, OPTION included.
 need_value() { [ "$2" -ge 2 ] || wrong_use "$1 needs a value" "see --help"; }
 
-# duration SECONDS: "42 s" or "3 min 5 s".
+# duration SECONDS prints a text such as "42 s" or "3 min 5 s".
 duration() {
   if [ "$1" -lt 60 ]; then printf '%d s' "$1"; else printf '%d min %d s' $(($1 / 60)) $(($1 % 60)); fi
 }
 
-# show_progress LOG START: on a terminal, the newest line of the log, until this script ends or the caller kills it.
+# show_progress LOG START shows the newest line of the log and the time since START on the terminal. It goes on until
+# this script ends or the caller kills it.
 show_progress() {
   while kill -0 $$ 2>/dev/null; do
     sleep 1
@@ -28,9 +30,9 @@ show_progress() {
   done
 }
 
-# step LABEL LINES FIX COMMAND...: runs a command with its output in a log; shows what runs, then how long it took.
-# On failure shows the last LINES lines of the log and the fix, and exits. The shell's `-e` does not reach into COMMAND:
-# a function given here joins its commands by &&.
+# step LABEL LINES FIX COMMAND... runs a command with its output in a log. It shows LABEL, and then how long the
+# command took. If the command fails, it shows the last LINES lines of the log and FIX, and exits. The shell's `-e` has
+# no effect inside COMMAND. So a function that is passed here must join its commands with &&.
 step() {
   local label=$1 lines=$2 fix=$3 start=$SECONDS log ticker= status=0
   shift 3

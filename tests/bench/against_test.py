@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""`scripts/bench NAME --against COMMIT`: ratios the right way round, and one bench with the programs of both."""
+"""Tests `scripts/bench NAME --against COMMIT`: the direction of ratios, and a bench with both builds."""
 import json
 import os
 import pathlib
@@ -13,7 +13,7 @@ sys.path.insert(0, str(REPO / "bench"))
 import _against  # noqa: E402
 from _bench_json import HIGHER, LOWER, NEITHER  # noqa: E402
 
-# As rekindle-bench-planes, which is so fast; told apart by what they print.
+# The script `PLANES` stands in for rekindle-bench-planes, but takes no time. Each build prints its own speed.
 PLANES = """#!/bin/sh
 for precision in exact fp16 bf16; do
   echo '{{"precision": "'$precision'", "ratio": {speed}, "split_gb_s": {speed}, "merge_gb_s": {speed}, "memcpy_gb_s": 9,
@@ -67,7 +67,7 @@ class Turns(unittest.TestCase):
         self.folder = pathlib.Path(made.name)
 
     def build(self, name, speed, ends="exit 0"):
-        """One whose program notes that it was called."""
+        """Makes a build whose program records that it was called."""
         program = self.folder / name / "bin" / "rekindle-bench-planes"
         program.parent.mkdir(parents=True)
         program.write_text(PLANES.format(speed=speed) + f"echo {name} >>{self.folder}/calls\n{ends}\n")
@@ -98,7 +98,7 @@ class Turns(unittest.TestCase):
     def test_programs_that_cannot_be_measured(self):
         done = self.play(self.build("new", 3), self.build("old", 6, ends="exit 5"))
         self.assertEqual(done.returncode, 1)
-        self.assertIn("error: bench/planes.py ended with 1 on the programs of abc", done.stderr)
+        self.assertIn("error: bench/checkpoint/planes.py ended with 1 on the programs of abc", done.stderr)
 
     def test_few_turns_say_nothing(self):
         done = self.play("a", "b", "--turns", "9")

@@ -1,4 +1,4 @@
-"""Whether a program had the machine to itself: time limits hold for those that had."""
+"""Measures whether a program had the machine to itself, because time limits hold only for those that had."""
 import contextlib
 import ctypes
 import os
@@ -11,21 +11,22 @@ REAP_SECONDS = 5
 
 
 def adopt_orphans():
-    """What a program leaves behind becomes this process's child, so that its processor time is counted when it ends."""
+    """Makes this process the parent of what a program leaves behind, so that its processor time is counted."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def busy_seconds():
-    """Processor time that the machine has given to anybody, or lost to its host."""
+    """Returns the processor seconds that the machine has given to anybody, or lost to its host."""
     with open("/proc/stat", encoding="utf-8") as file:
         user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def own_seconds():
-    """Processor time of this process and of all that it started, once they have ended."""
+    """Returns the processor seconds of this process and of all that it started, once these have ended."""
     end = time.monotonic() + REAP_SECONDS
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})  # One that comes before the wait is kept for it.
+    # The blocked signal of a child that ends before the wait is kept for the wait.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     with contextlib.suppress(ChildProcessError):
         while (left := end - time.monotonic()) > 0:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
@@ -35,7 +36,7 @@ def own_seconds():
 
 
 class Watch:
-    """Within it others take `others` of the machine's processors."""
+    """Measures, while the context lasts, the share `others` of the machine's processors that others take."""
 
     def __enter__(self):
         self.begun, self.busy, self.own = time.monotonic(), busy_seconds(), own_seconds()

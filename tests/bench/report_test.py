@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A bench's result has each declared metric, finite; a full run, a smoke run and a turn are held to the same list."""
+"""Tests that a bench's result has each declared metric, finite, in a full run, a smoke run and a turn alike."""
 import contextlib
 import io
 import json
@@ -24,7 +24,7 @@ def options(*arguments):
 
 class Reports(unittest.TestCase):
     def finish(self, values, *arguments, prepare=lambda report: None, **of_rate):
-        """(exit code, result, messages) of a run that measures `values`."""
+        """Returns (exit code, result, messages) of a run that measures `values`."""
         out, messages = io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(messages):
             report = Report("example", METRICS, options(*arguments))

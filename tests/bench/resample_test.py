@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Resampled traces: what of the real one they keep, and that a seed says all of the rest."""
+"""Tests what resampled traces keep of the real one, and that a seed determines all the rest."""
 import csv
 import json
 import pathlib
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(REPO / "bench"))
+sys.path.insert(0, str(REPO / "bench" / "fleet"))
 import _resample  # noqa: E402
 
 ROWS = [[f"a{i}", f"b{i}"] for i in range(103)]
@@ -53,7 +53,8 @@ class Folder(unittest.TestCase):
         ticks = 2000
         (traces / "t.csv").write_text("tick,z,price_z\n" + "".join(f"{i},{i % 4},{i}\n" for i in range(ticks)))
         entry = {"file": "t.csv", "gap_seconds": 300, "ticks": {"z": ticks}, "zones": ["z"], "max_nodes": 4}
-        (traces / "manifest.json").write_text(json.dumps([entry, {"file": "carbon.csv"}, {**entry, "file": "absent.csv"}]))
+        (traces / "manifest.json").write_text(json.dumps([entry, {"file": "carbon.csv"},
+                                                          {**entry, "file": "absent.csv"}]))
         folder = _resample.folder(traces, [5, 6])
         again = json.loads((folder / "manifest.json").read_text())
         self.assertEqual(len(again), 2)

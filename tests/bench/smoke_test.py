@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Each bench has --smoke, which shows in seconds that it still runs and has every metric of a full run.
+"""Tests that each bench has --smoke, which shows in seconds that it still runs and has every metric of a full run.
 
 The values mean nothing. No peer runs, and no traces from beside the checkout are read.
 """
@@ -14,23 +14,29 @@ import unittest
 
 import alone
 
-REPO = pathlib.Path(__file__).resolve().parents[2]
-BENCHES = sorted(path.stem for path in (REPO / "bench").glob("*.py") if not path.name.startswith("_"))
-SECONDS, HANGS = 10, 120     # What a run may take; when it is given up.
-SLOW_MACHINE = 2             # Machines differ by that much: in between it is said that a run was slow.
-OTHERS = 0.1                 # Of the processors, for others: beyond it the limit of time does not count.
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "bench"))
+import _run  # noqa: E402
+
+BENCHES = list(_run.benches())
+# `SECONDS` is how long a run may take. It is given up after `HANGS` seconds.
+SECONDS, HANGS = 10, 120
+# Machines differ in speed by the factor `SLOW_MACHINE`. A run that takes up to that many times `SECONDS` passes, but is
+# reported as slow.
+SLOW_MACHINE = 2
+# The limit of time does not count where other processes take more than the share `OTHERS` of the processors.
+OTHERS = 0.1
 NEED_A_GPU = {"gpu"}
 SKIPPED = 77
-# What a machine without a server of the tests, of which this is a part of the name, may leave out.
+# A machine without a server of the tests may leave out metrics that have `NEEDS_A_SERVER` in their names.
 NEEDS_A_SERVER = "s3"
-sys.path[:0] = [str(REPO / "bench"), str(REPO / "tests" / "harness")]
+# The metrics that a bench declares are read from its module.
+sys.path[:0] = _run.folders()
 
 
 def run(bench, folder):
-    """(what ended, its time)."""
-    script = str(REPO / "bench" / f"{bench}.py")
+    """Returns (the completed process, the watch that measured it)."""
     with alone.Watch() as watch:
-        done = subprocess.run([sys.executable, script, "--smoke", "--report", f"{folder}/report.json"],
+        done = subprocess.run(_run.command(bench, "--smoke", "--report", f"{folder}/report.json"),
                               capture_output=True, text=True, timeout=HANGS, cwd=folder,
                               env={**os.environ, "REKINDLE_TRACES": f"{folder}/no-traces"})
     return done, watch
@@ -47,14 +53,15 @@ class Smoke(unittest.TestCase):
     def play(self, bench):
         with tempfile.TemporaryDirectory() as folder:
             done, took = run(bench, folder)
-            self.assertNotIn("unrecognized arguments: --smoke", done.stderr, f"bench/{bench}.py has no --smoke")
+            self.assertNotIn("unrecognized arguments: --smoke", done.stderr, f"{bench} has no --smoke")
             if done.returncode == SKIPPED and bench in NEED_A_GPU:
                 self.assertRegex(done.stderr, r"(?m)^skipped: \S")
                 self.skipTest(done.stderr.strip().splitlines()[-1])
             self.assertEqual(done.returncode, 0, f"{bench} --smoke failed:\n{done.stderr[-3000:]}")
             report = json.loads(pathlib.Path(folder, "report.json").read_text())
             print(f"{bench}: {took.seconds:.1f} s, with {took.others:.0%} of the processors taken by others")
-            if took.seconds >= SECONDS:   # The first run of a new machine reads its programs from a cold disk.
+            # The first run on a new machine reads its programs from a cold disk, so a slow run gets a second try.
+            if took.seconds >= SECONDS:
                 done, took = run(bench, folder)
                 print(f"{bench} once more: {took.seconds:.1f} s, with {took.others:.0%} taken by others")
         self.check(bench, report)

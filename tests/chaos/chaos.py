@@ -17,7 +17,7 @@ SEEDS = HERE / "seeds"
 
 
 def kept_seeds():
-    """{seed: what it found}, of the lines of the file."""
+    """Returns {seed: what it found} from the lines of the file of seeds."""
     lines = [line.split(" ", 1) for line in SEEDS.read_text().splitlines() if line and not line.startswith("#")]
     return {int(seed): words for seed, words in lines}
 
@@ -27,12 +27,13 @@ def say(text):
 
 
 class Chaos:
-    """Rounds, one after the other, and what came of them all."""
+    """Plays rounds, one after the other, and sums up their outcomes."""
 
     def __init__(self):
         self.reason, self.undisturbed = unavailable(), Undisturbed()
         self.counts = collections.defaultdict(collections.Counter)
-        self.broken = []    # Seeds.
+        # `broken` has the seeds of the rounds that broke a promise.
+        self.broken = []
 
     def play(self, seed):
         say(f"chaos: seed {seed}, {SECONDS:.0f} s of faults on {len(NODES)} nodes")
@@ -56,7 +57,7 @@ class Chaos:
         return not outcome.broken
 
     def play_from(self, seed, until):
-        """That seed, and the ones after it as long as there is time for another round like the last."""
+        """Plays that seed, and the ones after it as long as there is time for another round like the last."""
         while True:
             begun = time.monotonic()
             self.play(seed)
@@ -80,7 +81,8 @@ def main(arguments):
                         help="go on with the seeds after it for about so long; default: one round")
     parser.add_argument("--kept", action="store_true", help="first those that have found something")
     options = parser.parse_args(arguments)
-    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))   # So that nothing is left running.
+    # SIGTERM raises SystemExit, so that nothing is left running.
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     begun, chaos = time.monotonic(), Chaos()
     if options.kept:
         for seed in kept_seeds():

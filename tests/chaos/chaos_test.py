@@ -1,6 +1,6 @@
-"""Two minutes of overlapping faults on real processes: the seeds that have found something, then new ones.
+"""Tests two minutes of overlapping faults on real processes: the seeds that have found something, then new ones.
 
-REKINDLE_SEED is the first of the new ones; what a run printed is played again by scripts/chaos --seed.
+REKINDLE_SEED is the first of the new ones. scripts/chaos --seed plays a seed that a run printed again.
 """
 import os
 import random

@@ -1,23 +1,27 @@
-"""What must hold of a round, judged from what trainers, coordinator and user wrote down. Pure.
+"""Judges from what trainers, coordinator and user wrote down whether a round kept all promises.
 
-Each check yields a sentence for each promise that was broken.
+All functions are pure. Each check yields a sentence for each promise that was broken.
 """
 import collections
 import re
 
-from cluster import stray_steps
+from timelines import stray_steps
 
-DEAF = 12.0    # Seconds after which one that nobody heard of counts as dead, and time to be heard again.
-COUNTED = 0.98    # Of what ran is to be counted as spent: the two are read by other clocks.
-BLURRED = 1.5    # Seconds of each trainer's time that may not be counted: the ends of its membership.
+# `DEAF` is the number of seconds after which a silent node counts as dead, plus the time to be heard again.
+DEAF = 12.0
+# `COUNTED` is the share of what ran that has to be counted as spent. It is below 1 because two clocks measure them.
+COUNTED = 0.98
+# `BLURRED` is the number of seconds of each trainer's time that may not be counted, at the ends of its membership.
+BLURRED = 1.5
 
-# What the event checkpoint_saved says; the step of the event itself is where the job was then.
+# `HOLDS` matches the text of the event checkpoint_saved. The event's own step is where the job was then.
 HOLDS = re.compile(r"^checkpoint \S+ holds step (\d+)")
 
-# What a round left behind. `marks`: the trainers' timelines; `events`; `jobs` and `costs`, by uid: what the user saw;
-# `silences`: (nodes, begin, end) by the clock of the marks; `damaged`: whether bytes of the store were made wrong;
-# `prices`, by node: the lowest of an hour; `uncounted`: seconds for which the coordinator was away while its clock was
-# set, so that it could not know them (docs/costs.md); `digest`: of the undisturbed job.
+# `Found` is what a round left behind. `marks` are the trainers' timelines, and `events` are the coordinator's. `jobs`
+# and `costs` have what the user saw, by uid. `silences` are (nodes, begin, end) by the clock of the marks. `damaged`
+# says whether bytes of the store were made wrong. `prices` has each node's lowest price of an hour. `uncounted` is the
+# seconds for which the coordinator was away while its clock was set, so that it could not know them (docs/costs.md).
+# `digest` is that of the undisturbed job.
 Found = collections.namedtuple("Found", "marks events jobs costs silences damaged prices uncounted digest")
 
 
@@ -28,7 +32,7 @@ def judge(found):
 
 
 def steps_of(found):
-    """{(job uid, generation): its marks of steps}, the first one first."""
+    """Returns {(job uid, generation): its marks of steps}, in order."""
     steps = collections.defaultdict(list)
     for mark in found.marks:
         if mark["event"] == "step":
@@ -37,12 +41,12 @@ def steps_of(found):
 
 
 def begins_at(marks):
-    """The step that a generation began at."""
+    """Returns the last step that was complete when a generation began."""
     return min(mark["step"] for mark in marks) - 1
 
 
 def node_of(mark):
-    """A trainer is called `NODE/SLOT` or `NODE/SLOT/...`."""
+    """Returns the node of a mark. A trainer is called `NODE/SLOT` or `NODE/SLOT/...`."""
     return mark["trainer"].split("/")[0]
 
 
@@ -82,7 +86,7 @@ def nothing_behind_durable(found):
 
 
 def nothing_behind_the_living(found):
-    """A trainer that had a later step, lives on and could be heard is a replica that was passed over."""
+    """Checks that no generation began behind a replica, a trainer with a later step that lived and was heard."""
     alive_until = {}
     for mark in found.marks:
         alive_until[mark["pid"], mark["trainer"]] = mark["t"]
@@ -118,7 +122,7 @@ def same_result(found):
 
 
 def summary(found):
-    """How much there was to judge."""
+    """Says how much there was to judge."""
     steps, least = steps_of(found), ran_for(found)
     saved = sum(event["kind"] == "checkpoint_saved" for event in found.events)
     spent = sum(cost.get("spent", 0) for cost in found.costs.values())
@@ -128,7 +132,9 @@ def summary(found):
 
 
 def ran_for(found):
-    """{job uid: what it cost at least}: from the first to the last step of each trainer it was to be paid for."""
+    """Returns {job uid: what it cost at least}.
+
+    Each trainer is paid for from its first to its last step."""
     spans = collections.defaultdict(list)
     for mark in found.marks:
         if mark["event"] == "step":

@@ -1,4 +1,4 @@
-"""The oracle speaks up for each promise that a round can break, and is silent where all were kept."""
+"""Tests that the oracle reports each promise that a round can break, and is silent where all were kept."""
 import pathlib
 import sys
 import unittest
@@ -20,7 +20,7 @@ def event(kind, generation, step=0, text="because"):
 
 
 def saved(generation, step):
-    """The job had made some more steps by then."""
+    """Returns the event of a checkpoint. The job has made some more steps by then."""
     return event("checkpoint_saved", generation, step + 3, f"checkpoint {generation}-{step}-n1_0_ab holds step {step}")
 
 
@@ -64,7 +64,8 @@ class OracleTest(unittest.TestCase):
         self.assertEqual(self.broken(marks, silences=[(["n1"], 2, 3)]), "")
         self.assertIn("lived", self.broken(marks, silences=[(["n1"], 3 + 2 * DEAF, 4 + 2 * DEAF)]))
         self.assertIn("lived", self.broken(marks, silences=[(["n2"], 2, 3)]))
-        self.assertEqual(self.broken(marks[:-1]), "")    # It made no mark after that, so it had died.
+        # The trainer made no mark after that, so it had died.
+        self.assertEqual(self.broken(marks[:-1]), "")
 
     def test_a_change_without_a_reason(self):
         marks = [mark(0, 1, 1), mark(1, 2, 2, pid=2)]
@@ -75,7 +76,8 @@ class OracleTest(unittest.TestCase):
         marks = [mark(0, 1, 1)]
         self.assertIn("undisturbed with abc", self.broken(marks, digest="def"))
         self.assertIn("FAILED: it is so", self.broken(marks, state="FAILED"))
-        self.assertEqual(self.broken(marks, state="RUNNING", digest=""), "")    # Slow is no broken promise.
+        # A slow job does not break a promise.
+        self.assertEqual(self.broken(marks, state="RUNNING", digest=""), "")
 
     def test_a_job_that_nobody_submitted(self):
         self.assertIn("job beef that its user", self.broken([mark(0, 1, 1), {**mark(1, 1, 1, pid=2), "job": "beef"}]))

@@ -1,4 +1,4 @@
-"""One round: a schedule is played on a cluster, the faults end, the job is to succeed, and everything is judged."""
+"""Plays one round: a schedule of faults on a cluster, the end of the job, which has to succeed, and the judgement."""
 import collections
 import contextlib
 import pathlib
@@ -6,27 +6,31 @@ import shutil
 import tempfile
 import time
 
-from cluster import Cluster, wait_until
+from cluster import Cluster
 from jobs import small_job, text_file
 from kinds import KINDS
 from namespaces import Namespaces
 from oracle import Found, judge, summary
 from schedule import NODES, make_schedule, overlapping
 from user import User
+from waiting import wait_until
 from world import POOLS, PRICES, World
 
 STEPS = 250
-TICK = 0.05         # Seconds.
-PATIENCE = 240      # Seconds after the last fault in which the job is to succeed; a sound run takes a tenth of it.
+TICK = 0.05  # Seconds.
+# `PATIENCE` is how many seconds after the last fault the job has to succeed. A sound run takes a tenth of that.
+PATIENCE = 240
 START = 120
-RESTART = 2.0       # Seconds that a coordinator may take until it counts again.
+# `RESTART` is how many seconds a coordinator may take after its start until it counts costs again.
+RESTART = 2.0
 
-# `broken`: sentences; `slow`: what the job was doing where it had not succeeded in time; `folder`: kept, or None.
+# `broken` has a sentence for each broken promise. `slow` is what the job was doing where it had not succeeded in time.
+# `folder` is the folder that is kept, or None.
 Outcome = collections.namedtuple("Outcome", "seed broken slow counts folder")
 
 
 class Undisturbed:
-    """The digest of the job on one worker that nothing disturbs; trained once."""
+    """Trains the job once on one worker that nothing disturbs, and keeps its digest."""
 
     def __init__(self):
         self.digest = None
@@ -86,7 +90,7 @@ class Round:
         self.say(f"{time.monotonic() - self.zero:7.2f} s  {text}")
 
     def disturb(self, world, user):
-        """Why the job had not succeeded in time, or nothing."""
+        """Plays the faults. Returns why the job had not succeeded in time, or ""."""
         self.zero = time.monotonic()
         user.start()
         try:
@@ -109,7 +113,8 @@ class Round:
     def play_faults(self, world, user):
         planned = make_schedule(self.seed, KINDS)
         waiting = [*zip(planned, overlapping(planned))]
-        active = []    # (end, fault, begun)
+        # The entries are (end, fault, begun).
+        active = []
         try:
             while waiting or active:
                 now = time.monotonic() - self.zero
@@ -127,7 +132,7 @@ class Round:
                 self.end(*entry[1:])
 
     def begin(self, world, plan, overlaps):
-        """(fault, when it began), or None where there is nothing to end."""
+        """Returns (fault, when it began), or None where there is nothing to end."""
         kind = KINDS[plan.kind]
         words = " ".join(f"{name}={value}" for name, value in plan.drawn.items())
         if kind.privileged and self.network_reason:

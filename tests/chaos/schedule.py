@@ -1,17 +1,18 @@
-"""Which faults happen when: a pure function of the seed."""
+"""Decides which faults happen when, by a pure function of the seed."""
 import collections
 import random
 
 NODES = ("n1", "n2", "n3")
-SECONDS = 30.0    # Of faults in a round.
-GAP = 1.5         # Seconds between two that begin, on average: shorter than most last, so that they overlap.
+SECONDS = 30.0  # Seconds of faults in a round.
+# `GAP` is the average of seconds between the begins of two faults. Most faults last longer, so they overlap.
+GAP = 1.5
 
-# `at` and `seconds` are from the first fault's time on; `drawn` is what the kind drew.
+# `at` and `seconds` count from the first fault's time. `drawn` is what the kind drew.
 Planned = collections.namedtuple("Planned", "kind at seconds drawn")
 
 
 class Draw:
-    """By one function whose values no release of Python changes for a seed."""
+    """Draws everything from one function whose values for a seed are the same in every release of Python."""
 
     def __init__(self, seed):
         self.source = random.Random(seed)
@@ -32,7 +33,7 @@ class Draw:
 
 
 def make_schedule(seed, kinds, nodes=NODES):
-    """Planned faults in the order in which they begin. `kinds`: classes, by name."""
+    """Returns the planned faults in the order in which they begin. `kinds` has the classes by name."""
     draw = Draw(seed)
     every = [kinds[name] for name in sorted(kinds)]
     planned, at = [], 0.0
@@ -40,12 +41,13 @@ def make_schedule(seed, kinds, nodes=NODES):
         kind = draw.weighted(every, lambda one: one.weight)
         seconds = kind.longest * (0.2 + 0.8 * draw.random())
         planned.append(Planned(kind.name, round(at, 2), round(seconds, 2), kind.draw(draw, list(nodes))))
-        at += 3 * GAP * draw.random() ** 2    # Many close together, and some pauses in which one happens alone.
+        # Squaring makes many faults follow closely, with some pauses in which one happens alone.
+        at += 3 * GAP * draw.random() ** 2
     return planned
 
 
 def overlapping(planned):
-    """Of each, whether another one was at work at some time of it."""
+    """Returns for each fault whether another one was at work at some time of it."""
     def meet(a, b):
         return a.at <= b.at + b.seconds and b.at <= a.at + a.seconds
     return [any(meet(one, other) for j, other in enumerate(planned) if i != j) for i, one in enumerate(planned)]

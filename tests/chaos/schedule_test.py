@@ -1,4 +1,4 @@
-"""The schedule is a pure function of the seed, and leaves nothing out."""
+"""Tests that the schedule is a pure function of the seed, and leaves nothing out."""
 import json
 import pathlib
 import sys

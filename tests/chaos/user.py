@@ -1,4 +1,4 @@
-"""The cluster's user meanwhile: submits one job after the other, and takes down what is told of them."""
+"""Acts as the cluster's user: submits one job after the other, and records what the cluster says of them."""
 import contextlib
 import json
 import subprocess
@@ -6,22 +6,27 @@ import threading
 
 from cluster import ENDED
 
-PAUSE = 0.3    # Seconds between two looks.
+PAUSE = 0.3  # Seconds between two looks.
 
 
 class User(threading.Thread):
-    """Runs until stop(). What it knows is read after that, or where a method takes the lock."""
+    """Runs until stop(). Its fields may be read only after that, or where a method takes the lock."""
 
     def __init__(self, cluster, spec):
         super().__init__(daemon=True)
         self.cluster, self.spec = cluster, spec
         self.lock, self.stopped, self.last = threading.Lock(), threading.Event(), threading.Event()
         self.number, self.revision = 1, 0
-        self.current = None    # The newest status of the job that runs.
-        self.events = []       # In order.
-        self.jobs = {}         # Uid -> its newest description, of all jobs.
-        self.costs = {}        # Uid -> its cost, when it was over.
-        self.failure = None    # An exception that ended it.
+        # `current` is the newest status of the job that runs.
+        self.current = None
+        # `events` are in order.
+        self.events = []
+        # `jobs` maps the uid of each job to its newest description.
+        self.jobs = {}
+        # `costs` maps a uid to the job's cost when it was over.
+        self.costs = {}
+        # `failure` is the exception that ended the thread.
+        self.failure = None
 
     def name(self):
         return f"chaos-{self.number}"
@@ -29,11 +34,12 @@ class User(threading.Thread):
     def run(self):
         try:
             while not self.stopped.is_set():
-                # What cannot be had while faults are at work is asked for again.
+                # What fails while faults are at work is asked for again later.
                 with contextlib.suppress(subprocess.TimeoutExpired, json.JSONDecodeError):
                     self.look()
                 self.stopped.wait(PAUSE)
-        except Exception as failure:    # Whoever stops this thread raises it again.
+        except Exception as failure:
+            # Whoever stops this thread raises the exception again.
             self.failure = failure
             self.stopped.set()
 

@@ -1,5 +1,6 @@
-"""The cluster that faults play on, and who keeps it running: as a machine's supervisor does, whatever has ended is
-started again, unless a fault holds it down."""
+"""Runs the cluster that faults act on, and keeps it running.
+
+As a machine's supervisor does, it starts again what has ended, unless a fault holds it down."""
 import collections
 import json
 import pathlib
@@ -8,22 +9,28 @@ import subprocess
 import time
 
 from certificates import coordinator_flags, make_certificates
-from cluster import Cluster, kill, processes_naming
+from cluster import Cluster
+from live_processes import kill, processes_naming
 from namespaces import run
 from schedule import NODES
 
-# Seconds, so that what waits for the end of a lease does so within a round.
+# A lease lasts seconds here, so that what waits for its end does so within a round.
 FLAGS = ["--lease-seconds=4", "--lease-save-seconds=4", "--lease-step-seconds=4"]
-SECOND = 3600    # A price of so much an hour is 1 a second.
+# A price of `SECOND` an hour is 1 a second.
+SECOND = 3600
 PRICES = {"cheap": SECOND, "dear": 2 * SECOND}
 POOLS = {name: "dear" if name == "n2" else "cheap" for name in NODES}
-DISK = "48m"     # Of the coordinator.
-AGAIN = 0.5      # Seconds until what has ended at once is started again.
+# `DISK` is the size of the coordinator's disk.
+DISK = "48m"
+# A process that has ended is started again after `AGAIN` seconds.
+AGAIN = 0.5
 
 
 class World:
-    """`network`: Namespaces, or None where there can be none; then there is no small disk either. `say` takes a line
-    for who plays. Not thread-safe."""
+    """Runs the cluster. It is not thread-safe.
+
+    `network` is Namespaces, or None where there can be none. Then there is no small disk either. `say` takes a line for
+    the person who plays."""
 
     def __init__(self, folder, network, say):
         self.folder, self.network, self.say = pathlib.Path(folder), network, say
@@ -58,7 +65,7 @@ class World:
         self.cluster.start()
 
     def stop(self):
-        """Until nothing of it runs."""
+        """Stops the cluster and waits until nothing of it runs."""
         for asked in self.asked:
             asked.kill()
             asked.wait()
@@ -66,18 +73,17 @@ class World:
         if self.coordinator_disk.is_mount():
             run("umount", "-l", str(self.coordinator_disk))
 
-    # ------------------------------------------------------------ what runs
-
     def hold(self, *what):
-        """`coordinator`, or `node`, `worker` or `checkpoint` with a node's name, is not started before it is released
-        as often as it was held."""
+        """Keeps a process from being started until it is released as often as it was held.
+
+        `what` is `coordinator`, or `node`, `worker` or `checkpoint` with a node's name."""
         self.held[what] += 1
 
     def release(self, *what):
         self.held[what] -= 1
 
     def lose(self, name):
-        """The machine is gone, and nothing that it still had to say arrives."""
+        """Ends a node's machine. Nothing that it still had to send arrives."""
         if self.network and name not in self.lost:
             self.network.silence(name, "-A")
         self.lost.add(name)
@@ -108,11 +114,9 @@ class World:
         return now >= self.start_at.setdefault(process.pid, now + AGAIN)
 
     def ask(self, *words):
-        """A user's command, which may come to nothing while the coordinator is away."""
+        """Runs a user's command, which may fail while the coordinator is away."""
         self.asked.append(subprocess.Popen(self.cluster.command(*words), env=self.cluster.env, stdin=subprocess.DEVNULL,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
-
-    # ------------------------------------------------------------ what faults turn
 
     def notice_file(self, name):
         return self.folder / f"notice-{name}"
@@ -125,7 +129,7 @@ class World:
         replace(self.clock_file(whose), f"a test shifts the wall clock by {self.shifts[whose]} s\n")
 
     def spoil_store(self, plan):
-        """Of several plans the newest counts."""
+        """Makes operations of the store fail by a plan. The newest of several plans counts."""
         self.plans.append(plan)
         replace(self.plan_file, f"{plan}\n")
 
@@ -134,7 +138,7 @@ class World:
         replace(self.plan_file, f"{self.plans[-1]}\n" if self.plans else "")
 
     def bring_to_store(self, folder):
-        """Moves all files there to where they belong; of two of one name the newer counts."""
+        """Moves all files from `folder` to their places in the store. Of two files with one name the newer counts."""
         for path in [path for path in folder.rglob("*") if path.is_file()]:
             target = self.store / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -152,10 +156,8 @@ class World:
         if self.cluster.coordinator.poll() is None:
             kill([self.cluster.coordinator.pid], signal.SIGHUP)
 
-    # ------------------------------------------------------------ what is left
-
     def leftovers(self):
-        """What should have ended or gone with stop(), in words."""
+        """Returns a description of each thing that should have ended or gone with stop()."""
         left = [f"process {pid}: {' '.join(argv)}" for pid, argv in processes_naming(str(self.folder))]
         mounts = pathlib.Path("/proc/mounts").read_text().splitlines()
         left += [f"mount {line}" for line in mounts if str(self.folder) in line]
@@ -165,7 +167,7 @@ class World:
 
 
 def replace(path, text):
-    """Readers see the old or the new, never half of it."""
+    """Replaces a file so that readers see the old or the new text, never half of it."""
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
     new.rename(path)

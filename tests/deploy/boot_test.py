@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""deploy/cloud/rekindle-boot against the documented answers of three clouds, and deploy/make-secrets and deploy/install
-as a user runs them."""
+"""Tests deploy/cloud/rekindle-boot against the documented answers of three clouds.
+
+deploy/make-secrets and deploy/install are run as a user runs them."""
 import base64
 import contextlib
 import datetime
@@ -61,27 +62,30 @@ ANSWERS = {
                   json.dumps({"access_token": "bearer"}),
               f"{AZURE_SECRET}?api-version=7.4": json.dumps({"value": json.dumps(SECRET)})},
 }
-# What curl 7.88 --aws-sigv4 sent for the two requests of the test below.
+# `SIGNATURE` and `FORM_SIGNATURE` are what curl 7.88 --aws-sigv4 sent for the two requests of the signature's test.
 SIGNATURE = "fa315f2c89c4faba8243b11ea180be06319f3d9d567d8294a5cbb8d31db5bb63"
 FORM = b"Action=TerminateInstanceInAutoScalingGroup&Version=2011-01-01"
 FORM_SIGNATURE = "6bbd83edf4d2f1d95b97417e8a6c55bec442f1a75cafd7d28671818ef44dbe89"
 SCALE_SET = ("https://management.azure.com/subscriptions/sub-1/resourceGroups/group-1/providers/Microsoft.Compute/"
              "virtualMachineScaleSets/fleet/delete?api-version=2024-07-01")
 ENDS = {"aws": ("https://autoscaling.eu-west-1.amazonaws.com/",
-                {"Action": "TerminateInstanceInAutoScalingGroup", "InstanceId": "i-0abc", "ShouldDecrementDesiredCapacity": "true",
-                 "Version": "2011-01-01"}),
-        "gcp": ("https://compute.googleapis.com/compute/v1/projects/1234/zones/europe-west4-b/instanceGroupManagers/node/deleteInstances",
+                {"Action": "TerminateInstanceInAutoScalingGroup", "InstanceId": "i-0abc",
+                 "ShouldDecrementDesiredCapacity": "true", "Version": "2011-01-01"}),
+        "gcp": ("https://compute.googleapis.com/compute/v1/projects/1234/zones/europe-west4-b/"
+                "instanceGroupManagers/node/deleteInstances",
                 {"instances": ["zones/europe-west4-b/instances/rekindle-x1"]}),
         "azure": (SCALE_SET, {"instanceIds": ["3"]})}
 NAMES = {"aws": "/rekindle/node", "gcp": "rekindle-node", "azure": AZURE_SECRET}
-MACHINES = {"aws": ("i-0abc", "eu-west-1b"), "gcp": ("rekindle-x1", "europe-west4-b"), "azure": ("fleet_3", "westeurope-2")}
-NEEDED = {"169.254.169.254/latest/meta-data": "X-aws-ec2-metadata-token", "169.254.169.254/latest/api":
-          "X-aws-ec2-metadata-token-ttl-seconds", "169.254.169.254/metadata": "Metadata", "computeMetadata": "Metadata-Flavor"}
+MACHINES = {"aws": ("i-0abc", "eu-west-1b"), "gcp": ("rekindle-x1", "europe-west4-b"),
+            "azure": ("fleet_3", "westeurope-2")}
+NEEDED = {"169.254.169.254/latest/meta-data": "X-aws-ec2-metadata-token",
+          "169.254.169.254/latest/api": "X-aws-ec2-metadata-token-ttl-seconds",
+          "169.254.169.254/metadata": "Metadata", "computeMetadata": "Metadata-Flavor"}
 
 
 def environment(cloud, **more):
-    return {"ROLE": "node", "CLOUD": cloud, "SECRET": NAMES[cloud], "COORDINATOR": "10.0.0.10:7070", "END_UNLESS_HEARD": "300",
-            **more}
+    return {"ROLE": "node", "CLOUD": cloud, "SECRET": NAMES[cloud], "COORDINATOR": "10.0.0.10:7070",
+            "END_UNLESS_HEARD": "300", **more}
 
 
 class Boot(unittest.TestCase):
@@ -114,7 +118,8 @@ class Boot(unittest.TestCase):
             for file, text in SECRET.items():
                 path = self.folder / "node" / file
                 self.assertEqual((path.read_text(), stat.S_IMODE(path.stat().st_mode) & 0o007), (text, 0))
-            for method, url, headers, _ in self.asked:   # Credentials go to the secret store alone.
+            # Credentials go to the secret store alone.
+            for method, url, headers, _ in self.asked:
                 if "169.254" in url or "metadata.google" in url:
                     self.assertFalse({"Authorization", "authorization"} & set(headers), url)
             self.assertNotIn("T", (self.folder / "node.boot.env").read_text().replace("COORDINATOR", ""))
@@ -163,22 +168,27 @@ class Boot(unittest.TestCase):
         written = set(settings(self.folder / "node.boot.env"))
         self.assertLessEqual(written, set(settings(UNITS / "environment/node.env")))
         for unit in ("worker", "checkpoint"):
-            self.assertTrue(settings(UNITS / f"rekindle-{unit}.service")["EnvironmentFile"].endswith("-/etc/rekindle/node.boot.env"))
+            read = settings(UNITS / f"rekindle-{unit}.service")["EnvironmentFile"]
+            self.assertTrue(read.endswith("-/etc/rekindle/node.boot.env"))
 
     def test_signature_is_that_of_an_independent_computation(self):
         now = datetime.datetime(2026, 11, 22, 7, 20, 10, tzinfo=datetime.timezone.utc)
-        keys = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "Token": "tok"}
+        keys = {"AccessKeyId": "AKIDEXAMPLE", "SecretAccessKey": "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
+                "Token": "tok"}
         headers = boot.signed("eu-west-1", "ssm", b"{}", "AmazonSSM.GetParameter", keys, now)
         self.assertEqual(headers["authorization"].rsplit("=", 1)[1], SIGNATURE)
         headers = boot.signed("eu-west-1", "autoscaling", FORM, None, keys, now)
         self.assertEqual(headers["authorization"].rsplit("=", 1)[1], FORM_SIGNATURE)
 
     def test_wrong_settings_are_named(self):
-        for changed, said in (({"ROLE": "x"}, "ROLE"), ({"CLOUD": "mars"}, "aws, gcp, azure"), ({"SECRET": "a b"}, "SECRET"),
-                              ({"COORDINATOR": "nowhere"}, "COORDINATOR"), ({"END_UNLESS_HEARD": "-1"}, "END_UNLESS_HEARD")):
+        for changed, said in (({"ROLE": "x"}, "ROLE"), ({"CLOUD": "mars"}, "aws, gcp, azure"),
+                              ({"SECRET": "a b"}, "SECRET"),
+                              ({"COORDINATOR": "nowhere"}, "COORDINATOR"),
+                              ({"END_UNLESS_HEARD": "-1"}, "END_UNLESS_HEARD")):
             with self.assertRaisesRegex(boot.Wrong, said):
                 boot.boot(environment("aws", **changed), self.folder, self.cloud("aws"))
-        with self.assertRaisesRegex(boot.Wrong, "SECRET"):   # A token for a vault goes to no other host.
+        # A token for a vault goes to no other host.
+        with self.assertRaisesRegex(boot.Wrong, "SECRET"):
             boot.boot(environment("azure", SECRET="https://example.com/secrets/x"), self.folder, self.cloud("azure"))
         self.assertEqual(self.asked, [])
 
@@ -186,13 +196,15 @@ class Boot(unittest.TestCase):
         key = "https://ssm.eu-west-1.amazonaws.com/"
         for value in ("hunter2", json.dumps({"token": "hunter2"}), json.dumps([1])):
             with self.assertRaises(boot.Wrong) as raised:
-                boot.boot(environment("aws"), self.folder, self.cloud("aws", **{key: json.dumps({"Parameter": {"Value": value}})}))
+                boot.boot(environment("aws"), self.folder,
+                          self.cloud("aws", **{key: json.dumps({"Parameter": {"Value": value}})}))
             self.assertNotIn("hunter2", str(raised.exception))
         self.assertEqual(os.listdir(self.folder / "node"), [])
 
     def test_names_that_would_break_the_file_are_refused(self):
         with self.assertRaisesRegex(boot.Wrong, "NODE"):
-            boot.boot(environment("gcp"), self.folder, self.cloud("gcp", **{f"{GCP}/instance/name": "a\nCOORDINATOR=evil:1"}))
+            boot.boot(environment("gcp"), self.folder,
+                      self.cloud("gcp", **{f"{GCP}/instance/name": "a\nCOORDINATOR=evil:1"}))
 
     def test_redirects_are_not_followed(self):
         reached = []
@@ -221,7 +233,8 @@ class UserData(unittest.TestCase):
             self.assertEqual(subprocess.run(["sh", "-n", path]).returncode, 0)
             text = path.read_text()
             self.assertTrue(text.startswith("#!/bin/sh\n"))
-            self.assertLess(len(text), 16384)   # The least of the clouds' limits: AWS.
+            # AWS has the lowest limit of all clouds.
+            self.assertLess(len(text), 16384)
             written = settings_in(text)
             self.assertEqual(boot.checked(written), (name, "aws"))
             for unit in text.split("systemctl enable --now --no-block ")[1].split():
@@ -230,7 +243,8 @@ class UserData(unittest.TestCase):
 
     def test_json_of_the_page_is_json(self):
         page = (deployment.ROOT / "docs/fleet.md").read_text()
-        blocks = re.findall(r"```json\n(.*?)```", page, re.DOTALL) + re.findall(r"--mixed-instances-policy '(.*?)'\n", page, re.DOTALL)
+        blocks = [block for pattern in (r"```json\n(.*?)```", r"--mixed-instances-policy '(.*?)'\n")
+                  for block in re.findall(pattern, page, re.DOTALL)]
         self.assertEqual(len(blocks), 4)
         for block in blocks:
             json.loads(block)
@@ -254,19 +268,23 @@ class Scripts(unittest.TestCase):
     def test_secrets_name_the_coordinator_and_all_nodes(self):
         made = self.run_script("make-secrets", self.folder / "s", "10.0.0.10", "coordinator.example")
         self.assertEqual(made.returncode, 0, made.stderr)
-        for who, names in (("coordinator", "IP Address:10.0.0.10, DNS:coordinator.example"), ("node", "DNS:rekindle-node")):
+        for who, names in (("coordinator", "IP Address:10.0.0.10, DNS:coordinator.example"),
+                           ("node", "DNS:rekindle-node")):
             shown = subprocess.run(["openssl", "x509", "-in", self.folder / "s" / who / "tls.crt", "-noout", "-ext",
                                     "subjectAltName"], capture_output=True, text=True)
             self.assertIn(names, shown.stdout)
             document = json.loads((self.folder / "s" / f"{who}.json").read_text())
             self.assertEqual(boot.documents(json.dumps(document)), document)
-            self.assertLess(len(json.dumps(document)), 4096)   # A standard parameter of AWS holds so much.
+            # A standard parameter of AWS holds less than 4096 bytes.
+            self.assertLess(len(json.dumps(document)), 4096)
         for path in (self.folder / "s").rglob("*"):
             self.assertEqual(path.stat().st_mode & 0o077, 0, path)
-        self.assertNotEqual(self.run_script("make-secrets", self.folder / "s", "a").returncode, 0)   # Nothing is overwritten.
+        # The script overwrites nothing.
+        self.assertNotEqual(self.run_script("make-secrets", self.folder / "s", "a").returncode, 0)
 
     def test_secrets_refuse_what_is_no_name(self):
-        for arguments in ((self.folder / "t",), (self.folder / "t", "a:7070/x"), (self.folder / "t", "a,IP:1"), ("--days", "x", "t", "a")):
+        for arguments in ((self.folder / "t",), (self.folder / "t", "a:7070/x"), (self.folder / "t", "a,IP:1"),
+                          ("--days", "x", "t", "a")):
             result = self.run_script("make-secrets", *arguments)
             self.assertEqual(result.returncode, 2)
             self.assertIn("fix:", result.stderr)
@@ -289,8 +307,9 @@ class Scripts(unittest.TestCase):
         self.assertEqual((self.folder / "etc/rekindle/node.env").read_text(), "mine")
 
     def test_install_opens_gpus_where_it_is_told_to_and_then_keeps_them(self):
-        build, names = self.folder / "build/bin", ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint",
-                                                   "rekindle-trainer", "librekindle_objects.so", "librekindle_parquet.so")
+        build = self.folder / "build/bin"
+        names = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer",
+                 "librekindle_objects.so", "librekindle_parquet.so")
         build.mkdir(parents=True)
         for name in names:
             (build / name).write_text("")
@@ -303,7 +322,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual((refused.returncode, drop_in.exists()), (1, False))
         self.assertIn("no CUDA plugin", refused.stderr)
         (build / "librekindle_cuda.so").write_text("cuda")
-        self.assertEqual((install().returncode, drop_in.exists()), (0, False))   # The driver of this machine does not count.
+        # The driver of this machine does not count.
+        self.assertEqual((install().returncode, drop_in.exists()), (0, False))
         self.assertEqual((self.folder / "opt/rekindle/bin/librekindle_cuda.so").read_text(), "cuda")
         self.assertIn("as --gpu says", install("--gpu").stdout)
         drop_in.write_text("of the release before")

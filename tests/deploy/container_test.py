@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""deploy/container/Dockerfile, as far as it can be checked without building an image: its paths are there, and the
-packages of its last stage hold every library of the distribution that the programs name."""
+"""Tests deploy/container/Dockerfile, as far as that is possible without building an image.
+
+Its paths exist, and the packages of its last stage hold every library of the distribution that the programs name."""
 import os
 import pathlib
 import re
@@ -21,13 +22,13 @@ def run(*command):
 
 
 def needed(program):
-    """(name, path) of the libraries that a program names itself."""
+    """Returns (name, path) of the libraries that a program names itself."""
     names = set(re.findall(r"NEEDED.*\[(.+)\]", run("readelf", "-d", program)))
     return [(name, path) for name, path in re.findall(r"(\S+) => (/\S+)", run("ldd", program)) if name in names]
 
 
 def package_of(path):
-    """By the path as it is and as it was before /lib became a link."""
+    """Returns the package of a path, as the path is and as it was before /lib became a link."""
     real = os.path.realpath(path)
     for one in (real, real.removeprefix("/usr")):
         found = run("dpkg", "-S", one)
@@ -72,13 +73,16 @@ class Dockerfile(unittest.TestCase):
         copied = {str(path) for each in globs for path in wheels.glob(each)}
         of_programs = {path for name in PROGRAMS if deployment.program(name)
                        for _, path in re.findall(r"(\S+) => (/\S+)", run("ldd", deployment.program(name)))}
-        parts = sorted(lib.glob("*cuda*.so")) + sorted(wheels.glob("nvidia/cudnn/lib/*.so*")) + sorted(wheels.glob("nvidia/nccl/lib/*.so*"))
+        parts = [*sorted(lib.glob("*cuda*.so")), *sorted(wheels.glob("nvidia/cudnn/lib/*.so*")),
+                 *sorted(wheels.glob("nvidia/nccl/lib/*.so*"))]
         self.assertIn(str(lib / "libtorch_cuda.so"), copied)
         for part in parts:
             loaded = run("ldd", part)
-            self.assertNotIn("not found", loaded.replace("libcuda.so.1 => not found", ""), part)   # The driver's.
+            # libcuda.so.1 belongs to the driver.
+            self.assertNotIn("not found", loaded.replace("libcuda.so.1 => not found", ""), part)
             for path in [str(part), *re.findall(r"=> (/\S*site-packages/\S+)", loaded)]:
-                self.assertIn(os.path.normpath(path), copied | {os.path.normpath(one) for one in of_programs}, part.name)
+                self.assertIn(os.path.normpath(path), copied | {os.path.normpath(one) for one in of_programs},
+                              part.name)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the tests of deploy/ share: where things are, the units as systemd reads them, the flags that a program knows."""
+"""Holds what the tests of deploy/ share: where things are, units as systemd reads them, and each program's flags."""
 import functools
 import os
 import pathlib
@@ -13,18 +13,19 @@ UNITS = DEPLOY / "systemd"
 sys.path.insert(0, str(ROOT / "tests/harness"))
 INSTALLED = "/opt/rekindle/bin"
 
-HELP = {"rekindle-worker": ["agent", "--help"]}   # `init` has the flags of `agent`.
+# The verb `init` has the flags of `agent`.
+HELP = {"rekindle-worker": ["agent", "--help"]}
 
 
 def program(name):
-    """The path of a built program; None where this build has none."""
+    """Returns the path of a built program, or None where this build has none."""
     path = pathlib.Path(os.environ.get("REKINDLE_BUILD", ROOT / "build/release")) / "bin" / name
     return path if path.exists() else None
 
 
 @functools.cache
 def known_flags(name):
-    """What `name` --help lists; None where it is not built."""
+    """Returns the flags that `name` --help lists, or None where the program is not built."""
     path = program(name)
     if not path:
         return None
@@ -33,13 +34,16 @@ def known_flags(name):
 
 
 def unknown_flags(argv):
-    """Flags in the command line of one of our programs that it does not know; none where it is not built."""
+    """Returns the flags in the command line of one of our programs that it does not know.
+
+    Returns none where the program is not built."""
     known = known_flags(argv[0].rsplit("/", 1)[-1])
-    return [word for word in argv[1:] if word.startswith("--") and known is not None and word.split("=")[0] not in known]
+    return [word for word in argv[1:] if word.startswith("--") and known is not None
+            and word.split("=")[0] not in known]
 
 
 def settings(path):
-    """A unit's (or environment file's) settings, continued lines joined; what is repeated is joined by blanks."""
+    """Returns the settings of a unit or environment file. Repeated settings are joined by blanks."""
     found = {}
     text = path.read_text().replace("\\\n", " ")
     for line in text.splitlines():
@@ -50,7 +54,7 @@ def settings(path):
 
 
 def command_of(unit, environment):
-    """ExecStart as systemd passes it on: ${NAME} is one word, a word $NAME is split."""
+    """Returns ExecStart as systemd passes it on: ${NAME} is one word, and a word $NAME is split."""
     words = []
     for word in shlex.split(unit["ExecStart"]):
         if re.fullmatch(r"\$[A-Z_]+", word):

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Kustomize and Helm: metrics for a Prometheus in the cluster, by TLS and token."""
+"""Tests that Kustomize and Helm offer metrics to a Prometheus in the cluster, by TLS and token."""
 import json
 import unittest
 
@@ -18,7 +18,7 @@ class Metrics(Manifests):
         cls.metrics_text = with_component(METRICS)
 
     def assert_valid(self, text):
-        """Monitors are no objects of Kubernetes itself, so that its schemas do not know them."""
+        """Validates all but the monitors. The schemas do not know them, because they are not Kubernetes' own."""
         super().assert_valid("\n---\n".join(one for one in text.split("\n---\n") if "kind: PodMonitor" not in one))
 
     def test_kustomize(self):
@@ -32,16 +32,20 @@ class Metrics(Manifests):
             port = next(one["containerPort"] for one in container["ports"] if one["name"] == "metrics")
             self.assertEqual(address.split(":")[1], str(port))
             monitor = found["PodMonitor", f"rekindle-{name}"]["spec"]
-            labels = next(one for (kind, of), one in found.items() if of == f"rekindle-{name}" and "template" in one.get("spec", {}))
-            self.assertLessEqual(monitor["selector"]["matchLabels"].items(), labels["spec"]["template"]["metadata"]["labels"].items())
+            labels = next(one for (kind, of), one in found.items() if of == f"rekindle-{name}"
+                          and "template" in one.get("spec", {}))
+            self.assertLessEqual(monitor["selector"]["matchLabels"].items(),
+                                 labels["spec"]["template"]["metadata"]["labels"].items())
             [endpoint] = monitor["podMetricsEndpoints"]
             self.assertEqual((endpoint["port"], endpoint["scheme"]), ("metrics", "https"))
-            secret = next(one for one in spec[f"rekindle-{name}"]["volumes"] if one["name"] == "secrets")["secret"]["secretName"]
+            secret = next(one for one in spec[f"rekindle-{name}"]["volumes"]
+                          if one["name"] == "secrets")["secret"]["secretName"]
             used = [endpoint["authorization"]["credentials"], endpoint["tlsConfig"]["keySecret"],
                     *(endpoint["tlsConfig"][what]["secret"] for what in ("ca", "cert"))]
             self.assertEqual({one["name"] for one in used}, {secret})
             self.assertEqual(sorted(one["key"] for one in used), ["ca.crt", "tls.crt", "tls.key", "token"])
-            self.assertIn(f'job="rekindle-{name}"' if name == "coordinator" else "", (DEPLOY / "prometheus/rules.yaml").read_text())
+            self.assertIn(f'job="rekindle-{name}"' if name == "coordinator" else "",
+                          (DEPLOY / "prometheus/rules.yaml").read_text())
             self.assertEqual(endpoint["relabelings"], [{"targetLabel": "job", "replacement": f"rekindle-{name}"}])
         policy = found["NetworkPolicy", "rekindle-coordinator"]["spec"]["ingress"][0]["ports"]
         self.assertEqual([one["port"] for one in policy], ["grpc", "metrics"])
@@ -62,7 +66,8 @@ class Metrics(Manifests):
         self.assertEqual(result.returncode, 0, result.stderr)
         monitor = by_name(tools.load(result.stdout))["PodMonitor", "rekindle-coordinator"]
         self.assertEqual(monitor["metadata"]["labels"]["release"], "prometheus")
-        self.assertEqual(monitor["spec"]["podMetricsEndpoints"][0]["tlsConfig"]["serverName"], "rekindle-coordinator.training.svc")
+        self.assertEqual(monitor["spec"]["podMetricsEndpoints"][0]["tlsConfig"]["serverName"],
+                         "rekindle-coordinator.training.svc")
 
     def test_no_monitor_of_what_is_not_open(self):
         schema = json.loads((CHART / "values.schema.json").read_text())

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Kustomize and Helm: the schemas of Kubernetes accept both, both say the same, every flag and file is one that the
-programs know, and pods have no more rights than they use."""
+"""Tests that Kubernetes' schemas accept Kustomize's and Helm's manifests and that both say the same.
+
+Every flag and file is one that the programs know, and pods have no more rights than they use."""
 import json
 import pathlib
 import re
@@ -30,7 +31,8 @@ def by_name(objects):
 
 
 def pods(objects):
-    return {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in objects if "template" in one.get("spec", {})}
+    return {one["metadata"]["name"]: one["spec"]["template"]["spec"] for one in objects
+            if "template" in one.get("spec", {})}
 
 
 def argv(container):
@@ -43,12 +45,13 @@ def value(container, flag):
 
 
 def comparable(objects):
-    """Without what the one tool adds and the other does not."""
+    """Returns the objects by name, without what only one of the two tools adds."""
     found = {}
     for key, one in by_name(json.loads(json.dumps(objects))).items():
         if key[0] == "Namespace":
             continue
-        for metadata in (one["metadata"], one.get("spec", {}).get("template", {}).get("metadata", {}) if "spec" in one else {}):
+        for metadata in (one["metadata"],
+                         one.get("spec", {}).get("template", {}).get("metadata", {}) if "spec" in one else {}):
             for label in ("app.kubernetes.io/managed-by", "helm.sh/chart"):
                 metadata.get("labels", {}).pop(label, None)
         one["metadata"].pop("namespace", None)
@@ -57,7 +60,7 @@ def comparable(objects):
 
 
 def with_component(component, base=BASE):
-    """The YAML of the base, or an overlay, with a component."""
+    """Returns the YAML of the base, or an overlay, with a component."""
     with tempfile.TemporaryDirectory() as folder:
         above = "../" * (len(pathlib.Path(folder).resolve().parts) - 1)
         (pathlib.Path(folder) / "kustomization.yaml").write_text(
@@ -93,7 +96,7 @@ class Manifests(unittest.TestCase):
                 self.skipTest(str(why))
 
     def assert_same(self, result, text):
-        """What Helm has rendered says what Kustomize does."""
+        """Checks that what Helm has rendered says what Kustomize does."""
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_valid(result.stdout)
         chart, base = comparable(tools.load(result.stdout)), comparable(tools.load(text))
@@ -116,7 +119,8 @@ class Kustomize(Manifests):
     def test_overlays_put_nodes_on_spot_and_the_coordinator_elsewhere(self):
         for overlay in OVERLAYS:
             spec = pods(tools.load(tools.kustomize(overlay)))
-            selector = {key: value for key, value in spec["rekindle-worker"]["nodeSelector"].items() if key != "rekindle-node"}
+            selector = {key: value for key, value in spec["rekindle-worker"]["nodeSelector"].items()
+                        if key != "rekindle-node"}
             self.assertEqual(len(selector), 1)
             self.assertEqual(spec["rekindle-worker"]["nodeSelector"], spec["rekindle-checkpoint"]["nodeSelector"])
             self.assertEqual(spec["rekindle-worker"].get("tolerations"), spec["rekindle-checkpoint"].get("tolerations"))
@@ -131,7 +135,8 @@ class Kustomize(Manifests):
                 self.assertEqual(deployment.unknown_flags(argv(container)), [], name)
                 secret = next(one for one in spec["volumes"] if one["name"] == "secrets")["secret"]["secretName"]
                 folder = next(one["mountPath"] for one in container["volumeMounts"] if one["name"] == "secrets")
-                files = {one["name"]: one["value"] for one in container["env"] if one["name"].startswith(("REKINDLE_TLS", "REKINDLE_TOKEN"))}
+                files = {one["name"]: one["value"] for one in container["env"]
+                         if one["name"].startswith(("REKINDLE_TLS", "REKINDLE_TOKEN"))}
                 self.assertEqual(len(files), 4)
                 self.assertEqual(secret, "rekindle-" + pathlib.Path(folder).name)
                 for path in files.values():
@@ -147,31 +152,37 @@ class Kustomize(Manifests):
                 security = container["securityContext"]
                 self.assertTrue(security["readOnlyRootFilesystem"] and not security["allowPrivilegeEscalation"])
                 self.assertEqual(security["capabilities"]["drop"], ["ALL"])
-                self.assertEqual(security["capabilities"].get("add", []), ["CHOWN"] if container["name"] == "folder" else [])
+                self.assertEqual(security["capabilities"].get("add", []),
+                                 ["CHOWN"] if container["name"] == "folder" else [])
                 self.assertTrue(container["resources"]["limits"]["memory"])
         rules = [rule for one in self.base for rule in one.get("rules", [])]
-        self.assertEqual(sorted((rule["resources"][0], *rule["verbs"]) for rule in rules), [("nodes", "get"), ("pods", "get")])
+        self.assertEqual(sorted((rule["resources"][0], *rule["verbs"]) for rule in rules),
+                         [("nodes", "get"), ("pods", "get")])
         self.assertNotIn("kind: Secret", self.base_text)
 
     def test_a_coordinator_that_gets_machines_may_scale_the_pools_of_its_namespace_alone(self):
         self.assert_valid(self.machines_text)
         objects = tools.load(self.machines_text)
         found, spec = by_name(objects), pods(objects)["rekindle-coordinator"]
-        self.assertEqual(set(found) - set(by_name(self.base)), {("Role", "rekindle-machines"), ("RoleBinding", "rekindle-machines")})
+        self.assertEqual(set(found) - set(by_name(self.base)),
+                         {("Role", "rekindle-machines"), ("RoleBinding", "rekindle-machines")})
         self.assertEqual(
-            [(rule["resources"], rule["verbs"], rule.get("resourceNames")) for rule in found["Role", "rekindle-machines"]["rules"]],
+            [(rule["resources"], rule["verbs"], rule.get("resourceNames"))
+             for rule in found["Role", "rekindle-machines"]["rules"]],
             [(["statefulsets"], ["get"], ["rekindle-worker"]), (["statefulsets/scale"], ["patch"], ["rekindle-worker"]),
              (["pods"], ["list"], None)])
         binding = found["RoleBinding", "rekindle-machines"]
         self.assertEqual((binding["roleRef"]["name"], binding["subjects"][0]["name"], binding["metadata"]["namespace"]),
                          ("rekindle-machines", spec["serviceAccountName"], "rekindle"))
         self.assertTrue(spec["automountServiceAccountToken"])
-        self.assertIn(443, [port["port"] for port in found["NetworkPolicy", "rekindle-coordinator"]["spec"]["egress"][0]["ports"]])
+        self.assertIn(443, [port["port"]
+                            for port in found["NetworkPolicy", "rekindle-coordinator"]["spec"]["egress"][0]["ports"]])
         container = spec["containers"][0]
         self.assertEqual(deployment.unknown_flags(argv(container)), [])
         folder = next(one["mountPath"] for one in container["volumeMounts"] if one["name"] == "fleet")
         self.assertEqual(value(container, "--fleet"), f"{folder}/fleet.yaml")
-        self.assertEqual(next(one for one in spec["volumes"] if one["name"] == "fleet")["configMap"]["name"], "rekindle-fleet")
+        self.assertEqual(next(one for one in spec["volumes"] if one["name"] == "fleet")["configMap"]["name"],
+                         "rekindle-fleet")
 
     def test_a_gpu_for_each_worker_beside_what_an_overlay_says(self):
         self.assert_valid(self.gpu_text)
@@ -182,21 +193,24 @@ class Kustomize(Manifests):
             worker = spec["rekindle-worker"]["containers"][0]
             self.assertEqual(worker["resources"]["limits"], {"memory": "8Gi", "nvidia.com/gpu": 1})
             self.assertEqual(value(worker, "--slots"), "1")
-            for name in ("rekindle-worker", "rekindle-checkpoint"):   # The one does not start without the other.
+            # A worker does not start without the checkpoint service, so both need the toleration.
+            for name in ("rekindle-worker", "rekindle-checkpoint"):
                 self.assertEqual(spec[name]["tolerations"], before[name]["tolerations"] + [GPU_TAINT])
             self.assertEqual(spec["rekindle-coordinator"], before["rekindle-coordinator"])
             self.assertNotIn("nvidia", json.dumps(before))
 
     def test_a_worker_says_of_which_pool_it_is(self):
         worker = by_name(self.base)["StatefulSet", "rekindle-worker"]["spec"]["template"]
-        self.assertEqual(value(worker["spec"]["containers"][0], "--pool"), worker["metadata"]["labels"]["rekindle-pool"])
+        self.assertEqual(value(worker["spec"]["containers"][0], "--pool"),
+                         worker["metadata"]["labels"]["rekindle-pool"])
 
     def test_a_machine_s_pods_share_what_they_must(self):
         spec = pods(self.base)
         worker, checkpoint = spec["rekindle-worker"], spec["rekindle-checkpoint"]
         for one in (worker, checkpoint):
             self.assertTrue(one["hostPID"] and one["hostNetwork"])
-            self.assertEqual(next(v for v in one["volumes"] if v["name"] == "shared-memory")["hostPath"]["path"], "/dev/shm")
+            self.assertEqual(next(v for v in one["volumes"] if v["name"] == "shared-memory")["hostPath"]["path"],
+                             "/dev/shm")
         self.assertEqual(value(worker["containers"][0], "--dir"), value(checkpoint["containers"][0], "--dir"))
         self.assertEqual(value(checkpoint["containers"][0], "--peer-listen").split(":")[0],
                          value(worker["containers"][0], "--advertise"))
@@ -226,11 +240,14 @@ class Helm(Manifests):
         values = tools.load((CHART / "values.yaml").read_text())[0]
         self.assertEqual(tools.fits_schema(schema, values), "")
         for wrong in ({"pool": []}, {"pools": []}, {"pools": [{"name": "checkpoint", "replicas": 1}]},
-                      {"pools": [{"name": "a", "replicas": 1, "slots": 65}]}, {"pools": [{"name": "a", "replicas": 1, "gpus": -1}]},
+                      {"pools": [{"name": "a", "replicas": 1, "slots": 65}]},
+                      {"pools": [{"name": "a", "replicas": 1, "gpus": -1}]},
                       {"pools": [{"name": "a", "replicas": 1, "gpus": "1"}]}, {"secrets": {"token": "x"}},
                       {"coordinator": {"defaultStore": "file:///x"}}, {"coordinator": {"fleet": {"machines": True}}},
-                      {"coordinator": {"fleet": {"machines": True, "configMap": ""}}}, {"storeEndpoints": ["https://minio.example"]},
-                      {"pools": [{"name": "a", "replicas": 1, "dataRoots": ["data"]}]}, {"checkpoint": {"memoryGiB": "4"}}):
+                      {"coordinator": {"fleet": {"machines": True, "configMap": ""}}},
+                      {"storeEndpoints": ["https://minio.example"]},
+                      {"pools": [{"name": "a", "replicas": 1, "dataRoots": ["data"]}]},
+                      {"checkpoint": {"memoryGiB": "4"}}):
             self.assertNotEqual(tools.fits_schema(schema, {**values, **wrong}), "", wrong)
 
     def test_says_what_kustomize_says(self):
@@ -242,13 +259,16 @@ class Helm(Manifests):
     def test_all_values_at_once(self):
         pool = {"replicas": 3, "zone": "eu-west-1b", "slots": 2, "drainSeconds": 0, "nodeSelector": {"size": "big"},
                 "extraVolumes": [{"name": "text", "persistentVolumeClaim": {"claimName": "text"}}],
-                "extraVolumeMounts": [{"name": "text", "mountPath": "/text", "readOnly": True}], "dataRoots": ["/text", "/more"]}
-        values = {"image": {"repository": "registry.example/rekindle", "tag": "1"}, "imagePullSecrets": [{"name": "pull"}],
+                "extraVolumeMounts": [{"name": "text", "mountPath": "/text", "readOnly": True}],
+                "dataRoots": ["/text", "/more"]}
+        values = {"image": {"repository": "registry.example/rekindle", "tag": "1"},
+                  "imagePullSecrets": [{"name": "pull"}],
                   "node": {"selector": {"fast": "yes"}, "tolerations": [{"key": "spot", "operator": "Exists"}]},
                   "coordinator": {"defaultStore": "s3://bucket/x", "storage": {"size": "1Gi", "className": "ssd"},
                                   "fleet": {"configMap": "prices", "machines": True},
                                   "nodeSelector": {"kind": "on-demand"}, "tolerations": [{"operator": "Exists"}],
-                                  "affinity": {"nodeAffinity": {}}, "extraContainers": [{"name": "scraper", "image": "x:1"}]},
+                                  "affinity": {"nodeAffinity": {}},
+                                  "extraContainers": [{"name": "scraper", "image": "x:1"}]},
                   "checkpoint": {"memoryGiB": 8, "peerMemoryGiB": 2, "serviceAccountAnnotations": {"role": "writer"}},
                   "worker": {"serviceAccountAnnotations": {"role": "reader"}}, "storeEndpoints": ["minio.example:9000"],
                   "pools": [{"name": "a", **pool}, {"name": "b", "replicas": 0}]}
@@ -262,7 +282,8 @@ class Helm(Manifests):
                                              "topology.kubernetes.io/zone": "eu-west-1b"})
         words = argv(a["containers"][0])
         self.assertEqual(deployment.unknown_flags(words), [])
-        self.assertEqual([value(a["containers"][0], flag) for flag in ("--zone", "--slots", "--drain-seconds", "--coordinator")],
+        self.assertEqual([value(a["containers"][0], flag)
+                          for flag in ("--zone", "--slots", "--drain-seconds", "--coordinator")],
                          ["eu-west-1b", "2", "0", "rekindle-coordinator.training.svc:7070"])
         self.assertEqual([words[i + 1] for i, word in enumerate(words) if word == "--data-root"], ["/text", "/more"])
         for name in ("coordinator", "checkpoint"):
@@ -284,22 +305,28 @@ class Helm(Manifests):
         taint = {"key": "team", "operator": "Equal", "value": "vision", "effect": "NoSchedule"}
         limits = {"limits": {"memory": "64Gi"}}
         result = self.rendered({"pools": [
-            {"name": "h", "replicas": 1, "gpus": 8, "tolerations": [taint], "runtimeClassName": "nvidia", "resources": limits},
-            {"name": "one", "replicas": 1, "gpus": 1, "slots": 1}, {"name": "cpu", "replicas": 1, "slots": 3, "resources": limits}]})
+            {"name": "h", "replicas": 1, "gpus": 8, "tolerations": [taint], "runtimeClassName": "nvidia",
+             "resources": limits},
+            {"name": "one", "replicas": 1, "gpus": 1, "slots": 1},
+            {"name": "cpu", "replicas": 1, "slots": 3, "resources": limits}]})
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_valid(result.stdout)
         spec = pods(tools.load(result.stdout))
-        for name, said in {"h": ("8", {"limits": {"memory": "64Gi", "nvidia.com/gpu": 8}}, [taint, GPU_TAINT], "nvidia"),
-                           "one": ("1", {"limits": {"nvidia.com/gpu": 1}}, [GPU_TAINT], None), "cpu": ("3", limits, [], None)}.items():
+        for name, said in {"h": ("8", {"limits": {"memory": "64Gi", "nvidia.com/gpu": 8}}, [taint, GPU_TAINT],
+                                 "nvidia"),
+                           "one": ("1", {"limits": {"nvidia.com/gpu": 1}}, [GPU_TAINT], None),
+                           "cpu": ("3", limits, [], None)}.items():
             pod = spec[f"rekindle-{name}"]
             worker = pod["containers"][0]
-            self.assertEqual((value(worker, "--slots"), worker["resources"], pod["tolerations"], pod.get("runtimeClassName")), said)
+            self.assertEqual((value(worker, "--slots"), worker["resources"], pod["tolerations"],
+                              pod.get("runtimeClassName")), said)
         self.assertEqual(spec["rekindle-checkpoint"]["tolerations"], [taint, GPU_TAINT])
         self.assertNotIn("runtimeClassName", spec["rekindle-checkpoint"])
 
     def test_wrong_values_are_refused(self):
         slots = {"pools": [{"name": "a", "replicas": 1, "gpus": 4, "slots": 2}]}
-        for wrong, said in (({"pols": []}, "values"), ({"pools": [{"name": "a"}]}, "values"), (slots, "gpus: 4 and slots: 2")):
+        for wrong, said in (({"pols": []}, "values"), ({"pools": [{"name": "a"}]}, "values"),
+                            (slots, "gpus: 4 and slots: 2")):
             result = self.rendered(wrong)
             self.assertNotEqual(result.returncode, 0)
             self.assertIn(said, result.stderr)

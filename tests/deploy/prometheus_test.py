@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""Alerts and dashboards: promtool accepts the rules and their tests, each alert has one that fires and one that does not,
-dashboards are whole, and every metric that either names is one that a program has."""
+"""Tests alerts and dashboards.
+
+promtool accepts the rules and their tests, each alert has one test that fires and one that does not, dashboards are
+whole, and a program has every metric that either names."""
 import json
 import re
 import tempfile
@@ -15,12 +17,14 @@ import prometheus  # noqa: E402  (deployment puts tests/harness on the path)
 RULES = DEPLOY / "prometheus/rules.yaml"
 DASHBOARDS = sorted((DEPLOY / "grafana").glob("*.json"))
 METRIC = re.compile(r"\b(?:rekindle|process)_[a-z0-9_]+\b")
-SUFFIXES = ("_bucket", "_sum", "_count")   # Of a histogram's series.
+# The names of a histogram's series end with `SUFFIXES`.
+SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 def known_metrics():
-    """Names that the programs' sources have as text."""
-    sources = [path for folder in ("common", "coordinator", "worker", "checkpoint") for path in (ROOT / folder).rglob("*.cc")
+    """Returns the names that the programs' sources have as text."""
+    sources = [path for folder in ("common", "coordinator", "worker", "checkpoint")
+               for path in (ROOT / folder).rglob("*.cc")
                if not path.name.endswith("_test.cc")]
     return {name for path in sources for name in re.findall(r'"((?:rekindle|process)_[a-z0-9_]+)"', path.read_text())}
 
@@ -135,7 +139,8 @@ class Dashboards(unittest.TestCase):
             taken = {}
             for panel in json.loads(path.read_text())["panels"]:
                 at = panel["gridPos"]
-                for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])):
+                for cell in ((x, y) for x in range(at["x"], at["x"] + at["w"])
+                             for y in range(at["y"], at["y"] + at["h"])):
                     self.assertNotIn(cell, taken, f"{path.name}: {panel['title']} and {taken.get(cell)}")
                     taken[cell] = panel["title"]
 

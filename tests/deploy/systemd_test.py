@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""The units in deploy/systemd: systemd accepts them, they are tight, and what they promise about drains and shared
-memory is in them."""
+"""Tests the units in deploy/systemd: systemd accepts them, they are tight, and they keep their promises.
+
+The promises are about drains, shared memory and restarts."""
 import fnmatch
 import os
 import re
@@ -17,9 +18,12 @@ from deployment import UNITS, command_of, settings
 HIGHEST_EXPOSURE = 3.0
 SERVICES = sorted(UNITS.glob("*.service"))
 HARDENING = settings(UNITS / "rekindle-.service.d/10-hardening.conf")
-GPU = UNITS / "rekindle-worker.service.d/20-gpu.conf"   # Put in place by deploy/install --gpu alone.
-AIR_SECONDS = 5   # Beyond what the programs themselves take to stop.
-INIT_SECONDS = 5  # kStopGraceSeconds of worker/agent/init.cc.
+# Only deploy/install --gpu puts the file `GPU` in place.
+GPU = UNITS / "rekindle-worker.service.d/20-gpu.conf"
+# A service gets `AIR_SECONDS` beyond what the programs themselves take to stop.
+AIR_SECONDS = 5
+# `INIT_SECONDS` is kStopGraceSeconds of worker/agent/init/init.cc.
+INIT_SECONDS = 5
 
 
 def unit(name):
@@ -42,12 +46,13 @@ class Accepted(unittest.TestCase):
         for name in UNITS.iterdir():
             if name.suffix in (".service", ".slice"):
                 (self.folder / name.name).write_text(name.read_text().replace(deployment.INSTALLED, str(programs)))
-        for each in SERVICES:   # verify wants each program to be there.
+        # `verify` wants each program to exist.
+        for each in SERVICES:
             (programs / settings(each)["ExecStart"].split()[0].rsplit("/", 1)[-1]).symlink_to("/bin/true")
 
     def analyze(self, *arguments):
-        return subprocess.run(["systemd-analyze", *arguments], cwd=self.folder, capture_output=True, text=True, timeout=60,
-                              env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning", "SYSTEMD_COLORS": "0"})
+        return subprocess.run(["systemd-analyze", *arguments], cwd=self.folder, capture_output=True, text=True,
+                              timeout=60, env={**os.environ, "SYSTEMD_LOG_LEVEL": "warning", "SYSTEMD_COLORS": "0"})
 
     def with_gpu(self):
         shutil.copytree(GPU.parent, self.folder / GPU.parent.name)
@@ -81,7 +86,7 @@ class Accepted(unittest.TestCase):
         found = {each.name: self.exposure(each.name) for each in SERVICES}
         self.assertLess(found["rekindle-worker.service"], HIGHEST_EXPOSURE)
         self.assertEqual({name for name in found if found[name] != without[name]}, {"rekindle-worker.service"})
-        # After, not before, what all services have in common.
+        # The GPU file comes after, not before, the settings that all services have in common.
         self.assertIn("potentially has access to hardware devices", self.security("rekindle-worker.service").stdout)
 
 
@@ -94,14 +99,16 @@ class Folders(unittest.TestCase):
                 (root / path).mkdir(parents=True)
             (root / "etc/rekindle/node/token").write_text("T")
             for name in ("sysusers", "tmpfiles"):
-                done = subprocess.run([f"systemd-{name}", f"--root={root}", *["--create"] * (name == "tmpfiles"), UNITS / f"{name}.conf"],
+                done = subprocess.run([f"systemd-{name}", f"--root={root}", *["--create"] * (name == "tmpfiles"),
+                                       UNITS / f"{name}.conf"],
                                       capture_output=True, text=True, timeout=60)
                 self.assertEqual(done.returncode, 0, done.stderr)
             groups = dict(line.split(":")[0::2][:2] for line in (root / "etc/group").read_text().splitlines())
             for name, mode in (("node", 0o2750), ("node/token", 0o640), ("coordinator", 0o2750)):
                 found = (root / "etc/rekindle" / name).stat()
                 owner = groups["rekindle-coordinator" if name == "coordinator" else "rekindle"]
-                self.assertEqual((oct(stat.S_IMODE(found.st_mode)), found.st_uid, str(found.st_gid)), (oct(mode), 0, owner), name)
+                self.assertEqual((oct(stat.S_IMODE(found.st_mode)), found.st_uid, str(found.st_gid)),
+                                 (oct(mode), 0, owner), name)
 
 
 class Promises(unittest.TestCase):
@@ -115,7 +122,8 @@ class Promises(unittest.TestCase):
         worker = unit("worker")
         argv = command_of(worker, environment("node"))
         drain = float(argv[argv.index("--drain-seconds") + 1])
-        shown = subprocess.run([deployment.program("rekindle-worker"), "agent", "--help"], capture_output=True, text=True)
+        shown = subprocess.run([deployment.program("rekindle-worker"), "agent", "--help"], capture_output=True,
+                               text=True)
         grace = float(re.search(r"--stop-grace-seconds .*=(\d+)", shown.stdout).group(1))
         self.assertGreaterEqual(float(worker["TimeoutStopSec"]), drain + grace + INIT_SECONDS + AIR_SECONDS)
         self.assertEqual((worker["KillMode"], worker["KillSignal"]), ("mixed", "SIGTERM"))
@@ -125,7 +133,7 @@ class Promises(unittest.TestCase):
         argv = command_of(unit("worker"), {**environment("node"), "WORKER_FLAGS": "--data-root /more"})
         roots = [argv[i + 1] for i, word in enumerate(argv) if word == "--data-root"]
         self.assertEqual(roots, ["/var/lib/rekindle/data", "/more"])
-        # Beside, not above, what the node lives on.
+        # The folder of data lies beside, not above, the node's own files.
         self.assertFalse(unit("worker")["StateDirectory"].startswith("rekindle/data"))
         self.assertRegex((UNITS / "tmpfiles.conf").read_text(), r"\nd /var/lib/rekindle/data +0755 root root\n")
 
@@ -137,9 +145,11 @@ class Promises(unittest.TestCase):
 
     def test_checkpoint_service_outlives_the_worker_and_yields_to_it(self):
         worker, checkpoint = unit("worker"), unit("checkpoint")
-        self.assertIn("rekindle-checkpoint.service", worker["After"])   # So it is stopped later, too.
+        # The order makes systemd stop the checkpoint service later, too.
+        self.assertIn("rekindle-checkpoint.service", worker["After"])
         self.assertNotIn("rekindle-checkpoint.service", worker.get("Requires", ""))
-        self.assertNotIn("rekindle-worker", str({key: value for key, value in checkpoint.items() if key != "Description"}))
+        self.assertNotIn("rekindle-worker",
+                         str({key: value for key, value in checkpoint.items() if key != "Description"}))
         self.assertLess(int(checkpoint["CPUWeight"]), int(worker["CPUWeight"]))
 
     def test_node_services_share_memory_folder_and_sight(self):
@@ -148,7 +158,8 @@ class Promises(unittest.TestCase):
             self.assertEqual(worker[key], checkpoint[key])
         self.assertEqual((HARDENING["RemoveIPC"], HARDENING["PrivateUsers"]), ("no", "no"))
         for each in (worker, checkpoint, HARDENING):
-            self.assertFalse({"PrivateNetwork", "TemporaryFileSystem", "ProcSubset", "DynamicUser", "PartOf"} & set(each))
+            self.assertFalse({"PrivateNetwork", "TemporaryFileSystem", "ProcSubset", "DynamicUser",
+                              "PartOf"} & set(each))
         self.assertEqual(worker["MemoryDenyWriteExecute"], "no")
         self.assertFalse(any("/dev/shm" in value for value in HARDENING.values()))
 
@@ -158,11 +169,12 @@ class Promises(unittest.TestCase):
         self.assertEqual((gpu["PrivateDevices"], gpu.get("DevicePolicy")), ("no", None))
         devices = re.findall(r"^DeviceAllow=(\S+) rwm$", GPU.read_text(), re.MULTILINE)
         self.assertEqual(len(devices), len(re.findall("^DeviceAllow=", GPU.read_text(), re.MULTILINE)))
-        # Major numbers as drivers 535 and 580 register them, beside some that are nobody's business.
+        # The first two lines are major numbers of drivers 535 and 580. The last line has some that must stay closed.
         for there, allowed in (("nvidia-frontend nvidia-uvm nvidia-caps nvidia-nvswitch", 3),
                                ("nvidia nvidiactl nvidia-uvm nvidia-caps nvidia-modeset nvidia-nvlink", 4),
                                ("mem tty drm fb input rtc vfio", 0)):
-            matched = [name for name in there.split() if any(fnmatch.fnmatch(name, each[len("char-"):]) for each in devices)]
+            matched = [name for name in there.split()
+                       if any(fnmatch.fnmatch(name, each[len("char-"):]) for each in devices)]
             self.assertEqual(len(matched), allowed, matched)
         self.assertEqual({key for key in gpu if key in HARDENING}, {"PrivateDevices"})
 

@@ -1,6 +1,8 @@
 #!/usr/bin/python3
-"""What reads manifests without a cluster, as pinned wheels (checked by hash): kubectl's kustomize, the Kubernetes
-schemas. Helm is taken from REKINDLE_HELM or the PATH, or where `tools.py install` has built it from source, in minutes.
+"""Runs the tools that read manifests without a cluster: kubectl's kustomize, the Kubernetes schemas, and Helm.
+
+The first two are pinned wheels, checked by hash. Helm is taken from REKINDLE_HELM or the PATH, or where
+`tools.py install` has built it from source, in minutes.
 """
 import json
 import os
@@ -47,7 +49,7 @@ def run(*command, text=None):
 
 
 def kustomize(folder):
-    """The YAML of an overlay or base."""
+    """Returns the YAML of an overlay or base."""
     built = run(wheels() / "kubectl", "kustomize", folder)
     if built.returncode:
         raise ValueError(f"{folder}: {built.stderr}")
@@ -55,12 +57,13 @@ def kustomize(folder):
 
 
 def template(chart, *arguments, namespace="rekindle"):
-    """helm template's CompletedProcess."""
-    return run(helm(), "template", "rekindle", chart, "--namespace", namespace, "--kube-version", KUBERNETES, *arguments)
+    """Runs helm template and returns its CompletedProcess."""
+    return run(helm(), "template", "rekindle", chart, "--namespace", namespace, "--kube-version", KUBERNETES,
+               *arguments)
 
 
 def load(text):
-    """YAML documents as Python sees them; the distribution's Python has no YAML."""
+    """Returns YAML documents as Python objects. The distribution's Python cannot read YAML."""
     program = "import json, sys, yaml; print(json.dumps([one for one in yaml.safe_load_all(sys.stdin) if one]))"
     loaded = run(wheels() / "python", "-c", program, text=text)
     if loaded.returncode:
@@ -69,13 +72,13 @@ def load(text):
 
 
 def validate(path):
-    """What the schemas of Kubernetes, strictly (no unknown field), have against a file; empty when nothing."""
+    """Returns what the strict schemas of Kubernetes (no unknown field) object to in a file, or ""."""
     result = run(wheels() / "kubernetes-validate", "--strict", path)
     return "" if result.returncode == 0 else result.stdout + result.stderr
 
 
 def fits_schema(schema, values):
-    """What jsonschema has against `values`; empty when nothing."""
+    """Returns what jsonschema objects to in `values`, or ""."""
     program = ("import json, sys, jsonschema; s, v = json.load(sys.stdin); jsonschema.Draft7Validator.check_schema(s); "
                "print('\\n'.join(e.message for e in jsonschema.Draft7Validator(s).iter_errors(v)))")
     result = run(wheels() / "python", "-c", program, text=json.dumps([schema, values]))

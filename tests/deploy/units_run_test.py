@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""The command lines of the units, with the environment files and the certificates as deploy/ makes them, start a cluster
-that trains, keeps a copy in a peer's memory over TLS, and drains on SIGTERM within the time that the unit grants.
+"""Tests that the command lines of the units start a cluster that trains, copies and drains.
 
-systemd itself is played: its variables, its folders moved below a temporary one, each node in folders of its own.
+They use the environment files and the certificates as deploy/ makes them. The cluster keeps a copy in a peer's memory
+over TLS, and drains on SIGTERM within the time that the unit grants. The test plays systemd itself: its variables, its
+folders moved below a temporary one, each node in folders of its own.
 """
 import contextlib
 import json
@@ -22,7 +23,9 @@ from deployment import UNITS, command_of, settings
 
 sys.path.insert(0, str(deployment.ROOT / "tests/e2e"))
 from base import small_job, text_file  # noqa: E402
-from cluster import free_port, kill, wait_until  # noqa: E402
+from live_processes import kill  # noqa: E402
+from ports import free_port  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 NODES = ("n1", "n2")
 
@@ -46,7 +49,8 @@ class Machine:
                for name, value in environment.items() if name.startswith("REKINDLE_")}
         log = open(self.folder / f"{unit}.log", "ab")
         with log:
-            self.children[unit] = subprocess.Popen(argv, env={"PATH": os.environ["PATH"], **env}, stdout=log, stderr=log)
+            self.children[unit] = subprocess.Popen(argv, env={"PATH": os.environ["PATH"], **env}, stdout=log,
+                                                   stderr=log)
         return self.children[unit]
 
 
@@ -62,7 +66,8 @@ class UnitsRun(unittest.TestCase):
                        capture_output=True)
         self.endpoint = f"localhost:{free_port()}"
         memory = tempfile.TemporaryDirectory(dir="/dev/shm", prefix="rekindle-units-", ignore_cleanup_errors=True)
-        self.addCleanup(memory.cleanup)   # After the services have gone.
+        # The memory is removed after the services have ended, because cleanups run in reverse order.
+        self.addCleanup(memory.cleanup)
         self.memory = pathlib.Path(memory.name)
         self.machines = {}
         self.addCleanup(self.stop)
@@ -72,10 +77,11 @@ class UnitsRun(unittest.TestCase):
         for child in children:
             child.kill()
             child.wait()
-        kill(self.left())   # As systemd does with what is left of a unit.
+        # systemd also kills what is left of a unit.
+        kill(self.left())
 
     def left(self):
-        """Processes that name this test's folder."""
+        """Returns the pids of processes that name this test's folder."""
         found = []
         for entry in filter(str.isdigit, os.listdir("/proc")):
             with contextlib.suppress(OSError):
@@ -102,7 +108,9 @@ class UnitsRun(unittest.TestCase):
 
     def ready(self):
         shown = self.rekindle("nodes", "-o", "json")
-        return shown.returncode == 0 and [n["state"] for n in json.loads(shown.stdout)["nodes"]] == ["ready"] * len(NODES)
+        if shown.returncode != 0:
+            return False
+        return [n["state"] for n in json.loads(shown.stdout)["nodes"]] == ["ready"] * len(NODES)
 
     def copies(self, name):
         return [entry for entry in os.listdir(self.memory / name) if "-peer-" in entry]
@@ -112,11 +120,13 @@ class UnitsRun(unittest.TestCase):
         self.machine("coordinator", "coordinator").start(
             "coordinator", LISTEN=f"0.0.0.0:{port}",
             COORDINATOR_FLAGS=f"--metrics 127.0.0.1:0 --default-store file://{self.folder}/store")
-        net = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}"   # Their ports are fixed, and others test, too.
+        # The ports are fixed, so a random network keeps this test apart from others.
+        net = f"127.{random.randint(1, 254)}.{random.randint(1, 254)}"
         for i, name in enumerate(NODES):
             machine = self.machine(name, "node")
             where = {"NODE": name, "ADDRESS": f"{net}.{i + 2}", "ZONE": f"zone-{i}", "COORDINATOR": self.endpoint,
-                     "WORKER_FLAGS": f"--data-root {self.folder}", "CHECKPOINT_FLAGS": f"--shm-dir {self.memory / name}"}
+                     "WORKER_FLAGS": f"--data-root {self.folder}",
+                     "CHECKPOINT_FLAGS": f"--shm-dir {self.memory / name}"}
             (self.memory / name).mkdir()
             machine.start("checkpoint", **where)
             machine.start("worker", **where)
@@ -134,7 +144,8 @@ class UnitsRun(unittest.TestCase):
         self.assertEqual(submitted.returncode, 0, submitted.stderr)
 
     def logs(self):
-        return "\n".join(f"--- {path}\n{path.read_text(errors='replace')[-2000:]}" for path in self.folder.glob("*/*.log"))
+        return "\n".join(f"--- {path}\n{path.read_text(errors='replace')[-2000:]}"
+                         for path in self.folder.glob("*/*.log"))
 
     def test_units_train_copy_and_drain(self):
         self.start_all()
@@ -144,15 +155,18 @@ class UnitsRun(unittest.TestCase):
             file.write_text(json.dumps(small_job("small", text_file(self.folder), steps=4000, workers=2)))
             self.assertEqual(self.rekindle("submit", str(file)).returncode, 0)
             wait_until(lambda: self.job()["status"].get("step", 0) >= 20, 60, "20 steps", poll=0.1)
-            wait_until(lambda: "checkpoint_saved" in self.rekindle("events", "small").stdout, 60, "a checkpoint", poll=0.1)
+            wait_until(lambda: "checkpoint_saved" in self.rekindle("events", "small").stdout, 60, "a checkpoint",
+                       poll=0.1)
             wait_until(lambda: all(self.copies(name) for name in NODES), 60, "copies in both peers' memory", poll=0.1)
             self.submit_the_job_of_the_page()
             began = time.monotonic()
             worker = self.machines["n2"].children["worker"]
             worker.send_signal(signal.SIGTERM)
             self.assertEqual(worker.wait(60), 0)
-            self.assertLess(time.monotonic() - began, float(settings(UNITS / "rekindle-worker.service")["TimeoutStopSec"]))
-            self.assertIsNone(self.machines["n2"].children["checkpoint"].poll())   # It outlives the worker.
+            self.assertLess(time.monotonic() - began,
+                            float(settings(UNITS / "rekindle-worker.service")["TimeoutStopSec"]))
+            # The checkpoint service outlives the worker.
+            self.assertIsNone(self.machines["n2"].children["checkpoint"].poll())
         except (TimeoutError, AssertionError):
             print(self.logs())
             raise

@@ -1,5 +1,7 @@
-"""Machines that hear of no coordinator, with real processes: they spend what was granted and no more, save, and end themselves; what
-they cost is on the job's bill. Their provider is a hook that tells what runs and what has ended."""
+"""Tests machines that hear of no coordinator, with real processes.
+
+They spend what was granted and no more, save, and end themselves, and what they cost is on the job's bill. Their
+provider is a hook that says what runs and what has ended."""
 import json
 import pathlib
 import stat
@@ -15,12 +17,16 @@ HOOK = textwrap.dedent('''\
     import json, pathlib
     names = (pathlib.Path(__file__).parent / "machines").read_text().split()
     ended = (pathlib.Path(__file__).parent / "ended").read_text().split()
-    print(json.dumps({"machines": [{"id": n, "node": n, "state": "ended" if n in ended else "running"} for n in names]}))
+    states = {n: "ended" if n in ended else "running" for n in names}
+    print(json.dumps({"machines": [{"id": n, "node": n, "state": state} for n, state in states.items()]}))
     ''')
-SECOND = 3600         # A price of so much an hour is 1 a second.
+# A price of `SECOND` an hour is 1 a second.
+SECOND = 3600
 ALONE = 4
-ENDS = 60             # What a machine may take to end once its time is over: common/alone.h.
-PLANNING_PERIOD = 60  # By so much of its rate a budget may be crossed.
+# `ENDS` is the longest time that a machine takes to end once its own time is over (common/agreed/agreed_limits.h).
+ENDS = 60
+# A budget may be crossed by its rate times `PLANNING_PERIOD`.
+PLANNING_PERIOD = 60
 LONGEST = 60
 EXIT_ALONE = 4
 NAMES = ("n1", "n2")
@@ -29,7 +35,7 @@ FOREVER = 100_000
 
 class AloneTest(ClusterTest):
     def start(self, *flags, price=1, steps=FOREVER, **goals):
-        """A job on two ordered machines, each behind a network of its own that can be cut."""
+        """Starts a job on two ordered machines, each behind a network of its own that can be cut."""
         site = pathlib.Path(self.folder) / "site"
         site.mkdir()
         (site / "machines").write_text(" ".join(NAMES))
@@ -40,8 +46,8 @@ class AloneTest(ClusterTest):
         hook.chmod(hook.stat().st_mode | stat.S_IXUSR)
         file = pathlib.Path(self.folder) / "fleet.yaml"
         file.write_text(json.dumps({"pools": [
-            {"name": "site", "provider": "exec", "zone": "z", "capacity": "spot", "price": price * SECOND, "max": len(NAMES),
-             "machines": {"command": [str(hook)], "poll_seconds": 0.5}}]}))
+            {"name": "site", "provider": "exec", "zone": "z", "capacity": "spot", "price": price * SECOND,
+             "max": len(NAMES), "machines": {"command": [str(hook)], "poll_seconds": 0.5}}]}))
         self.running = self.guarded(Cluster(pathlib.Path(self.folder) / "cluster", nodes=NAMES,
                                             coordinator_flags=["--fleet", str(file), *flags],
                                             worker_flags={name: ["--pool", "site"] for name in NAMES}))
@@ -67,11 +73,12 @@ class AloneTest(ClusterTest):
         return {m["generation"] for m in self.running.marks() if m["event"] == "standing"}
 
     def await_end_of_machine(self, name, seconds):
-        """Its agent, and init with it, say so; the provider knows from then on."""
+        """Waits until the agent, and init with it, end with the right code. The provider knows from then on."""
         code = self.running.nodes[name].worker.wait(timeout=seconds)
         self.assertEqual(code, EXIT_ALONE)
         self.assertEqual(self.running.nodes[name].pids("trainer"), [])
-        self.running.nodes[name].kill(wipe=False)   # The checkpoint service ends with the machine.
+        # The checkpoint service ends with the machine.
+        self.running.nodes[name].kill(wipe=False)
         with self.ended.open("a") as ended:
             print(name, file=ended)
 
@@ -88,7 +95,7 @@ class AloneTest(ClusterTest):
         stopped_at = steps_done(self.running)
         self.assertGreater(stopped_at, done)
 
-        # Nothing was lost that was done.
+        # Nothing that was done is lost.
         self.running.start_coordinator()
         self.ended.write_text("")
         for name in NAMES:
@@ -121,7 +128,8 @@ class AloneTest(ClusterTest):
         self.assertEqual(self.standing(), set())
 
     def test_those_that_are_cut_off_spend_what_was_granted(self):
-        budget = 160   # 80 s of both.
+        # The budget is enough for 80 s of both machines.
+        budget = 160
         self.start(budget=budget)
         before = self.cost()
         self.assertLess(before["spent"], budget / 2)
@@ -135,14 +143,16 @@ class AloneTest(ClusterTest):
         self.assertLess(before["spent"] + ran, budget)
         wait_until(lambda: self.cost().get("rate", 0) == 0, LONGEST, "the provider's word to be heard", poll=0.5)
         after = self.cost()
-        self.assertGreaterEqual(after["spent"], before["spent"] + ran - len(NAMES))   # Two looks, of a second at most.
+        # The two looks at the cost may each be late by a second at most.
+        self.assertGreaterEqual(after["spent"], before["spent"] + ran - len(NAMES))
         self.assertLess(after["spent"], budget + PLANNING_PERIOD * len(NAMES))
         self.assertEqual(self.running.status("job")["state"], "PENDING")
 
     def test_one_that_never_heard_of_anybody_ends(self):
         cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "nobody", nodes=("m1", "m2"), worker_flags={
             "m1": ["--end-unless-heard", "2"], "m2": []}))
-        cluster.endpoint = "127.0.0.1:9"   # Nobody is there.
+        # Nobody listens on this port.
+        cluster.endpoint = "127.0.0.1:9"
         for node in cluster.nodes.values():
             node.start()
         self.assertEqual(cluster.nodes["m1"].worker.wait(timeout=LONGEST), EXIT_ALONE)

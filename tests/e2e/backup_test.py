@@ -1,16 +1,16 @@
-"""The coordinator's state is copied while a job trains, and becomes a data folder again."""
+"""Tests that the coordinator's state is copied while a job trains, and becomes a data folder again."""
 import pathlib
 import stat
 import subprocess
 import unittest
 
 from base import Cluster, ClusterTest, Injector, small_job
-from cluster import program
+from programs import program
 
 
 class BackupTest(ClusterTest):
     def refused(self, *args):
-        """What `rekindle ARGS` says when it fails."""
+        """Runs `rekindle ARGS`, which has to fail, and returns what it printed as its error."""
         done = subprocess.run([program("rekindle"), *map(str, args)], capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 1, done.stderr)
         return done.stderr

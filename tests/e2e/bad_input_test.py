@@ -1,4 +1,4 @@
-"""Bad input: a clear error, a non-zero exit code, nothing changed."""
+"""Tests that bad input gives a clear error and a non-zero exit code, and changes nothing."""
 import copy
 import json
 import pathlib
@@ -6,8 +6,9 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import free_port, metric, program
 from exchange import exchange
+from ports import free_port, metric
+from programs import program
 
 
 class BadInputTest(ClusterTest):
@@ -20,7 +21,7 @@ class BadInputTest(ClusterTest):
                               capture_output=True, text=True, timeout=60)
 
     def refused(self, change, *expected):
-        """submit and validate of a changed job both fail with all the expected words; no job appears."""
+        """Checks that validate and submit both refuse a changed job in the expected words, and that none appears."""
         spec = copy.deepcopy(small_job("bad", self.text))
         change(spec)
         path = pathlib.Path(self.folder) / "bad.yaml"
@@ -52,7 +53,8 @@ class BadInputTest(ClusterTest):
         empty.write_text("")
         short.write_text("too short")
         for path in (empty, short):
-            self.refused(lambda job, p=path: job["spec"]["data"].update(text=[str(p)]), str(path) if path == empty else "")
+            self.refused(lambda job, p=path: job["spec"]["data"].update(text=[str(p)]),
+                         str(path) if path == empty else "")
 
     def test_a_job_file_that_is_not_there(self):
         done = self.rekindle("submit", "/nonexistent/job.yaml")
@@ -99,11 +101,12 @@ class BadInputTest(ClusterTest):
         spec["spec"]["checkpoint"].update(store=f"file://{store}", every_steps=10)
         self.running.submit(spec)
         wait_until(lambda: self.running.status("storeless")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.05)
-        # A file where the job's folder was: no checkpoint can be written any more, whoever asks.
+        # A file lies where the job's folder was, so no process can write a checkpoint any more.
         uid = self.running.cli("get", "storeless")["uid"]
         (store / "aside").write_text("in the way")
         exchange(store / uid, store / "aside")
-        self.await_finishing(self.running, "storeless")   # It trained to its last step, and keeps the result.
+        # The job has trained to its last step, and keeps the result.
+        self.await_finishing(self.running, "storeless")
         exchange(store / uid, store / "aside")
         (store / "aside").unlink()
         self.running.cli("resume", "storeless")
@@ -114,12 +117,12 @@ class BadInputTest(ClusterTest):
         self.assertIn("checkpoint_failed", kinds)
 
     def await_finishing(self, cluster, job):
-        """All steps are made, and the final state waits for its checkpoint."""
+        """Waits until all steps are made and the final state waits for its checkpoint. Returns the status."""
         return wait_until(lambda: (status := cluster.status(job))["state"] == "FINISHING" and status, 120,
                           f"job {job} to make its last step", poll=0.1)
 
     def assert_trains_on_without_checkpoints(self, cluster, port, spec, error):
-        """The job makes all its steps; event and metric tell that checkpoints failed, with the error."""
+        """Checks that the job makes all its steps, and that event and metric report the failed checkpoints."""
         spec["spec"]["checkpoint"]["every_steps"] = 10
         cluster.submit(spec)
         status = self.await_finishing(cluster, spec["name"])
@@ -136,7 +139,8 @@ class BadInputTest(ClusterTest):
         cluster = self.cluster(nodes=("n1", "n2"), name="tight", coordinator_flags=["--metrics", f"127.0.0.1:{port}"],
                                checkpoint_flags=["--memory-limit", "1MiB"])
         spec = small_job("tight", self.text, steps=40)
-        spec["spec"]["model"]["width"] = 128   # 2.5 MiB of state for each of the two.
+        # Each of the two nodes has 2.5 MiB of state.
+        spec["spec"]["model"]["width"] = 128
         self.assert_trains_on_without_checkpoints(cluster, port, spec, "memory")
 
 

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: a small job, a cluster in a temporary folder, the undisturbed digest."""
+"""Holds what the end-to-end tests share: a small job, a cluster in a temporary folder, the undisturbed digest."""
 import json
 import os
 import pathlib
@@ -9,18 +9,23 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import Cluster, end_all, kill, processes, processes_naming, stray_steps, wait_until  # noqa: E402,F401
+from cluster import Cluster  # noqa: E402,F401
 from faults import Injector, steps_done  # noqa: E402,F401
 from jobs import small_job, text_file  # noqa: E402,F401
+from live_processes import end_all, kill, processes, processes_naming  # noqa: E402,F401
+from timelines import stray_steps  # noqa: E402,F401
+from waiting import wait_until  # noqa: E402,F401
 
-DIGESTS = {}   # Of undisturbed runs in this process, by spec.
+# DIGESTS maps a spec to the digest of its undisturbed run in this process.
+DIGESTS = {}
 
 
 class ClusterTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="rekindle-e2e-")
         self.text = text_file(self.folder)
-        self.addCleanup(self.remove_folder)   # Cleanups run in reverse order: after each cluster was stopped.
+        # Cleanups run in reverse order, so the folder is removed after each cluster was stopped.
+        self.addCleanup(self.remove_folder)
 
     def remove_folder(self):
         left = processes_naming(self.folder)
@@ -37,7 +42,7 @@ class ClusterTest(unittest.TestCase):
         return self.guarded(Cluster(pathlib.Path(self.folder) / name, nodes=nodes, **options)).start()
 
     def guarded(self, cluster):
-        """It is stopped at the end of the test, and then must have had one generation that steps at a time."""
+        """Stops the cluster at the end of the test, and then checks that only one generation stepped at a time."""
         self.addCleanup(lambda: self.assertEqual(stray_steps(cluster.marks()), []))
         self.addCleanup(cluster.stop)
         return cluster
@@ -48,8 +53,11 @@ class ClusterTest(unittest.TestCase):
         return status
 
     def undisturbed_digest(self, spec):
-        """Of the same spec on one worker, in a cluster of its own. Paths differ from test to test, the text does not."""
-        key = json.dumps({name: part for name, part in spec["spec"].items() if name not in ("data", "checkpoint", "workers")})
+        """Returns the digest of the same spec on one worker, in a cluster of its own.
+
+        The key leaves out paths, which differ from test to test. The text is the same."""
+        key = json.dumps({name: part for name, part in spec["spec"].items()
+                          if name not in ("data", "checkpoint", "workers")})
         if key not in DIGESTS:
             with Cluster(pathlib.Path(self.folder) / "undisturbed", nodes=("only",)) as cluster:
                 cluster.start()
@@ -63,7 +71,9 @@ class ClusterTest(unittest.TestCase):
 
 
 class TakenOverTest(ClusterTest):
-    """A coordinator on records of before takes over what lives: `running` is the cluster, `pids` its trainers."""
+    """Tests that a coordinator with older records takes over what lives.
+
+    `running` is the cluster, and `pids` are its trainers."""
 
     def events(self, kind):
         return [event["text"] for event in self.running.cli("events")["events"] if event["kind"] == kind]

@@ -1,4 +1,4 @@
-"""Trainers that live obey the cluster that wanted them, whoever else answers at its address."""
+"""Tests that live trainers obey the cluster that started them, whoever else answers at its address."""
 import shutil
 import time
 import unittest
@@ -18,7 +18,7 @@ class ClustersTest(ClusterTest):
         self.pids = self.running.trainer_pids()
 
     def assert_obeyed_by_nobody(self):
-        """However long it answers: the nodes have called it, and the trainers step on."""
+        """Checks that the nodes have called the coordinator and do not obey it, while the trainers step on."""
         log = self.running.logs / "n1-worker.log"
         wait_until(lambda: "belongs to cluster" in log.read_text(), 20, "n1 to say that it does not obey")
         since = time.monotonic()
@@ -41,7 +41,7 @@ class ClustersTest(ClusterTest):
         self.assert_nothing_redone()
 
     def test_another_clusters_coordinator_stops_nobody(self):
-        """With a job of that cluster's own, of the same name."""
+        """Tests a coordinator that has a job of its own cluster with the same name."""
         self.start()
         self.running.swap_coordinator(aside="kept")
         self.running.submit(small_job("job", self.text, steps=20))

@@ -1,4 +1,6 @@
-"""The command itself, with a real coordinator and no node: help, completion, manual pages, versions, errors, tables."""
+"""Tests the command itself, with a real coordinator and no node.
+
+Tested are help, completion, manual pages, versions, errors and tables."""
 import json
 import os
 import pathlib
@@ -8,13 +10,14 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job
-from cluster import free_port, program
+from ports import free_port
+from programs import program
 
 PROGRAMS = ("rekindle", "rekindle-coordinator", "rekindle-worker", "rekindle-checkpoint", "rekindle-trainer")
 
 
 def built():
-    """Of these; some builds leave the trainer out."""
+    """Returns the paths of the programs that are built. Some builds leave the trainer out."""
     return [path for path in (pathlib.Path(program("rekindle")).parent / name for name in PROGRAMS) if path.exists()]
 
 
@@ -29,7 +32,8 @@ class CommandTest(ClusterTest):
         asked = self.rekindle("help", "checkpoint", "export")
         self.assertEqual(asked.returncode, 0)
         self.assertEqual(asked.stdout, self.rekindle("checkpoint", "export", "--help").stdout)
-        for args in ([], ["checkpoint"]):   # A script whose verb got lost must not read an answer.
+        # A script that lost its verb must not read help as an answer.
+        for args in ([], ["checkpoint"]):
             alone = self.rekindle(*args)
             self.assertEqual((alone.returncode, alone.stdout), (2, ""))
             self.assertIn("Usage: rekindle", alone.stderr)
@@ -65,8 +69,8 @@ class CommandTest(ClusterTest):
         for args in (["jobs"], ["jobs", "-o", "json"], ["help"], ["completion", "bash"]):
             given = ["--endpoint", running.endpoint] if args[0] == "jobs" else []
             with open("/dev/full", "w", encoding="utf-8") as full:
-                done = subprocess.run([program("rekindle"), *args, *given], stdout=full, stderr=subprocess.PIPE, text=True,
-                                      timeout=60)
+                done = subprocess.run([program("rekindle"), *args, *given], stdout=full, stderr=subprocess.PIPE,
+                                      text=True, timeout=60)
             self.assertEqual(done.returncode, 1, args)
             self.assertIn("the output could not be written: No space left on device", done.stderr)
 
@@ -87,22 +91,25 @@ class CommandTest(ClusterTest):
         script = f'cd {gone} && rmdir {gone} && exec {program("rekindle")} validate --offline "$1" "${{@:2}}"'
         for more in ([], ["--set", "spec.data.text=a.txt"]):
             gone.mkdir()
-            done = subprocess.run(["bash", "-c", script, "-", str(file), *more], capture_output=True, text=True, timeout=60)
+            done = subprocess.run(["bash", "-c", script, "-", str(file), *more], capture_output=True, text=True,
+                                  timeout=60)
             self.assertIn(done.returncode, (0, 1), done.stderr)
             self.assertTrue(done.returncode == 0 or "is the current folder still there?" in done.stderr, done.stderr)
-        self.assertEqual(done.returncode, 1, done.stderr)   # A relative path means nothing there.
+        # A relative path means nothing in a folder that was removed.
+        self.assertEqual(done.returncode, 1, done.stderr)
 
     def test_versions_name_commit_and_protocol(self):
         said = set()
         for path in built():
             done = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60)
             self.assertEqual(done.returncode, 0, done.stderr)
-            match = re.fullmatch(rf"{path.name} (\d+\.\d+\.\d+ \(commit )([0-9a-f]{{12}}(-dirty)?|unknown)(, protocol \d+\))\n",
-                                 done.stdout)
+            match = re.fullmatch(rf"{path.name} (\d+\.\d+\.\d+ \(commit )([0-9a-f]{{12}}(-dirty)?|unknown)"
+                                 r"(, protocol \d+\))\n", done.stdout)
             self.assertTrue(match, done.stdout)
             said.add(match.group(1) + match.group(4))
         self.assertEqual(len(said), 1, said)
-        agent = subprocess.run([program("rekindle-worker"), "agent", "--version"], capture_output=True, text=True, timeout=60)
+        agent = subprocess.run([program("rekindle-worker"), "agent", "--version"], capture_output=True, text=True,
+                               timeout=60)
         self.assertRegex(agent.stdout, r"^rekindle-worker .*protocol \d+\)$")
 
     def test_jobs_are_chosen_and_sorted(self):
@@ -116,7 +123,8 @@ class CommandTest(ClusterTest):
         def names(*args):
             listed = [job["name"] for job in running.cli("jobs", *args)["jobs"]]
             lines = self.rekindle("jobs", *args, "--endpoint", running.endpoint, "-o", "wide").stdout.splitlines()
-            self.assertEqual([line.split()[0] for line in lines[1:]], listed)   # Tables and JSON choose the same.
+            # Tables and JSON choose the same jobs.
+            self.assertEqual([line.split()[0] for line in lines[1:]], listed)
             return listed
         self.assertEqual(names(), ["alpha", "beta", "gamma"])
         self.assertEqual(names("--team", "vision"), ["alpha"])
@@ -127,7 +135,8 @@ class CommandTest(ClusterTest):
         self.assertEqual(names("--team", "nobody"), [])
         by_priority = self.rekindle("jobs", "--sort", "priority", "--endpoint", running.endpoint).stdout.splitlines()
         self.assertEqual([line.split()[0] for line in by_priority[1:]], ["gamma", "alpha", "beta"])
-        self.assertEqual(self.rekindle("jobs", "--sort", "name", "-o", "json", "--endpoint", running.endpoint).returncode, 2)
+        self.assertEqual(self.rekindle("jobs", "--sort", "name", "-o", "json",
+                                       "--endpoint", running.endpoint).returncode, 2)
 
     def test_tables_fit_the_terminal(self):
         running = self.cluster(nodes=())
@@ -147,7 +156,7 @@ class CommandTest(ClusterTest):
 
 
 class ShellTest(ClusterTest):
-    """What each shell that is here makes of its script."""
+    """Tests what each shell on this machine makes of its script."""
 
     def setUp(self):
         super().setUp()
@@ -169,9 +178,9 @@ class ShellTest(ClusterTest):
                               timeout=60).stdout
 
     def bash(self, *words, before=""):
-        """What readline would offer for the last of the words, of which it completes what stands after `before`."""
+        """Returns what readline would offer for the last of the words. It completes only what follows `before`."""
         line = " ".join(words)
-        # Readline breaks words at these, too, and hands each to the function as a word of its own.
+        # Readline also breaks words at `=` and `:`, and hands each to the function as a word of its own.
         broken = [part for word in words for part in (re.findall(r"[=:]|[^=:]+", word) or [""])]
         quoted = " ".join(f"'{word}'" for word in broken)
         current = words[-1][len(before):]
@@ -186,14 +195,15 @@ class ShellTest(ClusterTest):
         self.assertEqual(self.bash("rekindle", "get", ""), ["night-run"])
         self.assertEqual(self.bash("rekindle", "jobs", "--output=j", before="--output="), ["json"])
         self.assertEqual(self.bash("rekindle", "--endpoint", self.running.endpoint, "watch", "ni"), ["night-run"])
-        self.assertEqual(self.bash("rekindle", "submit", ""), [])   # Files are readline's own.
+        # Readline completes files itself.
+        self.assertEqual(self.bash("rekindle", "submit", ""), [])
         self.assertEqual(self.shell("bash", "--norc", "-c", self.script("bash") + "complete -p rekindle"),
                          "complete -F _rekindle rekindle\n")
 
     def test_names_are_silent_when_the_coordinator_is_away(self):
         self.running.kill_coordinator()
-        done = subprocess.run([program("rekindle"), "__complete", "get", ""], capture_output=True, text=True, timeout=60,
-                              env=self.env)
+        done = subprocess.run([program("rekindle"), "__complete", "get", ""], capture_output=True, text=True,
+                              timeout=60, env=self.env)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertEqual(self.bash("rekindle", "get", ""), [])
 
@@ -222,8 +232,8 @@ class ShellTest(ClusterTest):
         subprocess.run([program("rekindle"), "help", "--man-pages", str(folder)], check=True, timeout=60)
         pages = sorted(folder.glob("*.1"))
         self.assertIn("rekindle-submit.1", [page.name for page in pages])
-        self.assertEqual(subprocess.run([program("rekindle"), "help", "--man", "submit"], capture_output=True, text=True,
-                                        timeout=60).stdout, (folder / "rekindle-submit.1").read_text())
+        self.assertEqual(subprocess.run([program("rekindle"), "help", "--man", "submit"], capture_output=True,
+                                        text=True, timeout=60).stdout, (folder / "rekindle-submit.1").read_text())
         checkers = [command for command in (["mandoc", "-T", "lint", "-W", "warning"],
                                             ["groff", "-man", "-ww", "-z", "-Tutf8"]) if shutil.which(command[0])]
         if not checkers:
@@ -252,18 +262,20 @@ class ContextTest(ClusterTest):
         self.assertEqual(path.stat().st_mode & 0o777, 0o600)
         self.rekindle("context", "use", "one")
         self.assertIn("of-one", self.rekindle("jobs"))
-        # A flag before a variable before the context.
+        # A flag comes before a variable, and a variable before the context.
         self.assertIn("of-other", self.rekindle("jobs", env={"REKINDLE_ENDPOINT": other.endpoint}))
         self.assertIn("of-other", self.rekindle("jobs", env={"REKINDLE_CONTEXT": "other"}))
         self.assertIn("of-one", self.rekindle("jobs", "--context", "one", env={"REKINDLE_ENDPOINT": other.endpoint}))
-        self.assertIn("of-one", self.rekindle("jobs", "--endpoint", one.endpoint, env={"REKINDLE_ENDPOINT": other.endpoint}))
+        self.assertIn("of-one", self.rekindle("jobs", "--endpoint", one.endpoint,
+                                              env={"REKINDLE_ENDPOINT": other.endpoint}))
         self.assertRegex(self.rekindle("context", "ls"), r"(?m)^\*\s+one\s+" + one.endpoint)
         listed = json.loads(self.rekindle("context", "ls", "-o", "json"))["contexts"]
         self.assertEqual([(c["name"], c["current"]) for c in listed], [("one", True), ("other", False)])
         self.assertIn("there are: one, other; did you mean other?", self.rekindle("jobs", "--context", "othr", code=1))
         self.rekindle("context", "rm", "one")
         self.assertIn("there are: other", self.rekindle("jobs", "--context", "one", code=1))
-        self.assertIn("127.0.0.1:7070", self.rekindle("help"))   # No context is used any more.
+        # No context is used any more.
+        self.assertIn("127.0.0.1:7070", self.rekindle("help"))
 
     def test_set_keeps_what_is_not_given(self):
         self.rekindle("context", "set", "prod", "--endpoint", "prod.example:7070", "--token-file", "token")

@@ -1,4 +1,4 @@
-"""What jobs cost, with real processes: two pools of different prices, a coordinator that is away, a budget that stops."""
+"""Tests what jobs cost, with real processes: two pools of different prices, an absent coordinator, a budget's end."""
 import pathlib
 import signal
 import subprocess
@@ -6,10 +6,11 @@ import time
 import unittest
 
 from base import ClusterTest, small_job, steps_done, wait_until
-from cluster import program
 from hook import Hook
+from programs import program
 
-SECOND = 3600   # A price of so much an hour is 1 a second.
+# A price of `SECOND` an hour is 1 a second.
+SECOND = 3600
 
 
 def fleet(cheap, dear):
@@ -19,7 +20,7 @@ def fleet(cheap, dear):
 
 
 def carbon_trace(intensity):
-    """Of the hours around now."""
+    """Returns a trace of the hours around now."""
     now = int(time.time()) // 3600 * 3600
     hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
     return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
@@ -32,7 +33,7 @@ class CostTest(ClusterTest):
         return path
 
     def priced(self, flags=(), prices=(SECOND, 2 * SECOND)):
-        """n1 is cheap, and what it emits is known; n2 is dear, n3 of no pool."""
+        """Starts a cluster where n1 is cheap and its emissions are known, n2 is dear, and n3 has no pool."""
         (pathlib.Path(self.folder) / "carbon_ES_2026.csv").write_text(carbon_trace(400))
         green = fleet(*prices).replace("name: cheap", "name: cheap, carbon_region: ES, node_watts: 250")
         file = self.fleet_file(green + "carbon: {files: [carbon_ES_2026.csv]}\n")
@@ -70,29 +71,42 @@ class CostTest(ClusterTest):
         wait_until(lambda: self.cost(cluster)["rate"] == 3 * SECOND, 30, "the nodes to be priced again")
         second, then = self.cost(cluster), time.monotonic()
         passed = second["until"] - first["until"]
-        self.assertAlmostEqual(passed, then - at, delta=2.5)   # Costs are told once a second.
+        # Costs are reported once a second.
+        self.assertAlmostEqual(passed, then - at, delta=2.5)
+        self.check_amounts(first, second, passed)
+        steps, left = cluster.status("job")["step"], 100_000
+        self.assertGreater(second["forecast"], second["spent"] * left / steps / 10)
+        self.assertLessEqual(second["forecast_low"], second["forecast"])
+        self.check_team_and_savings(cluster)
+        self.check_new_prices(cluster)
+        self.check_elasticity(cluster)
+        cluster.cli("cancel", "job")
+        wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 20, "the nodes to be free")
+
+    def check_amounts(self, first, second, passed):
         self.assertAlmostEqual(second["spent"] - first["spent"], 3 * passed, delta=3 * 0.1 * passed)
         cheap, dear = self.pool(second, "cheap"), self.pool(second, "dear")
         self.assertAlmostEqual(dear["spent"], 2 * SECOND * dear["node_hours"], delta=0.01)
         self.assertAlmostEqual(cheap["on_demand"], 2 * cheap["spent"], delta=0.01)
         self.assertGreater(second["unpriced_node_hours"], 0)
-        self.assertAlmostEqual(cheap["kg_co2"], 0.1 * cheap["node_hours"])   # 0.25 kW at 0.4 kg/kWh.
+        # A node uses 0.25 kW at 0.4 kg/kWh.
+        self.assertAlmostEqual(cheap["kg_co2"], 0.1 * cheap["node_hours"])
         self.assertAlmostEqual(second["carbon_node_hours"], cheap["node_hours"])
         self.assertAlmostEqual(second["kg_co2"], cheap["kg_co2"])
 
-        steps, left = cluster.status("job")["step"], 100_000
-        self.assertGreater(second["forecast"], second["spent"] * left / steps / 10)
-        self.assertLessEqual(second["forecast_low"], second["forecast"])
+    def check_team_and_savings(self, cluster):
         team = cluster.cli("cost", "--team", "vision")
         self.assertEqual([job["job"] for job in team["jobs"]], ["job"])
         self.assertIsNone(cluster.cli("cost", "--team", "nobody", check=False))
         saved = {line["by"]: line for line in cluster.cli("savings", "job")["savings"]}
         self.assertGreater(saved["spot"]["amount"], 0)
         self.assertIn("on demand they cost", saved["spot"]["how"])
-        self.assertGreaterEqual(saved["levers"]["amount"], 0)   # Ranks of unequal speed may have saved seconds already.
+        # Ranks of unequal speed may have saved seconds already.
+        self.assertGreaterEqual(saved["levers"]["amount"], 0)
         self.assertIn("levers", saved)
 
-        # Other prices from now on; then a file that is wrong.
+    def check_new_prices(self, cluster):
+        """Sets other prices, which hold from then on, and then a wrong file, which is refused."""
         self.fleet_file(fleet(2 * SECOND, 4 * SECOND))
         cluster.coordinator.send_signal(signal.SIGHUP)
         wait_until(lambda: self.cost(cluster)["rate"] == 6 * SECOND, 20, "the new prices")
@@ -102,23 +116,24 @@ class CostTest(ClusterTest):
         wait_until(lambda: "pools[0].price: -1 is out of range" in log.read_text(), 20, "the refusal")
         self.assertEqual(self.cost(cluster)["rate"], 6 * SECOND)
 
-        # With one worker fewer than it has had, what its steps cost is saved by elasticity.
+    def check_elasticity(self, cluster):
+        """Takes a worker away. What steps with fewer workers cost is what elasticity has saved."""
         before = self.cost(cluster)
         self.assertEqual(before["most_workers"], 3)
         cluster.cli("drain", "n2")
         wait_until(lambda: self.cost(cluster).get("fewer_spent", 0) > before.get("fewer_spent", 0) + 2, 60,
                    "steps with two workers")
         after = self.cost(cluster)
-        self.assertLessEqual(after["fewer_spent"] - before.get("fewer_spent", 0), after["spent"] - before["spent"] + 0.01)
+        self.assertLessEqual(after["fewer_spent"] - before.get("fewer_spent", 0),
+                             after["spent"] - before["spent"] + 0.01)
         elastic = next(s for s in cluster.cli("savings", "job")["savings"] if s["by"] == "elasticity")
         self.assertGreaterEqual(elastic["amount"], after["fewer_spent"])
         self.assertIn("node-hours of steps with fewer than 3 workers", elastic["how"])
-        cluster.cli("cancel", "job")
-        wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 20, "the nodes to be free")
 
     def test_a_wrong_fleet_file_is_refused_at_the_start(self):
-        done = subprocess.run([program("rekindle-coordinator"), "--data", self.folder + "/data", "--listen", "127.0.0.1:0",
-                               "--fleet", str(self.fleet_file(fleet(-1, 4)))], capture_output=True, text=True, timeout=30)
+        done = subprocess.run([program("rekindle-coordinator"), "--data", self.folder + "/data",
+                               "--listen", "127.0.0.1:0", "--fleet", str(self.fleet_file(fleet(-1, 4)))],
+                              capture_output=True, text=True, timeout=30)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("fleet.yaml: pools[0].price: -1 is out of range: use 0 to", done.stderr)
 
@@ -148,7 +163,7 @@ class CostTest(ClusterTest):
             self.assertEqual(hook.got[0][0], "/hooks/secret-word")
             self.assertNotIn("secret-word", (cluster.logs / "coordinator.log").read_text())
             wait_until(lambda: not any(n.pids("trainer") for n in cluster.nodes.values()), 30, "the trainers to end")
-            # Nodes are on the bill until their agents have said that.
+            # Nodes are on the bill until their agents have reported the end of the trainers.
             wait_until(lambda: self.cost(cluster).get("rate", 0) == 0, 30, "the nodes to be off the bill", poll=0.05)
             spent = self.cost(cluster)["spent"]
 
@@ -156,7 +171,8 @@ class CostTest(ClusterTest):
             cluster.start_coordinator()
             with self.assertRaisesRegex(RuntimeError, "the budget of job job has no room"):
                 cluster.cli("resume", "job")
-            self.assertAlmostEqual(self.cost(cluster)["spent"], spent, delta=0.01)   # Nothing is held, nothing costs.
+            # The job holds nothing, so it costs nothing.
+            self.assertAlmostEqual(self.cost(cluster)["spent"], spent, delta=0.01)
             cluster.cli("resume", "job", "--budget", "5000")
             step = status["step"]
             wait_until(lambda: cluster.status("job")["step"] > step + 5, 60, "the job to go on from its checkpoint")

@@ -1,5 +1,6 @@
-"""Every query of deploy/grafana, and every rule of deploy/prometheus, against a real Prometheus that has scraped a cluster
-with faults, by TLS and token: none of the panels is empty."""
+"""Tests every query of deploy/grafana and every rule of deploy/prometheus with a real Prometheus.
+
+It has scraped a cluster with faults, by TLS and token, and none of the panels is empty."""
 import json
 import math
 import pathlib
@@ -10,25 +11,28 @@ import unittest
 
 from base import ClusterTest, Injector, small_job, steps_done, wait_until
 from certificates import coordinator_flags, make_certificates
-from cluster import REPO, free_port
 from fleet import local_pool
+from ports import free_port
+from programs import REPO
 import prometheus
 
 SKIPPED = 77
-SECOND = 3600   # A price of so much an hour is 1 a second.
-WINDOW = "5s"   # For Grafana's, which go by the scrape interval: here 1 s.
+# A price of `SECOND` an hour is 1 a second.
+SECOND = 3600
+# Grafana derives its windows from the scrape interval, which is 1 s here.
+WINDOW = "5s"
 DASHBOARDS = sorted((REPO / "deploy/grafana").glob("*.json"))
 
 
 def carbon_trace(intensity):
-    """Of the hours around now."""
+    """Returns a trace of the hours around now."""
     now = int(time.time()) // 3600 * 3600
     hours = (time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(now + 3600 * hour)) for hour in range(-1, 4))
     return "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{intensity},0\n" for at in hours)
 
 
 def queries():
-    """(dashboard, panel, query) of each; the variables of Grafana in place of which something else is asked."""
+    """Yields (dashboard, panel, query) of each query, with Grafana's variables replaced."""
     for path in DASHBOARDS:
         for panel in json.loads(path.read_text())["panels"]:
             for target in panel.get("targets", []):
@@ -44,29 +48,35 @@ class DashboardsTest(ClusterTest):
         self.env = make_certificates(folder / "certificates", "127.0.0.1")
         (folder / "carbon_ES_2026.csv").write_text(carbon_trace(400))
         green = {"carbon_region": "ES", "node_watts": 250}
-        own = {"name": "own", "provider": "local", "zone": "own", "instance_type": "box", "capacity": "spot", "price": SECOND, **green}
+        own = {"name": "own", "provider": "local", "zone": "own", "instance_type": "box", "capacity": "spot",
+               "price": SECOND, **green}
         (folder / "fleet.yaml").write_text(json.dumps({
-            "pools": [own, local_pool("ordered", SECOND, nodes=1, most=1, min=1, **green)], "carbon": {"files": ["carbon_ES_2026.csv"]}}))
+            "pools": [own, local_pool("ordered", SECOND, nodes=1, most=1, min=1, **green)],
+            "carbon": {"files": ["carbon_ES_2026.csv"]}}))
         self.port = free_port()
         flags = ["--pool", "own", "--metrics", "0.0.0.0:0"]
         self.running = self.cluster(
-            nodes=("n1", "n2"), env=self.env, checkpoint_flags=["--metrics", "0.0.0.0:0"], worker_flags={"n1": flags, "n2": flags},
-            coordinator_flags=[*coordinator_flags(self.env), "--fleet", str(folder / "fleet.yaml"), "--metrics", f"0.0.0.0:{self.port}"])
+            nodes=("n1", "n2"), env=self.env, checkpoint_flags=["--metrics", "0.0.0.0:0"],
+            worker_flags={"n1": flags, "n2": flags},
+            coordinator_flags=[*coordinator_flags(self.env), "--fleet", str(folder / "fleet.yaml"),
+                               "--metrics", f"0.0.0.0:{self.port}"])
         self.targets = folder / "targets.json"
 
     def tell_what_runs(self):
-        """Tells Prometheus where the programs are that run now; the (job, instance) of each."""
+        """Tells Prometheus where the running programs are. Returns the (job, instance) of each."""
         def target(name, port):
             return {"targets": [f"127.0.0.1:{port}"], "labels": {"job": f"rekindle-{name}"}}
         found = [target("coordinator", self.port),
-                 *(target(name, node.metrics_port(name)) for node in self.running.nodes.values() for name in ("worker", "checkpoint"))]
+                 *(target(name, node.metrics_port(name)) for node in self.running.nodes.values()
+                   for name in ("worker", "checkpoint"))]
         new = self.targets.with_suffix(".new")
         new.write_text(json.dumps(found))
-        new.rename(self.targets)   # Whole, as Prometheus reads it whenever it changes.
+        # The file appears whole, because Prometheus reads it whenever it changes.
+        new.rename(self.targets)
         return {(each["labels"]["job"], *each["targets"]) for each in found}
 
     def await_scraped(self, server):
-        """Until it has read the pages of all programs; one that was started again has another port."""
+        """Waits until Prometheus has read the pages of all programs. A restarted program has another port."""
         def scraped():
             told = self.tell_what_runs()
             health = server.health()
@@ -86,7 +96,7 @@ class DashboardsTest(ClusterTest):
                                    "key_file": self.env["REKINDLE_TLS_KEY"], "server_name": "rekindle-node"}}]}
 
     def train_through_faults(self):
-        """A trainer, the coordinator, and at last all nodes at once; meanwhile another job waits."""
+        """Kills a trainer, the coordinator, and at last all nodes at once, while another job waits."""
         cluster = self.running
         spec = small_job("job", self.text, steps=100_000)
         spec["spec"].update(workers={"min": 2, "max": 3}, team="vision", goals={"budget": 1e6})
@@ -132,8 +142,9 @@ class DashboardsTest(ClusterTest):
             names = server.ask("label/job_name/values", **{"match[]": "rekindle_job_info"})
             self.assertEqual(names, ["job", "waiting"])
             groups = server.ask("rules")["groups"]
+            rules = (REPO / "deploy/prometheus/rules.yaml").read_text()
             self.assertEqual({rule["name"]: rule.get("lastError", "") for group in groups for rule in group["rules"]},
-                             {alert: "" for alert in re.findall(r"- alert: (\w+)", (REPO / "deploy/prometheus/rules.yaml").read_text())})
+                             dict.fromkeys(re.findall(r"- alert: (\w+)", rules), ""))
             self.assertEqual(server.query("rekindle_no_such_metric"), [], "an empty one would have been found")
 
 

@@ -1,4 +1,4 @@
-"""A trainer with much memory dies: that is known and acted on before the kernel has freed it."""
+"""Tests that the death of a trainer with much memory is known and acted on before the kernel has freed the memory."""
 import os
 import select
 import time
@@ -7,8 +7,10 @@ import unittest
 from base import ClusterTest, Injector, small_job, wait_until
 import ballast
 
-HELD = 10**9     # Bytes that each trainer holds beside its own, in small pages.
-STEPS = 1200   # Some hundreds for each time that a trainer comes back.
+# `HELD` is the number of bytes that each trainer holds in small pages beside its own memory.
+HELD = 10**9
+# Each return of a trainer takes some hundreds of steps.
+STEPS = 1200
 KILLS = 2
 
 
@@ -38,7 +40,7 @@ class DeathTest(ClusterTest):
         self.assert_undisturbed(status, spec)
 
     def kill_one(self, cluster, inject, node):
-        """Seconds by which the agent knew before the process was gone."""
+        """Kills a trainer and returns by how many seconds the agent knew it before the process was gone."""
         [pid] = cluster.nodes[node].pids("trainer")
         self.assertGreater(ballast.held_by(pid), HELD)
         known = len(cluster.status("job")["faults"])

@@ -1,16 +1,16 @@
-// dump_work TEXT STEPS OUT: what a job of loss_parity_test.py computes on, for PyTorch to compute the same: the initial
-// weights as float32, then the tokens of each step's batch as bytes.
+// Writes what a job of loss_parity_test.py computes on, so that PyTorch can compute the same. `dump_work TEXT STEPS
+// OUT` writes the initial weights as float32, then the tokens of each step's batch as bytes.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <vector>
 
-#include "worker/data/dataset.h"
-#include "worker/models/registry.h"
+#include "worker/data/kinds/token_windows.h"
+#include "worker/models/registry/model_registry.h"
 
 namespace {
 
-// As the job file says; its text is small and read as one file.
+// These values must match the job file of the test. Its text is small and is read as one file.
 constexpr uint64_t kSeed = 3;
 constexpr int kGlobalBatch = 8, kMicroBatch = 2;
 const rekindle::models::ModelSpec kModel = {.kind = "gpt", .layers = 2, .heads = 2, .width = 64, .context = 64};
@@ -18,14 +18,14 @@ const rekindle::models::ModelSpec kModel = {.kind = "gpt", .layers = 2, .heads =
 int Dump(const char* text, int steps, const char* out) {
   std::ifstream input(text, std::ios::binary);
   const std::vector<uint8_t> tokens((std::istreambuf_iterator<char>(input)), {});
-  const auto dataset = rekindle::data::Dataset::Create(tokens, "",
-                                                       {.seed = kSeed,
-                                                        .context = kModel.context,
-                                                        .global_batch = kGlobalBatch,
-                                                        .micro_batch = kMicroBatch,
-                                                        .validation_fraction = 0.05});
+  const auto windows = rekindle::data::TokenWindows::Create(tokens, "",
+                                                            {.seed = kSeed,
+                                                             .context = kModel.context,
+                                                             .global_batch = kGlobalBatch,
+                                                             .micro_batch = kMicroBatch,
+                                                             .validation_fraction = 0.05});
   const auto model = rekindle::models::MakeModel(kModel);
-  if (!dataset.ok() || !model.ok()) return 1;
+  if (!windows.ok() || !model.ok()) return 1;
   std::vector<float> weights(static_cast<size_t>((*model)->layout().total));
   (*model)->Initialize(kSeed, weights);
   std::ofstream file(out, std::ios::binary);
@@ -33,7 +33,7 @@ int Dump(const char* text, int steps, const char* out) {
              static_cast<std::streamsize>(weights.size() * sizeof(float)));
   for (int step = 0; step < steps; ++step) {
     for (int index = 0; index < kGlobalBatch / kMicroBatch; ++index) {
-      for (uint16_t token : dataset->TrainMicroBatch(step, index).tokens) file.put(static_cast<char>(token));
+      for (uint16_t token : windows->TrainMicroBatch(step, index).tokens) file.put(static_cast<char>(token));
     }
   }
   return file.flush() ? 0 : 1;

@@ -1,5 +1,6 @@
-"""Where a checkpoint cannot be made durable the job goes on, an event and a metric say so, and the next checkpoint after
-the fault succeeds: with real trainers, services and stores."""
+"""Tests checkpoints that cannot be made durable, with real trainers, services and stores.
+
+The job goes on, an event and a metric report the failure, and the next checkpoint after the fault succeeds."""
 import errno
 import os
 import pathlib
@@ -7,14 +8,18 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import free_port, kill, metric
 from fault_proxy import FaultProxy
+from live_processes import kill
+from ports import free_port, metric
 import servers
 
-STEPS = 4000        # More than any test waits for; a test cancels what is left.
+# No test waits for all `STEPS`. A test cancels what is left.
+STEPS = 4000
 PATIENCE = 120
-KEPT_SHARE = 5      # Percent of a small disk that checkpoint services leave free.
-KEPT = "kept for what is small"    # Of what they say then.
+# Checkpoint services leave `KEPT_SHARE` percent of a small disk free.
+KEPT_SHARE = 5
+# `KEPT` is part of a service's message when it refuses a save to keep that space free.
+KEPT = "kept for what is small"
 
 
 def free(disk):
@@ -42,7 +47,7 @@ class DurabilityTest(ClusterTest):
         return self.running.status("job")["checkpoint_step"]
 
     def await_checkpoint(self):
-        """A durable one that is newer than all there are."""
+        """Waits until a checkpoint is durable that is newer than all others."""
         before = self.step()
         wait_until(lambda: self.step() > before, PATIENCE, "the next checkpoint", poll=0.05)
 
@@ -54,7 +59,7 @@ class DurabilityTest(ClusterTest):
         wait_until(lambda: len(self.failures()) >= known + more, PATIENCE, f"{more} saves that fail", poll=0.05)
 
     def fails_and_heals(self, spoil, heal, *words):
-        """From spoil() to heal() checkpoints fail, for a reason with one of `words`, and steps go on."""
+        """Checks that from spoil() to heal() checkpoints fail, for a reason with one of `words`, while steps go on."""
         known, counted = len(self.failures()), metric(self.metrics, "rekindle_checkpoints_failed_total")
         spoil()
         wait_until(lambda: any(word in text for text in self.failures()[known:] for word in words), PATIENCE,
@@ -103,13 +108,14 @@ class DurabilityTest(ClusterTest):
         whole = max(c["bytes"] for c in self.running.cli("checkpoint", "ls", "job")["checkpoints"])
 
         def fill():
-            """Half of a checkpoint would still fit; again, as what is collected meanwhile gives room."""
+            """Leaves room for half of a checkpoint. It is called again, because collected checkpoints give room."""
             with open(disk / "filler", "ab") as filler:
                 filler.write(b"x" * max(0, free(disk) - KEPT_SHARE * total(disk) // 100 - int(whole) // 2))
         known = len(self.failures())
         wait_until(lambda: fill() or any(KEPT in text for text in self.failures()[known:]), PATIENCE,
                    "a save that is refused", poll=0.2)
-        self.await_failures(2)    # Those before the first of them have come to their end by then.
+        # Saves that began before the first refusal have ended by then.
+        self.await_failures(2)
         left, there = free(disk), shards()
         self.await_failures(3)
         self.assertEqual(shards(), there, "nothing of what was refused is there")
@@ -132,7 +138,8 @@ class DurabilityTest(ClusterTest):
         wait_until(lambda: self.running.status("job")["state"] == "FINISHING", PATIENCE, "all steps", poll=0.05)
         self.assertIn(KEPT, wait_until(lambda: self.running.status("job")["reason"], PATIENCE, "why", poll=0.05))
         (disk / "filler").unlink()
-        self.running.cli("resume", "job")   # Rather than at the end of the pause.
+        # The resume saves at once, rather than at the end of the pause.
+        self.running.cli("resume", "job")
         self.assertEqual(self.await_end(self.running, "job")["checkpoint_step"], 100)
 
     def test_errors_on_close_and_on_sync(self):

@@ -1,4 +1,6 @@
-"""rekindle submit --estimate: what a job is expected to cost, and then whether to submit it. A coordinator without nodes."""
+"""Tests rekindle submit --estimate: what a job is expected to cost, and then whether to submit it.
+
+The coordinator has no nodes."""
 import json
 import os
 import pty
@@ -6,7 +8,7 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job
-from cluster import program
+from programs import program
 
 FLEET = """currency: EUR
 pools:
@@ -23,7 +25,8 @@ class EstimateTest(ClusterTest):
         self.job = small_job("job", self.text, steps=3600)
         self.job["spec"]["estimate"] = {"step_seconds": 20}
         self.path("fleet.yaml").write_text(FLEET)
-        self.path("trace.csv").write_text("tick,zone-1,zone-2\n" + "".join(f"{i},{3 - i // 600},2\n" for i in range(1500)))
+        self.path("trace.csv").write_text("tick,zone-1,zone-2\n" +
+                                          "".join(f"{i},{3 - i // 600},2\n" for i in range(1500)))
 
     def path(self, name):
         return self.running.dir / name
@@ -37,7 +40,7 @@ class EstimateTest(ClusterTest):
                               text=True, timeout=120)
 
     def answer(self, words, *flags):
-        """With a terminal, on which `words` is typed: the exit code and what was printed."""
+        """Submits on a terminal, on which `words` is typed. Returns the exit code and what was printed."""
         terminal, end = pty.openpty()
         with open(end, "rb", buffering=0) as stdin:
             child = subprocess.Popen(self.command(*flags), cwd=self.running.dir, stdin=stdin, stdout=subprocess.PIPE,
@@ -55,14 +58,16 @@ class EstimateTest(ClusterTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("made-up spot capacity, as no --trace tells it: seeds 1 to 8", done.stdout)
         self.assertRegex(done.stdout, r"planner +\d+\.\d\d \(\d+\.\d\d to \d+\.\d\d\) ")
-        self.assertRegex(done.stdout, r"on_demand +180\.45 ")   # 3 nodes for 20 h and the start, at 3.
+        # The cost is that of 3 nodes for 20 h and the start, at a price of 3.
+        self.assertRegex(done.stdout, r"on_demand +180\.45 ")
         self.assertIn("nothing was submitted: there is no terminal to ask on; --yes submits", done.stderr)
         self.assertEqual(self.jobs(), [])
         self.assertEqual(self.submit("--estimate", "--fleet", "fleet.yaml").stdout, done.stdout)
         self.assertNotEqual(self.submit("--estimate", "--fleet", "fleet.yaml", "--seed", "7").stdout, done.stdout)
 
     def test_yes_submits_and_json_is_a_line_before_the_job(self):
-        done = self.submit("--estimate", "--fleet", "fleet.yaml", "--trace", "trace.csv", "--step", "300", "--yes", "-o", "json")
+        done = self.submit("--estimate", "--fleet", "fleet.yaml", "--trace", "trace.csv", "--step", "300",
+                           "--yes", "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         first, rest = done.stdout.split("\n", 1)
         estimate = json.loads(first)["estimate"]

@@ -1,4 +1,4 @@
-"""Every job file of examples/ runs as its page says, at small size: made-up data, a cluster of `rekindle up`."""
+"""Tests that every job file of examples/ runs as its page says, at small size, with made-up data and `rekindle up`."""
 import json
 import os
 import pathlib
@@ -11,11 +11,12 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import REPO, program  # noqa: E402
+from programs import REPO, program  # noqa: E402
 
-PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)   # One with pyarrow.
+# `PYTHON` must have pyarrow.
+PYTHON = os.environ.get("REKINDLE_PYTHON", sys.executable)
 
-# What makes each one small: a pattern of the file and its replacement.
+# Each example is made small by replacements of patterns in its file.
 SMALL = {
     "gpt-text": [(r"steps: 200", "steps: 12"), (r"layers: 4", "layers: 1"), (r"max_bytes: 4e6", "max_bytes: 2e5"),
                  (r"evaluate_every: 50", "evaluate_every: 6"), (r"warmup_steps: 20", "warmup_steps: 2")],
@@ -23,8 +24,8 @@ SMALL = {
                  (r"context: 128", "context: 32"), (r"max_bytes: 4e6", "max_bytes: 2e5"),
                  (r"evaluate_every: 25", "evaluate_every: 4"), (r"warmup_steps: 10", "warmup_steps: 2"),
                  (r"every_steps: 25", "every_steps: 4")],
-    "resnet-images": [(r"steps: 100", "steps: 12"), (r"width: 16", "width: 4"), (r"warmup_steps: 10", "warmup_steps: 2"),
-                      (r"evaluate_every: 50", "evaluate_every: 6")],
+    "resnet-images": [(r"steps: 100", "steps: 12"), (r"width: 16", "width: 4"),
+                      (r"warmup_steps: 10", "warmup_steps: 2"), (r"evaluate_every: 50", "evaluate_every: 6")],
     "mlp-table": [],
     "gpt2-from-weights": [(r"steps: 60", "steps: 20"), (r"evaluate_every: 30", "evaluate_every: 10")],
 }
@@ -35,7 +36,8 @@ class ExamplesTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="rekindle-examples-"))
-        cls.up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(cls.folder / "up"), "--port", "0",
+        cls.up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(cls.folder / "up"),
+                                   "--port", "0",
                                    "-o", "json"], stdout=subprocess.PIPE, text=True, start_new_session=True)
         cls.endpoint = json.loads(cls.up.stdout.readline())["endpoint"]
 
@@ -57,7 +59,7 @@ class ExamplesTest(unittest.TestCase):
         return done.stdout + done.stderr
 
     def small(self, name, changes=()):
-        """The job file, made small, in a folder of its own with its data beside it."""
+        """Writes the job file, made small, into a folder of its own with its data beside it. Returns its path."""
         text = (REPO / "examples" / f"{name}.yaml").read_text()
         for pattern, replacement in [*SMALL[name], *changes]:
             self.assertRegex(text, pattern)
@@ -65,8 +67,8 @@ class ExamplesTest(unittest.TestCase):
         path = self.folder / f"{name}.yaml"
         path.write_text(text)
         if name in DATA:
-            subprocess.run([PYTHON, str(REPO / "examples" / "make_data.py"), DATA[name], str(self.folder / "data")], check=True,
-                           stdout=subprocess.DEVNULL)
+            subprocess.run([PYTHON, str(REPO / "examples" / "make_data.py"), DATA[name], str(self.folder / "data")],
+                           check=True, stdout=subprocess.DEVNULL)
         return str(path)
 
     def run_example(self, name):
@@ -111,8 +113,9 @@ class ExamplesTest(unittest.TestCase):
         self.assertIn(b"h.1.mlp.c_proj.weight", header[:20_000])
 
     def test_weights_of_another_shape_are_listed_and_nothing_is_started(self):
-        path = self.small("gpt2-from-weights", [(r"name: gpt2-from-weights", "name: misfit"), (r"layers: 2 ", "layers: 1 "),
-                                                (r"context: 64", "context: 32")])
+        path = self.small("gpt2-from-weights",
+                          [(r"name: gpt2-from-weights", "name: misfit"), (r"layers: 2", "layers: 1"),
+                           (r"context: 64", "context: 32")])
         said = self.rekindle("submit", path, "--wait", code=1)
         self.assertIn("extra (12)", said)
         self.assertIn("wpe.weight: [64, 32] instead of [32, 32]", said)

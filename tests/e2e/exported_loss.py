@@ -1,8 +1,11 @@
-"""Mean validation loss of an exported set, and its logits as of trainer_logits.cc, by PyTorch alone: prints them as JSON,
-with the types that were read.
+"""Prints the mean validation loss of an exported set and its logits as of trainer_logits.cc as JSON, by PyTorch alone.
+
+The JSON also has the types that were read.
 
 usage: exported_loss.py SET TEXT LAYERS HEADS WIDTH CONTEXT FRACTION
-Needs torch and safetensors. All windows of the validation text are read, as worker/data/dataset.h cuts them.
+
+This needs torch and safetensors. All windows of the validation text are read, as worker/data/kinds/token_windows.h cuts
+them.
 """
 import json
 import math
@@ -12,7 +15,7 @@ import sys
 import torch
 from safetensors.torch import load_file
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker/models"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker/models/kinds"))
 from gpt_parity import Gpt  # noqa: E402
 
 
@@ -32,7 +35,8 @@ def main():
     torch.set_num_threads(1)
     weights = load(folder)
     model = Gpt(layers, heads, width, context)
-    model.load_state_dict(weights)   # Strict: every name, every shape.
+    # The load is strict: every name and every shape has to match.
+    model.load_state_dict(weights)
     data = text.read_bytes()
     held = data[-math.floor(len(data) * float(sys.argv[7])):]
     windows = torch.tensor([list(held[at:at + context + 1]) for at in range(0, len(held) - context, context)])

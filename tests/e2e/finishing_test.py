@@ -1,5 +1,6 @@
-"""The end of jobs whose store breaks on the way there: with real trainers, services and stores. A job is over when its
-final checkpoint is in its store, and the state waits for that in memory, on one node."""
+"""Tests the end of jobs whose store breaks before it, with real trainers, services and stores.
+
+A job is over when its final checkpoint is in its store. Until then the state waits in memory, on one node."""
 import pathlib
 import unittest
 
@@ -14,7 +15,7 @@ PATIENCE = 120
 
 class FinishingTest(ClusterTest):
     def start(self, nodes, steps=STEPS, **options):
-        """A job whose store has broken."""
+        """Starts a job and breaks its store after some steps."""
         self.store = pathlib.Path(self.folder) / "store"
         self.away = pathlib.Path(self.folder) / "store.away"
         self.store.mkdir()
@@ -26,12 +27,12 @@ class FinishingTest(ClusterTest):
         self.break_store()
 
     def finish_in_vain(self, nodes, **options):
-        """All its steps are made, though its store broke before the last."""
+        """Makes all steps of a job whose store broke before the last."""
         self.start(nodes, **options)
         self.assert_finishing()
 
     def break_store(self):
-        """A file is where the folder was: nothing can be read or written."""
+        """Puts a file where the folder was, so that nothing can be read or written."""
         self.away.write_text("no folder")
         exchange(self.store, self.away)
 
@@ -40,7 +41,7 @@ class FinishingTest(ClusterTest):
         self.away.unlink()
 
     def kept(self):
-        """The step of the newest checkpoint in the store that is away."""
+        """Returns the step of the newest checkpoint in the store that was moved away."""
         return max([int(path.name.split("-")[1]) for path in self.away.rglob("*.json")
                     if path.name.split("-")[0].isdigit()], default=0)
 
@@ -56,7 +57,7 @@ class FinishingTest(ClusterTest):
         self.assertIn("could not be saved", status["reason"])
 
     def holder(self):
-        """The name of the one node that still runs a trainer of the job."""
+        """Returns the name of the one node that still runs a trainer of the job."""
         def only():
             names = [name for name, node in self.running.nodes.items() if node.pids("trainer")]
             return names[0] if len(names) == 1 else None
@@ -89,7 +90,8 @@ class FinishingTest(ClusterTest):
         self.running.start_coordinator()
         self.assertEqual(self.running.status("job")["state"], "FINISHING")
         self.heal_store()
-        self.running.cli("resume", "job")   # Rather than at the end of the pause.
+        # The resume saves at once, rather than at the end of the pause.
+        self.running.cli("resume", "job")
         self.assert_saved("job")
 
     def test_it_is_handed_on_and_saved_elsewhere(self):

@@ -1,5 +1,6 @@
-"""A job whose first epoch is to run without GPUs moves to nodes that have them when it is over, and loses no step. The GPUs are a
-driver's tool that claims them: trainers find none that works, say so, and compute on the CPU."""
+"""Tests a job whose first epoch runs without GPUs and that then moves to nodes with GPUs, without losing a step.
+
+A tool stands in for the driver's and claims GPUs. Trainers find none that works, say so, and compute on the CPU."""
 import os
 import pathlib
 import unittest

@@ -1,5 +1,7 @@
-"""The planner with real processes: two clouds on this machine, with prices of their own. The job moves to the one that becomes the
-cheaper, and back when that takes its machines away; `rekindle events` tells the story."""
+"""Tests the planner with real processes: two clouds on this machine, with prices of their own.
+
+The job moves to the one that becomes cheaper, and back when that takes its machines away. `rekindle events` tells the
+story."""
 import pathlib
 import signal
 import unittest
@@ -7,7 +9,8 @@ import unittest
 from base import ClusterTest, small_job, steps_done, wait_until
 from fleet import FleetCluster, local_pool
 
-STEPS = 20_000    # It is cancelled at the end: that a change of members leaves the result as it is, is told by recovery_test.py.
+# The job is cancelled at the end. recovery_test.py tests that a change of members leaves the result as it is.
+STEPS = 20_000
 
 
 class FleetTest(ClusterTest):

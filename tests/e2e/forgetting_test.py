@@ -1,10 +1,12 @@
-"""`rekindle rm` and the limits of what is kept, with a real coordinator: no node is needed for jobs that never ran."""
+"""Tests `rekindle rm` and the limits of what is kept, with a real coordinator.
+
+The jobs never ran, so no node is needed."""
 import json
 import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import program
+from programs import program
 
 
 class ForgettingTest(ClusterTest):
@@ -34,7 +36,8 @@ class ForgettingTest(ClusterTest):
         self.assertEqual(again.returncode, 1)
         self.assertIn("no job 'one'", again.stderr)
 
-        uid = self.ended("one")   # Its name was free.
+        # The name of the forgotten job is free.
+        uid = self.ended("one")
         answer = json.loads(self.rekindle("rm", uid, "-o", "json").stdout)
         self.assertEqual(answer["job"]["uid"], uid)
         self.assertTrue(answer["checkpoints"].endswith("/" + uid))

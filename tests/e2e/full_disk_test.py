@@ -1,10 +1,10 @@
-"""The coordinator on a disk that is full: what was submitted goes on with the space that it has kept, new jobs are refused."""
+"""Tests the coordinator on a full disk: submitted jobs go on with the space that it has kept, new jobs are refused."""
 import pathlib
 import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import free_port, metric
+from ports import free_port, metric
 
 RESERVE = 64 << 20
 PATIENCE = 60
@@ -15,7 +15,7 @@ class FullDiskTest(ClusterTest):
         super().setUp()
         self.data = pathlib.Path(self.folder) / "cluster" / "coordinator"
         self.data.mkdir(parents=True)
-        # It takes the reserve again where twice as much is free.
+        # The coordinator takes the reserve again where twice as much is free.
         if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=160m", "tmpfs", str(self.data)]).returncode != 0:
             self.skipTest("cannot mount a tmpfs: not root")
         self.addCleanup(subprocess.run, ["umount", "-l", str(self.data)], check=True)
@@ -37,7 +37,7 @@ class FullDiskTest(ClusterTest):
         return self.running.submit(small_job(name, self.text), folder=self.folder)
 
     def change_until(self, done):
-        """Pauses and resumes job a; each must be done."""
+        """Pauses and resumes job a until done() holds. Each change must succeed."""
         for _ in range(100):
             self.running.cli("pause", "a")
             self.running.cli("resume", "a")
@@ -57,7 +57,7 @@ class FullDiskTest(ClusterTest):
         self.assertEqual(metric(self.metrics, "rekindle_state_store_commit_failures_total"), 0)
         self.assertEqual(self.happened(), ["disk_reserve_used"])
 
-        # A restart finds what was answered, and no room for another reserve.
+        # A restart finds all changes that were answered, and no room for another reserve.
         self.running.cli("pause", "a")
         self.fill("second")
         self.running.kill_coordinator()

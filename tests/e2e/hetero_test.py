@@ -1,4 +1,4 @@
-"""A rank that is slowed gets less to compute, through the kill of another, and the weights are those of an undisturbed run."""
+"""Tests that a slowed rank gets less to compute, also after the kill of another, and that the weights do not change."""
 import unittest
 
 from base import ClusterTest, Injector, small_job, wait_until
@@ -10,7 +10,9 @@ MICRO_BATCHES = 16
 
 class HeteroTest(ClusterTest):
     def share_of(self, cluster, node, cuts=None):
-        """Micro-batches of a step; all of them for a node that is no member. `cuts` gets what was told of the newest cut."""
+        """Returns the node's micro-batches of a step, or all of them for a node that is not a member.
+
+        `cuts` gets what was reported of the newest cut."""
         status = cluster.status("job")
         if cuts is not None:
             cuts.update(lever["text"] for lever in status["levers"] if lever["lever"] == "ranges")
@@ -26,16 +28,19 @@ class HeteroTest(ClusterTest):
         inject.await_steps(12)
         with throttled(cluster.nodes["n2"], 0.2):
             generation = cluster.status("job")["generation"]
-            cuts = set()   # Events tell of the first cut within a minute, and of the last.
+            # Events report the first cut within a minute, and the last.
+            cuts = set()
             wait_until(lambda: self.share_of(cluster, "n2", cuts) <= 3, 60, "n2 to get less", poll=0.1)
             self.assertIn("n2/0 takes", "\n".join(cuts))
             self.assertTrue(self.events(cluster, "ranges", ""))
             self.assertEqual(cluster.status("job")["generation"], generation)
-            wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 120,   # A minute after another one.
+            # It may be named only a minute after another straggler.
+            wait_until(lambda: self.events(cluster, "straggler", "n2/0 is a straggler (compute)"), 120,
                        "the straggler to be named", poll=0.2)
             row = inject.trainer_killed("n1")
             self.assertEqual(row["steps_redone"], 0)
-            self.assertLessEqual(self.share_of(cluster, "n2"), 4)   # The new membership has not forgotten it.
+            # The new membership has not forgotten how slow the rank is.
+            self.assertLessEqual(self.share_of(cluster, "n2"), 4)
         status = self.await_end(cluster, "job")
         self.assert_undisturbed(status, spec)
 

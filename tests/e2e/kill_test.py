@@ -1,9 +1,10 @@
-"""kill -9 of the trainer, of the checkpoint service, or of both, at each single operation of a save.
+"""Tests kill -9 of the trainer, of the checkpoint service, or of both, at each single operation of a save.
 
-The operations are those of the service on its store: calls of the file system, requests to a real S3 server. After
-each: the newest checkpoint is whole, bit for bit the one saved, and at least the last one that was said to be durable;
-nothing is skipped, since nothing torn is ever named; and the next save succeeds. A run takes each fourth operation, from a
-drawn one on, and draws who dies: REKINDLE_SEED repeats a run, REKINDLE_KILL_ALL=1 takes all of both, in many times as long.
+The operations are those of the service on its store: calls of the file system, requests to a real S3 server. After each
+kill the newest checkpoint is whole, bit for bit the one saved, and at least the last one that was said to be durable.
+Nothing is skipped, because no torn checkpoint ever gets a name. The next save succeeds. A run begins at a random
+operation, takes every fourth, and draws which process dies. REKINDLE_SEED repeats a run. REKINDLE_KILL_ALL=1 takes all
+operations and all victims, in many times as long.
 """
 import os
 import pathlib
@@ -15,18 +16,22 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 import servers  # noqa: E402
-from cluster import program, wait_until  # noqa: E402
 from fault_proxy import FaultProxy  # noqa: E402
 from probe import Died, Probe  # noqa: E402
+from programs import program  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 PATIENCE = 120
-KEEP = 2    # So that each save collects, too.
+# So few checkpoints are kept that each save collects, too.
+KEEP = 2
 STRIDE = 1 if os.environ.get("REKINDLE_KILL_ALL") else 4
 VICTIMS = (("service",), ("trainer",), ("trainer", "service"))
 
 
 class Node:
-    """A checkpoint service and a trainer without training (checkpoint/client_probe.cc), both killed and started anew."""
+    """Runs a checkpoint service and a trainer without training (checkpoint/testing/client_probe.cc).
+
+    Both are killed and started again."""
 
     def __init__(self, folder, store, env):
         self.folder, self.store, self.env = pathlib.Path(folder), store, env
@@ -63,7 +68,9 @@ class Node:
             process.wait()
 
     def save(self, step, victims=(), on_death=lambda: None):
-        """The answer, or None where the trainer died. A service that dies is back at once, as a supervisor has it."""
+        """Returns the answer to a save, or None where the trainer died.
+
+        A service that dies is started again at once, as a supervisor does."""
         self.generation += 1
         service = self.service
         self.trainer.send("save", generation=self.generation, step=step, keep=KEEP)
@@ -84,12 +91,15 @@ class Node:
         def settled():
             if self.service.poll() is not None and self.trainer.process.poll() is None:
                 on_death()
-                self.revive_service()   # The trainer may be dying, too.
+                # The trainer may be dying, too.
+                self.revive_service()
             return self.trainer.answered()
         wait_until(settled, PATIENCE, "an answer of the trainer")
 
     def load(self):
-        """What is not kept is collected behind the answer to a save: a kill may come then, too, but once."""
+        """Returns the answer to a load.
+
+        A save is answered before it collects what is not kept. So a kill may come during the load, but only once."""
         for _ in range(2):
             self.revive()
             try:
@@ -102,7 +112,7 @@ class Node:
 
 
 class Schedule:
-    """For each operation of a save and each victim, one trial."""
+    """Runs one trial for each operation of a save and each victim."""
 
     def setUp(self):
         self.folder = self.enterContext(tempfile.TemporaryDirectory(prefix="rekindle-kill-"))
@@ -116,7 +126,7 @@ class Schedule:
         return newest["step"]
 
     def trial(self, node, step, victims):
-        """With the kill armed."""
+        """Saves while the kill is armed, and checks what is left."""
         node.save(step, victims, self.disarm)
         self.disarm()
         self.assert_whole(node, *{node.durable, step})
@@ -125,7 +135,7 @@ class Schedule:
         self.assert_whole(node, step + 1)
 
     def every_operation(self, node):
-        """Until a save has no further one."""
+        """Runs trials until a save has no further operation."""
         seed = int(os.environ.get("REKINDLE_SEED", random.randrange(2**31)))
         draw = random.Random(seed)
         operation = draw.randrange(STRIDE)
@@ -173,7 +183,8 @@ class KillOnS3Test(Schedule, unittest.TestCase):
         def act():
             killed.append(True)
             node.kill(*victims)
-            return "service" not in victims     # Then nobody is there to ask or to be answered.
+            return "service" not in victims
+        # A dead service can be neither asked nor answered.
         self.proxy.spoil("call", skip=operation, **{when: act})
         return lambda: bool(killed)
 

@@ -1,5 +1,6 @@
-"""Who may step, with real processes and networks that are cut: no rank of an older generation steps once a newer one does,
-and nothing happens where nothing has to. Leases are of seconds here."""
+"""Tests which ranks may step, with real processes and networks that are cut. Leases last seconds here.
+
+No rank of an older generation steps once a newer one does, and nothing happens where nothing has to."""
 import contextlib
 import pathlib
 import signal
@@ -12,15 +13,18 @@ from relay import Relay
 
 LEASE = 3
 FLAGS = [f"--lease-seconds={LEASE}", f"--lease-save-seconds={LEASE}", f"--lease-step-seconds={LEASE}"]
-TO_THE_END = 700    # Steps: more than are made in a lease and a save.
-LONGEST = 60    # Until the job goes on elsewhere: the lease, the save and the step, and that nothing was heard before.
+# A lease and a save together take fewer steps than `TO_THE_END`.
+TO_THE_END = 700
+# `LONGEST` bounds the time until the job goes on elsewhere: lease, save, step, and the silence before.
+LONGEST = 60
 
 
 class LeaseTest(ClusterTest):
     def start(self, trained_on=("n1", "n2"), spare="n3", steps=20_000):
-        """A job on some nodes, each behind a network of its own that can be cut, and a node that it could go on on."""
+        """Starts a job on some nodes, each behind a network of its own that can be cut, and a spare node for it."""
         names = (*trained_on, spare)
-        self.running = self.guarded(Cluster(pathlib.Path(self.folder) / "cluster", nodes=names, coordinator_flags=FLAGS))
+        self.running = self.guarded(Cluster(pathlib.Path(self.folder) / "cluster", nodes=names,
+                                            coordinator_flags=FLAGS))
         self.running.start_coordinator()
         self.relays = {}
         for name in names:
@@ -46,7 +50,8 @@ class LeaseTest(ClusterTest):
 
     def await_next_generation(self):
         wait_until(lambda: self.generation_now() > self.generation, LONGEST, "the job to go on elsewhere", poll=0.1)
-        wait_until(lambda: any(m["event"] == "step" and m["generation"] > self.generation for m in self.running.marks()),
+        wait_until(lambda: any(m["event"] == "step" and m["generation"] > self.generation
+                               for m in self.running.marks()),
                    LONGEST, "the newer generation to step", poll=0.1)
 
     def gaps(self, since):
@@ -64,7 +69,8 @@ class LeaseTest(ClusterTest):
         for name in ("n1", "n2"):
             self.relays[name].cut()
         self.await_next_generation()
-        self.assert_nothing_strayed()    # With the cut still in place.
+        # The cut is still in place.
+        self.assert_nothing_strayed()
         self.assertTrue(self.standing())
         for name in ("n1", "n2"):
             self.relays[name].heal()
@@ -97,7 +103,8 @@ class LeaseTest(ClusterTest):
     def test_a_coordinator_that_cannot_write_still_answers(self):
         self.start()
         with contextlib.closing(sqlite3.connect(self.running.dir / "coordinator" / "state.db", timeout=60)) as database:
-            database.execute("BEGIN IMMEDIATE")    # Nobody else writes until it ends.
+            # Nobody else can write until this transaction ends.
+            database.execute("BEGIN IMMEDIATE")
             since = time.monotonic()
             wait_until(lambda: time.monotonic() > since + 3 * LEASE, 4 * LEASE, "three leases to pass", poll=0.05)
             done = steps_done(self.running)
@@ -131,7 +138,8 @@ class LeaseTest(ClusterTest):
             frozen += self.running.nodes[name].pids("agent") + self.running.nodes[name].pids("init")
         self.await_next_generation()
         kill(frozen, signal.SIGCONT)
-        self.inject.await_members(2)    # One of them is back.
+        # One of the members is back.
+        self.inject.await_members(2)
         self.assert_nothing_strayed()
 
     def test_silence_forms_nothing_although_another_machine_has_the_name(self):
@@ -142,13 +150,15 @@ class LeaseTest(ClusterTest):
         self.running.endpoint_for["n1"] = self.running.endpoint
         self.running.nodes["n1-again"] = other.start()
         since = steps_done(self.running)
-        self.inject.await_steps(5)    # It steps until its lease ends.
+        # The rank steps until its lease ends.
+        self.inject.await_steps(5)
         self.assertGreater(steps_done(self.running), since)
         self.assertEqual(self.generation_now(), self.generation)
         self.await_next_generation()
         self.assert_nothing_strayed()
         self.relays["n1"].heal()
-        wait_until(lambda: not self.running.nodes["n1"].pids("trainer"), LONGEST, "what was cut off to be told", poll=0.1)
+        wait_until(lambda: not self.running.nodes["n1"].pids("trainer"), LONGEST, "what was cut off to be told",
+                   poll=0.1)
         self.inject.await_steps(5)
         self.assert_nothing_strayed()
 

@@ -1,4 +1,4 @@
-"""The levers of a step, from the job file to the status: real processes, on one worker and on two."""
+"""Tests the levers of a step, from the job file to the status: real processes, on one worker and on two."""
 import unittest
 
 from base import ClusterTest, small_job
@@ -9,7 +9,8 @@ class LeversTest(ClusterTest):
         job = small_job(name, self.text, steps=4000, workers=workers, evaluate_every=5, smoke_test=True)
         job["spec"]["optimizer"] = {"kind": "lion", "learning_rate": 1e-3}
         job["spec"]["schedule"] = {"kind": "plateau", "warmup_steps": 2, "patience": 0, "min_delta": 0.05}
-        job["spec"]["early_stop"] = {"min_delta": 0.05}  # Patience 3.
+        # The default patience is 3.
+        job["spec"]["early_stop"] = {"min_delta": 0.05}
         return job
 
     def test_a_job_stops_early_at_the_same_state_on_any_number_of_workers(self):
@@ -24,7 +25,8 @@ class LeversTest(ClusterTest):
         self.assertLess(status["step"], 4000)
         self.assertIn(f"stopped early at step {status['step']} of 4000: 3 evaluations in a row", status["reason"])
         levers = {lever["lever"]: lever for lever in status["levers"]}
-        levers.pop("ranges", None)   # Two workers on a busy machine may differ in speed.
+        # Two workers on a busy machine may differ in speed.
+        levers.pop("ranges", None)
         self.assertEqual(sorted(levers), ["early_stop", "plateau", "smoke_test"])
         self.assertEqual(levers["early_stop"]["steps_saved"], 4000 - status["step"])
         self.assertGreater(levers["early_stop"]["seconds_saved"], 0)

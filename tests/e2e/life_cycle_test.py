@@ -1,5 +1,7 @@
-"""The life of checkpoints after they were written: kept, pinned, archived, exported, imported, by the user's command; and
-what is kept of the job beside them."""
+"""Tests the life of checkpoints after they were written, by the user's command, and what is kept of the job beside
+them.
+
+Checkpoints are kept, pinned, archived, exported and imported."""
 import base64
 import contextlib
 import glob
@@ -13,7 +15,7 @@ import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import program
+from programs import program
 import servers
 
 MODEL = {"kind": "gpt", "layers": 2, "heads": 2, "width": 64, "context": 64}
@@ -33,7 +35,7 @@ class LifeCycleTest(ClusterTest):
         return [c["name"] for c in listed if c["tier"] == tier]
 
     def finished(self, **checkpoint):
-        """A cluster with a job that has succeeded; all of the validation text was evaluated at the end."""
+        """Runs a job to success on a new cluster. All of the validation text is evaluated at the end."""
         cluster = self.cluster(nodes=("n1", "n2"))
         spec = small_job("job", self.text, steps=30, workers=2, evaluate_every=10, evaluate_micro_batches=1000)
         spec["spec"]["checkpoint"] = {"every_steps": 5, **checkpoint}
@@ -41,7 +43,7 @@ class LifeCycleTest(ClusterTest):
         return cluster, spec, self.await_end(cluster, "job")
 
     def loss_of(self, folder):
-        """Of an exported set, as PyTorch computes it."""
+        """Returns the loss, logits and types of an exported set, as PyTorch computes and reads them."""
         readers = servers.python_wheels("readers")
         [site] = glob.glob(f"{readers}/lib/python3*/site-packages")
         script = pathlib.Path(__file__).with_name("exported_loss.py")
@@ -60,7 +62,8 @@ class LifeCycleTest(ClusterTest):
         self.assertEqual(mine["types"], ["torch.float32"])
         self.assertAlmostEqual(mine["loss"], status["validation_loss"], delta=1e-5)
         self.assert_same_logits(mine["logits"], self.trainer_logits(cluster))
-        cut = cluster.cli("checkpoint", "export", "job", str(folder / "bf16"), "--dtype", "bf16", "--max-file-bytes", "50KB")
+        cut = cluster.cli("checkpoint", "export", "job", str(folder / "bf16"), "--dtype", "bf16",
+                          "--max-file-bytes", "50KB")
         self.assertGreater(len(cut["files"]), 3)
         rounded = self.loss_of(folder / "bf16")
         self.assertEqual(rounded["types"], ["torch.bfloat16"])
@@ -77,7 +80,9 @@ class LifeCycleTest(ClusterTest):
         return [[float(value) for value in line.split()] for line in done.stdout.splitlines()]
 
     def assert_same_logits(self, ours, trainers):
-        """But for a constant, and what FP32 rounds: a sum of up to a context's losses is what the trainer tells."""
+        """Checks that logits agree, except for a constant and what FP32 rounds.
+
+        The trainer's program computes them from a sum of up to a context's losses."""
         self.assertEqual([len(row) for row in trainers], [256] * 3)
         for row, other in zip(ours, trainers, strict=True):
             level = statistics.mean(row) - statistics.mean(other)
@@ -85,7 +90,7 @@ class LifeCycleTest(ClusterTest):
             self.assertGreater(max(row) - min(row), 1)
 
     def import_of(self, cluster, spec, status, folder):
-        """Jobs that start from the set: equal bits on one worker and on two, and the loss goes on where it was."""
+        """Checks jobs that start from the set: equal bits on one and on two workers, and a loss that goes on."""
         digests = []
         for workers in (1, 2):
             spec["name"] = f"tuned{workers}"
@@ -134,11 +139,12 @@ class LifeCycleTest(ClusterTest):
         self.assertEqual(self.names(cluster), [newest, older])
 
         cluster.cli("checkpoint", "archive", "job", "--after", "0s")
-        self.assertEqual(self.names(cluster), [older])   # Pinned: hot.
+        # The pinned checkpoint stays in the store.
+        self.assertEqual(self.names(cluster), [older])
         self.assertEqual(self.names(cluster, "archive"), [newest])
         cluster.cli("checkpoint", "archive", "job", newest, "--restore")
         self.assertEqual(self.names(cluster), [newest, older])
-        # Without a coordinator, by the store's URI.
+        # Without a coordinator, the store's URI is enough.
         uid = cluster.cli("get", "job")["uid"]
         place = ["--store", cold, "--job-uid", uid]
         cluster.kill_coordinator()
@@ -148,7 +154,7 @@ class LifeCycleTest(ClusterTest):
 
 
 def fields(message):
-    """(number, value) of each field of a serialized protobuf message that is of bytes or a number."""
+    """Yields (number, value) of each field of a serialized protobuf message that is bytes or a number."""
     at = 0
 
     def varint():
@@ -173,7 +179,7 @@ def fields(message):
 
 
 class JobFileTest(ClusterTest):
-    """What the store knows of a job, for the day on which the coordinator's folder is gone."""
+    """Tests what the store knows of a job, for the day on which the coordinator's folder is lost."""
 
     def store_of(self, cluster, uid):
         return cluster.dir / "coordinator" / "checkpoints" / uid

@@ -1,4 +1,6 @@
-"""`rekindle logs` has every line of every trainer, once and in order, whatever is killed, and says where lines are missing."""
+"""Tests that `rekindle logs` has every line of every trainer, once and in order, and says where lines are missing.
+
+Whatever is killed, this holds."""
 import json
 import pathlib
 import shutil
@@ -9,9 +11,9 @@ import unittest
 from collections import defaultdict
 
 from base import ClusterTest, Injector, kill, small_job, wait_until
-from cluster import program
+from programs import program
 
-# Beside the trainer's own lines, and in the same file.
+# The scripts `NUMBERS` and `BULK` write beside the trainer's own lines, into the same file.
 NUMBERS = 'while kill -0 $$ 2>/dev/null; do i=$((i+1)); echo "number $i"; sleep 0.1; done'
 BULK = """awk 'BEGIN { for (i = 1; i <= 4000; i++) printf "bulk %d %01000d\\n", i, 0 }'"""
 MIB = 1 << 20
@@ -22,7 +24,8 @@ class LogsTest(ClusterTest):
         binary = pathlib.Path(self.folder) / "trainer-that-writes"
         binary.write_text(f'#!/bin/sh\n( {writes} ) &\nexec {program("rekindle-trainer")} "$@"\n')
         binary.chmod(0o700)
-        self.running = self.cluster(nodes=nodes, worker_flags={node: ["--trainer-binary", str(binary)] for node in nodes},
+        self.running = self.cluster(nodes=nodes,
+                                    worker_flags={node: ["--trainer-binary", str(binary)] for node in nodes},
                                     **options)
         self.running.submit(small_job("job", self.text, steps=100_000, workers=len(nodes)))
         self.inject = Injector(self.running, "job")
@@ -33,7 +36,7 @@ class LogsTest(ClusterTest):
                               capture_output=True, text=True, timeout=60)
 
     def shown(self, *args):
-        """What `rekindle logs job` has: by trainer, its lines; and what it says is missing."""
+        """Returns what `rekindle logs job` has: the lines by trainer, and the gaps that it reports."""
         lines, gaps = defaultdict(list), []
         for line in self.running.cli("logs", "job", *args)["lines"]:
             if "gap" in line:
@@ -43,7 +46,7 @@ class LogsTest(ClusterTest):
         return lines, gaps
 
     def written(self):
-        """By trainer, what is in the files of the nodes that are there."""
+        """Returns by trainer what is in the files of the nodes that exist."""
         lines = {}
         for owner in pathlib.Path(self.running.dir, "nodes").glob("*/logs/*.log.json"):
             text = owner.with_suffix("").read_text()
@@ -52,7 +55,7 @@ class LogsTest(ClusterTest):
         return lines
 
     def await_all_shown(self):
-        """Until all that was written is shown, of trainers that have ended. Nothing else ever is."""
+        """Waits until all that was written is shown, once the trainers have ended. Nothing else may ever be shown."""
         def is_shown():
             shown, gaps = self.shown()
             self.assertEqual(gaps, [])
@@ -92,7 +95,7 @@ class LogsTest(ClusterTest):
             self.inject.await_steps(10)
             self.restart_coordinator(followed_by=followers)
             self.inject.await_steps(10)
-        # All three at once.
+        # The agent, the trainers and the coordinator are killed at once.
         kill(self.running.nodes["n1"].pids("agent"))
         self.running.nodes["n1"].kill_trainers()
         self.restart_coordinator(followed_by=followers)
@@ -109,7 +112,8 @@ class LogsTest(ClusterTest):
 
         for following, out, err in logs, events:
             if following is logs[0]:
-                self.assertEqual(following.wait(timeout=60), 0, err.read_text())   # It ends with its job.
+                # Following ends with the job.
+                self.assertEqual(following.wait(timeout=60), 0, err.read_text())
             said = err.read_text()
             self.assertEqual(said.count("is away"), 3, said)
             self.assertEqual(said.count("is back"), 3, said)
@@ -121,10 +125,12 @@ class LogsTest(ClusterTest):
         self.assertEqual(revisions, sorted(set(revisions)))
         wait_until(lambda: "cancelled" in events[1].read_text(), 20, "the newest event to be followed")
 
-        self.restart_coordinator()    # The job ended before that.
+        # The job had ended before this restart.
+        self.restart_coordinator()
         self.assertEqual(self.shown()[0], written)
         folder = self.running.coordinator_data() / "logs"
-        self.restart_coordinator(lambda: shutil.rmtree(folder))    # The nodes still have it all.
+        # The nodes still have all lines.
+        self.restart_coordinator(lambda: shutil.rmtree(folder))
         self.await_all_shown()
         for path in folder.rglob("*"):
             self.assertEqual(stat.S_IMODE(path.stat().st_mode), 0o700 if path.is_dir() else 0o600, path)
@@ -156,14 +162,16 @@ class LogsTest(ClusterTest):
         self.restart_coordinator()
         wait_until(is_told, 60, "the loss to be told again", poll=0.2)
         self.running.cli("cancel", "job")
-        self.running.nodes["n2"].start()    # As a new machine.
-        wait_until(lambda: any(node["name"] == "n2" and node["state"] == "ready" for node in self.running.cli("nodes")["nodes"]),
+        # The node comes back as a new machine.
+        self.running.nodes["n2"].start()
+        wait_until(lambda: any(node["name"] == "n2" and node["state"] == "ready"
+                               for node in self.running.cli("nodes")["nodes"]),
                    30, "n2 to be back", poll=0.1)
         self.assertTrue(is_told())
 
     def test_a_node_that_is_only_cut_off_loses_nothing(self):
         self.start()
-        # Of a trainer without a line the coordinator does not know that any could be missing.
+        # The coordinator cannot know that lines are missing of a trainer that has not sent any.
         wait_until(lambda: any(trainer.startswith("n2/") for trainer in self.shown()[0]), 60, "lines of n2", poll=0.05)
         frozen = self.running.nodes["n2"].all_pids()
         kill(frozen, signal.SIGSTOP)

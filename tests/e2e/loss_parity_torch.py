@@ -1,4 +1,4 @@
-"""The work of dump_work by PyTorch alone: prints the loss of each step as JSON.
+"""Trains the work of dump_work by PyTorch alone, and prints the loss of each step as JSON.
 
 usage: loss_parity_torch.py WORK STEPS SEQUENCES LAYERS HEADS WIDTH CONTEXT
 """
@@ -8,7 +8,7 @@ import sys
 
 import torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker/models"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "worker/models/kinds"))
 from gpt_parity import Gpt  # noqa: E402
 
 

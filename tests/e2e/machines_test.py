@@ -1,5 +1,6 @@
-"""Machines of a pool that are paid for and never register: counted, ended by name, and their pool avoided. The provider is a
-hook that starts nothing."""
+"""Tests machines of a pool that are paid for and never register: counted, ended by name, and their pool avoided.
+
+The provider is a hook that starts nothing."""
 import json
 import pathlib
 import stat
@@ -8,7 +9,8 @@ import textwrap
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import free_port, metric, program
+from ports import free_port, metric
+from programs import program
 
 HOOK = textwrap.dedent('''\
     #!/usr/bin/env python3
@@ -32,7 +34,8 @@ HOOK = textwrap.dedent('''\
         print(json.dumps({"machines": [{"id": name, "node": name, "since": since} for name, since in there.items()],
                           "desired": len(there)}))
     ''')
-HOUR = 3600   # A price of so much an hour is 1 a second.
+# A price of `HOUR` an hour is 1 a second.
+HOUR = 3600
 
 
 class MachinesTest(ClusterTest):
@@ -47,7 +50,8 @@ class MachinesTest(ClusterTest):
             {"name": "site", "provider": "exec", "zone": "z", "capacity": "spot", "price": HOUR, "max": 1,
              "machines": {"command": [str(hook)], "poll_seconds": 0.2, "start_seconds": 0.5}}]}))
         self.metrics = free_port()
-        return self.cluster(nodes=(), coordinator_flags=["--fleet", str(file), "--metrics", f"127.0.0.1:{self.metrics}", *flags])
+        return self.cluster(nodes=(),
+                            coordinator_flags=["--fleet", str(file), "--metrics", f"127.0.0.1:{self.metrics}", *flags])
 
     def told(self, cluster, kind):
         return [e["text"] for e in cluster.cli("events")["events"] if e["kind"] == kind]
@@ -58,26 +62,29 @@ class MachinesTest(ClusterTest):
         spec["spec"]["team"] = "vision"
         cluster.submit(spec)
         wait_until(lambda: self.told(cluster, "machine_never_registered"), 60, "the first to be overdue", poll=0.1)
-        cluster.kill_coordinator()   # The second may be on its way.
+        # The second machine may already be ordered.
+        cluster.kill_coordinator()
         cluster.start_coordinator()
         [avoided] = wait_until(lambda: self.told(cluster, "pool_avoided"), 60, "the pool to be avoided", poll=0.1)
         self.assertIn("3 machines in a row never registered, and have cost", avoided)
-        wait_until(lambda: len((self.site / "ended").read_text().splitlines()) == 3, 30, "the third to be ended", poll=0.1)
+        wait_until(lambda: len((self.site / "ended").read_text().splitlines()) == 3, 30, "the third to be ended",
+                   poll=0.1)
         self.assertEqual((self.site / "ended").read_text(), "m1 named\nm2 named\nm3 named\n")
         self.assertEqual(len(self.told(cluster, "machine_never_registered")), 3)
 
         lost = cluster.cli("cost", "job")["cost"]["never_registered"]
         self.assertEqual(lost["machines"], 3)
         self.assertGreater(lost["spent"], 3 * 2.5)
-        self.assertLess(lost["spent"], 3 * 10)   # A second costs 1; less than three of them side by side.
+        # A second costs 1. The limit is less than three machines cost side by side.
+        self.assertLess(lost["spent"], 3 * 10)
         self.assertEqual(cluster.cli("cost", "--team", "vision")["total"]["never_registered"]["machines"], 3)
         [pool] = cluster.cli("cost")["pools"]
         self.assertEqual((pool["name"], pool["never_registered"]["machines"]), ("site", 3))
         self.assertEqual(pool["of_no_job"]["machines"], 0)
         self.assertEqual(metric(self.metrics, "rekindle_pool_never_registered_machines_total"), 3)
         for what in (["job"], ["--team", "vision"], []):
-            shown = subprocess.run([program("rekindle"), "cost", *what, "--endpoint", cluster.endpoint], env=cluster.env,
-                                   capture_output=True, text=True, timeout=60, check=True).stdout
+            shown = subprocess.run([program("rekindle"), "cost", *what, "--endpoint", cluster.endpoint],
+                                   env=cluster.env, capture_output=True, text=True, timeout=60, check=True).stdout
             self.assertRegex(shown.lower(), r"never registered[\s\S]* node-hours of 3\.00 machines")
 
 

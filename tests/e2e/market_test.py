@@ -1,4 +1,4 @@
-"""Machines of local pools, with real processes: they come, are noticed, taken and replaced while a job trains on them."""
+"""Tests machines of local pools, with real processes: they come, get notices, are taken and replaced during a job."""
 import json
 import pathlib
 import signal
@@ -7,13 +7,14 @@ import time
 import unittest
 
 from base import ClusterTest, small_job, steps_done, wait_until
-from cluster import processes, program
+from live_processes import processes
+from programs import program
 
 
 def pool(name, least, **market):
-    """Has its least and no more: what the planner would order beside is another test's."""
-    return {"name": name, "provider": "local", "zone": name, "capacity": "spot", "price": 0.1, "min": least, "max": max(1, least),
-            "machines": {"poll_seconds": 0.5, "market": market}}
+    """Returns a pool that has its least number of machines and no more. Another test covers what the planner orders."""
+    return {"name": name, "provider": "local", "zone": name, "capacity": "spot", "price": 0.1, "min": least,
+            "max": max(1, least), "machines": {"poll_seconds": 0.5, "market": market}}
 
 
 class MarketTest(ClusterTest):
@@ -44,7 +45,8 @@ class MarketTest(ClusterTest):
         wait_until(lambda: not self.pids(cluster, "cheap-2"), 30, "the newest to be gone")
         self.assertLess(time.monotonic() - told, 12)
         texts = [e["text"] for e in cluster.cli("events")["events"] if e["kind"] == "draining"]
-        self.assertRegex("\n".join(texts), r"node cheap-2 drains: a \d+ s notice from file: the market of pool cheap shrank")
+        self.assertRegex("\n".join(texts),
+                         r"node cheap-2 drains: a \d+ s notice from file: the market of pool cheap shrank")
         self.assertEqual(self.members(cluster), ["cheap-1", "dear-1"])
 
         cluster.cli("market", "cheap", "0", "--notice", "0s")
@@ -67,13 +69,15 @@ class MarketTest(ClusterTest):
         cluster = self.started(described)
         begun = cluster.listening_since
         wait_until(lambda: self.ready(cluster) == {"z-1": "z"}, 30, "the machine to come")
-        self.assertGreater(time.monotonic() - begun, 3.5)   # Of the trace 2 s, of the boot 2 s.
+        # The trace takes 2 s, and the boot 2 s.
+        self.assertGreater(time.monotonic() - begun, 3.5)
 
     def test_machines_end_with_rekindle_up(self):
         file = pathlib.Path(self.folder) / "fleet.yaml"
         file.write_text(json.dumps({"pools": [pool("cheap", 2)]}))
         folder = pathlib.Path(self.folder) / "up"
-        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(folder), "--port", "0", "--fleet",
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(folder), "--port", "0",
+                               "--fleet",
                                str(file), "-o", "json"], stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(up.kill)
         endpoint = json.loads(up.stdout.readline())["endpoint"]

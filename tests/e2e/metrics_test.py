@@ -1,4 +1,4 @@
-"""The pages of metrics of all three programs: what promtool says of them, who may read them, what a restart does to them."""
+"""Tests the pages of metrics of all three programs: promtool's verdict, who may read them, what a restart does."""
 import http.client
 import json
 import pathlib
@@ -9,11 +9,14 @@ import unittest
 
 from base import ClusterTest, small_job, steps_done, wait_until
 from certificates import coordinator_flags, make_certificates
-from cluster import free_port, metric, metrics_page, program
+from ports import free_port, metric, metrics_page
+from programs import program
 import prometheus
 
-SHARED = re.compile(r"rekindle_build_info|process_\w+")   # What every program has, with the same meaning.
-SECOND = 3600   # A price of so much an hour is 1 a second.
+# Every program has the metrics that `SHARED` matches, with the same meaning.
+SHARED = re.compile(r"rekindle_build_info|process_\w+")
+# A price of `SECOND` an hour is 1 a second.
+SECOND = 3600
 
 
 def families(page):
@@ -21,7 +24,7 @@ def families(page):
 
 
 def series(page):
-    """(name, {label: value}) of each line."""
+    """Yields (name, {label: value}) of each line."""
     for line in page.splitlines():
         if not line.startswith("#"):
             name, labels = re.fullmatch(r"(\w+)(?:\{(.*)\})? \S+", line).groups()
@@ -30,7 +33,7 @@ def series(page):
 
 class PagesTest(ClusterTest):
     def pages(self):
-        """{program: page} of a cluster on which a job trains and saves."""
+        """Returns {program: page} of a cluster on which a job trains and saves."""
         port = free_port()
         self.running = self.cluster(nodes=("n1",), coordinator_flags=["--metrics", f"127.0.0.1:{port}"],
                                     checkpoint_flags=["--metrics", "127.0.0.1:0"],
@@ -39,7 +42,8 @@ class PagesTest(ClusterTest):
         wait_until(lambda: self.running.status("job")["checkpoint_step"] > 0, 120, "a checkpoint", poll=0.1)
         node = self.running.nodes["n1"]
         ports = {"coordinator": port, **{name: node.metrics_port(name) for name in ("worker", "checkpoint")}}
-        wait_until(lambda: "rekindle_trainer_steps_total{" in metrics_page(ports["worker"]), 60, "the trainer's words", poll=0.2)
+        wait_until(lambda: "rekindle_trainer_steps_total{" in metrics_page(ports["worker"]), 60, "the trainer's words",
+                   poll=0.2)
         return {name: metrics_page(port) for name, port in ports.items()}
 
     def test_each_metric_has_one_meaning(self):
@@ -70,7 +74,7 @@ class PagesTest(ClusterTest):
 
 
 class AccessTest(ClusterTest):
-    """Beyond loopback a page is for those who have a certificate and the token."""
+    """Tests that beyond loopback a page needs a certificate and the token."""
 
     def setUp(self):
         super().setUp()
@@ -80,7 +84,7 @@ class AccessTest(ClusterTest):
         self.token = pathlib.Path(self.env["REKINDLE_TOKEN_FILE"]).read_text().strip()
 
     def ask(self, port, token=None, certificate=True):
-        """(status, page)."""
+        """Asks for a page. Returns (status, page)."""
         context = ssl.create_default_context(cafile=self.env["REKINDLE_TLS_CA"])
         if certificate:
             context.load_cert_chain(self.env["REKINDLE_TLS_CERT"], self.env["REKINDLE_TLS_KEY"])
@@ -94,9 +98,11 @@ class AccessTest(ClusterTest):
         port = free_port()
         cluster = self.cluster(nodes=("n1",), env=self.env,
                                coordinator_flags=[*coordinator_flags(self.env), "--metrics", f"0.0.0.0:{port}"],
-                               checkpoint_flags=["--metrics", "0.0.0.0:0"], worker_flags={"n1": ["--metrics", "0.0.0.0:0"]})
+                               checkpoint_flags=["--metrics", "0.0.0.0:0"],
+                               worker_flags={"n1": ["--metrics", "0.0.0.0:0"]})
         node = cluster.nodes["n1"]
-        wait_until(lambda: node.metrics_port("worker") and node.metrics_port("checkpoint"), 30, "the pages to be served", poll=0.1)
+        wait_until(lambda: node.metrics_port("worker") and node.metrics_port("checkpoint"), 30,
+                   "the pages to be served", poll=0.1)
         for name, served in (("coordinator", port), ("worker", node.metrics_port("worker")),
                              ("checkpoint", node.metrics_port("checkpoint"))):
             status, page = self.ask(served, self.token)
@@ -109,15 +115,16 @@ class AccessTest(ClusterTest):
             with self.assertRaises((ssl.SSLError, ConnectionError)):
                 self.ask(served, self.token, certificate=False)
             with self.assertRaises((OSError, http.client.HTTPException)):
-                metrics_page(served)   # In the clear.
+                metrics_page(served)
+# This request is not encrypted.
 
     def test_without_the_files_they_do_not_start(self):
         folder = pathlib.Path(self.folder)
         for name, command in (("rekindle-coordinator", ["--data", folder / "c", "--listen", "127.0.0.1:0"]),
                               ("rekindle-checkpoint", ["--dir", folder / "n"]),
                               ("rekindle-worker", ["agent", "--dir", folder / "w", "--coordinator", "127.0.0.1:1"])):
-            done = subprocess.run([program(name), *map(str, command), "--metrics", "0.0.0.0:0"], capture_output=True, text=True,
-                                  timeout=60, env={"PATH": "/usr/bin:/bin"})
+            done = subprocess.run([program(name), *map(str, command), "--metrics", "0.0.0.0:0"], capture_output=True,
+                                  text=True, timeout=60, env={"PATH": "/usr/bin:/bin"})
             self.assertNotEqual(done.returncode, 0, name)
             self.assertIn("would be open to others", done.stderr + done.stdout, name)
 
@@ -125,8 +132,8 @@ class AccessTest(ClusterTest):
 class RestartTest(ClusterTest):
     def test_what_was_spent_is_not_forgotten(self):
         fleet = pathlib.Path(self.folder) / "fleet.yaml"
-        fleet.write_text(json.dumps({"pools": [{"name": "own", "provider": "local", "zone": "own", "instance_type": "box",
-                                                "capacity": "spot", "price": SECOND}]}))
+        fleet.write_text(json.dumps({"pools": [{"name": "own", "provider": "local", "zone": "own",
+                                                "instance_type": "box", "capacity": "spot", "price": SECOND}]}))
         port = free_port()
         cluster = self.cluster(nodes=("n1",), worker_flags={"n1": ["--pool", "own"]},
                                coordinator_flags=["--fleet", str(fleet), "--metrics", f"127.0.0.1:{port}"])
@@ -142,7 +149,8 @@ class RestartTest(ClusterTest):
         wait_until(lambda: "rekindle_cost_total{" in metrics_page(port), 30, "the sums", poll=0.1)
         self.assertGreater(metric(port, "rekindle_cost_total"), cost)
         self.assertGreater(metric(port, "rekindle_steps_total"), steps)
-        wait_until(lambda: metric(port, "rekindle_job_checkpoint_age_seconds") > 0, 60, "the age of the checkpoint", poll=0.1)
+        wait_until(lambda: metric(port, "rekindle_job_checkpoint_age_seconds") > 0, 60, "the age of the checkpoint",
+                   poll=0.1)
 
         cluster.cli("cancel", "job")
         wait_until(lambda: 'job_name="job"' not in metrics_page(port), 60, "the series of the job to be gone", poll=0.1)
@@ -150,7 +158,8 @@ class RestartTest(ClusterTest):
         wait_until(lambda: cluster.try_cli("rm", "job"), 60, "the job to be forgotten", poll=0.2)
         wait_until(lambda: metric(port, "rekindle_jobs") == 0, 60, "it to be gone", poll=0.1)
         forgotten = metric(port, "rekindle_cost_total")
-        self.assertGreaterEqual(forgotten, cost)   # Its nodes are paid for until its trainers have ended.
+        # The job's nodes are paid for until its trainers have ended.
+        self.assertGreaterEqual(forgotten, cost)
         cluster.kill_coordinator()
         cluster.start_coordinator()
         self.assertEqual(metric(port, "rekindle_cost_total"), forgotten)

@@ -1,11 +1,11 @@
-"""`micro_batch: auto` with real processes: found by trying, kept within memory, remembered, and as good as named."""
+"""Tests `micro_batch: auto` with real processes: found by trying, within memory, remembered, as good as named."""
 import os
 import resource
 import shutil
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import processes
+from live_processes import processes
 
 
 def auto_job(name, text, **training):
@@ -13,13 +13,13 @@ def auto_job(name, text, **training):
 
 
 def trials(cluster):
-    """Pids of the processes that try a size now."""
+    """Returns the pids of the processes that try a size now."""
     return [pid for node in cluster.nodes.values() for pid, argv in processes(str(node.dir))
             if "--try-micro-batch" in argv]
 
 
 def data_bytes(pid):
-    """What the kernel holds against RLIMIT_DATA."""
+    """Returns the bytes that the kernel counts against RLIMIT_DATA."""
     with open(f"/proc/{pid}/status", encoding="ascii") as file:
         return next(int(line.split()[1]) * 1024 for line in file if line.startswith("VmData:"))
 
@@ -36,7 +36,8 @@ class MicroBatchTest(ClusterTest):
         cluster.submit(auto_job("first", self.text))
         status = self.await_end(cluster, "first")
         size, told = self.found(cluster, "first")
-        self.assertIn(size, (1, 2, 3, 4, 6))   # Each of three workers, and each of four, would get one.
+        # With each of the listed sizes, each of three workers, and each of four, gets at least one micro-batch.
+        self.assertIn(size, (1, 2, 3, 4, 6))
         self.assertIn(f"micro_batch auto is {size}: ", told)
         self.assertEqual(status["resolved_spec"]["workers"]["max"], 3)
         named = auto_job("named", self.text)
@@ -93,12 +94,13 @@ class MicroBatchTest(ClusterTest):
         self.assertIn("data.text", status["reason"])
 
     def endless(self, name, micro_batch, workers):
-        job = small_job(name, self.text, steps=100_000, workers=workers, global_batch=32, micro_batch=micro_batch, reduce="fp32")
+        job = small_job(name, self.text, steps=100_000, workers=workers, global_batch=32, micro_batch=micro_batch,
+                        reduce="fp32")
         job["spec"]["model"].update(width=128, heads=8, layers=2, context=256)
         return job
 
     def needed(self, cluster, micro_batch):
-        """Bytes of data that a trainer has once it steps: what it has asked for it keeps."""
+        """Returns the bytes of data that a trainer has once it steps. It keeps what it has allocated."""
         name = f"size-{micro_batch}"
         cluster.submit(self.endless(name, micro_batch, workers=1))
         wait_until(lambda: cluster.status(name)["step"] >= 3, 120, "the first steps")
@@ -113,8 +115,9 @@ class MicroBatchTest(ClusterTest):
         most, half = self.needed(cluster, 16), self.needed(cluster, 8)
         self.assertGreater(most - half, 20e6)
         n2 = cluster.add_node("n2")
-        for pid in wait_until(lambda: n2.pids("init") + n2.pids("agent") if n2.pids("agent") else None, 20, "its agent"):
-            # Its trainers inherit it. Nearer to what is too little, as threads besides the step's want some, too.
+        for pid in wait_until(lambda: n2.pids("init") + n2.pids("agent") if n2.pids("agent") else None, 20,
+                              "its agent"):
+            # The trainers inherit the limit. It is nearer to the larger need, because other threads need memory.
             resource.prlimit(pid, resource.RLIMIT_DATA, (half + (most - half) * 2 // 3,) * 2)
         job = self.endless("job", 16, workers=2)
         job["spec"]["workers"]["min"] = 2

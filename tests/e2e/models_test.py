@@ -1,4 +1,4 @@
-"""The exact promise holds for batch norm's buffers too: one digest on one worker, and on three of which one is killed."""
+"""Tests that the exact promise holds for batch norm's buffers: one digest on one worker, and on three after a kill."""
 import pathlib
 import random
 import unittest
@@ -23,11 +23,12 @@ def job(name, model, data, steps):
 
 class ModelsTest(ClusterTest):
     def test_resnet_keeps_its_digest_through_a_kill(self):
-        spec = job("resnet", {"kind": "resnet18", "width": 4, "classes": 10}, {"images": {"files": [str(images(self.folder))]}}, 200)
+        spec = job("resnet", {"kind": "resnet18", "width": 4, "classes": 10},
+                   {"images": {"files": [str(images(self.folder))]}}, 200)
         cluster = self.cluster()
         cluster.submit(spec)
-        wait_until(lambda: cluster.status("resnet")["step"] >= 10 and len(cluster.status("resnet")["members"]) == 3, 120,
-                   "three workers to step", poll=0.1)
+        wait_until(lambda: cluster.status("resnet")["step"] >= 10 and len(cluster.status("resnet")["members"]) == 3,
+                   120, "three workers to step", poll=0.1)
         cluster.nodes["n2"].kill_trainers()
         status = self.await_end(cluster, "resnet")
         self.assertGreaterEqual(len(status["faults"]), 1)

@@ -1,13 +1,14 @@
-"""The demo's faults, all of them in one job, in each mode of training that has another path through a step: the final weights
-are those of an undisturbed run in the same mode."""
+"""Tests all of the demo's faults in one job, in each mode of training that has another path through a step.
+
+The final weights are those of an undisturbed run in the same mode."""
 import copy
 import unittest
 
 from base import ClusterTest, Injector, small_job, wait_until
 from throttle import throttled
 
-KINDS = ["trainer_killed", "coordinator_killed", "trainer_frozen", "agent_killed", "checkpoint_killed", "node_killed", "drained",
-         "node_added", "node_added", "all_killed"]
+KINDS = ["trainer_killed", "coordinator_killed", "trainer_frozen", "agent_killed", "checkpoint_killed", "node_killed",
+         "drained", "node_added", "node_added", "all_killed"]
 
 
 class ModesTest(ClusterTest):
@@ -31,7 +32,7 @@ class ModesTest(ClusterTest):
 
     def test_sharded_optimizer_state(self):
         spec = small_job("job", self.text, steps=700, workers=4, optimizer_state="sharded")
-        # A state of several shards: 64 Ki elements are the least.
+        # The model is wide enough for a state of several shards, which have at least 64 Ki elements.
         spec["spec"]["model"] = {"kind": "gpt", "layers": 2, "heads": 2, "width": 128, "context": 64}
         cluster, inject = self.started(spec)
         self.assert_every_fault_is_survived(cluster, inject, spec)
@@ -46,9 +47,9 @@ class ModesTest(ClusterTest):
         def share_of_n3():
             return next((m["micro_batch_end"] - m["micro_batch_begin"]
                          for m in cluster.status("job")["members"] if m["node"] == "n3"), None)
-        # A tenth of a core is far less than the others get even where three trainers share one core: no machine is so busy
-        # that noise hides the difference. Its agent has no more, and would be too late to say that a trainer was killed: n3 is
-        # the node that goes as a whole.
+        # A tenth of a core is far less than the others get even where three trainers share one core, so no machine is
+        # so busy that noise hides the difference. The agent of n3 is as slow, and would be too late to report a killed
+        # trainer. So n3 is the node that is lost as a whole.
         inject.await_members(3)
         with throttled(cluster.nodes["n3"], 0.1):
             wait_until(lambda: share_of_n3() in (1, 2), 60, "n3 to get less than a third", poll=0.1)

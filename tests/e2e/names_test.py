@@ -1,20 +1,22 @@
-"""Two machines of one name, with real processes: the first goes on, the second waits, and whoever is gone is replaced."""
+"""Tests two machines of one name, with real processes: the first goes on, the second waits, a lost one is replaced."""
 import shutil
 import signal
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import Node, kill
+from live_processes import kill
+from node import Node
 
 
 class AnotherBox(Node):
-    """A machine of its own that gives the name of the first; with a copy of its disk, or an empty one."""
+    """Stands for a separate machine that uses the name of the first, with a copy of its disk or an empty one."""
 
     def __init__(self, cluster, copy_of=None):
         super().__init__(cluster, "box")
         self.dir = cluster.dir / "nodes" / "another-box"
         self.dir.mkdir(parents=True)
-        if copy_of is not None:   # Not the processes of the first: here, their ids mean something on the other machine, too.
+        # The processes of the first are not copied, because on one machine their ids mean something to the second, too.
+        if copy_of is not None:
             shutil.copy(copy_of.dir / "node.json", self.dir)
 
     def shared_memory(self):
@@ -87,7 +89,8 @@ class NamesTest(ClusterTest):
         wait_until(lambda: "another machine (at 127.0.0.1" in self.log(cluster), 20, "the first one's log")
         self.assertEqual(len(self.events(cluster, "node_name_in_use")), 1)
         self.assertIn("another machine", cluster.cli("nodes")["nodes"][0]["reason"])
-        # It has not ended, so that no supervisor starts it again and again; it has the name when the first is gone.
+        # The second does not end, so no supervisor restarts it again and again. It gets the name when the first is
+        # gone.
         self.assertIsNone(second.worker.poll())
         step = cluster.status("job")["step"]
         first.kill()

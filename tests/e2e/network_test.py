@@ -1,7 +1,7 @@
-"""Three nodes in network namespaces of their own, with mutual TLS and a token: a kill, and a partition that heals.
+"""Tests three nodes in network namespaces, with mutual TLS and a token: a kill, and a partition that heals.
 
-Each node has its own /dev/shm too, so that the data plane is TCP. Needs what namespaces need; skips clearly
-without it.
+Each node has its own /dev/shm too, so that the data plane is TCP. The test is skipped where namespaces are not
+available.
 """
 import pathlib
 import sys
@@ -34,7 +34,8 @@ class NetworkTest(ClusterTest):
         self.assertEqual(row["steps_redone"], 0)
         before = cluster.status("net")["generation"]
         spaces.partition("n1", "n2", "-A")
-        inject.await_members(2)   # One of the two that cannot reach each other is out, the others go on.
+        # One of the two nodes that cannot reach each other is out, and the others go on.
+        inject.await_members(2)
         inject.await_steps(10)
         spaces.partition("n1", "n2", "-D")
         inject.await_members(3)

@@ -1,4 +1,4 @@
-"""Interruption notices, with real processes: heard, acted on in time, withdrawn; a metadata service that hangs."""
+"""Tests interruption notices, with real processes: heard, acted on in time, withdrawn. A metadata service may hang."""
 import pathlib
 import time
 import unittest
@@ -16,13 +16,13 @@ class NoticesTest(ClusterTest):
         return pathlib.Path(self.folder) / f"notice-{name}"
 
     def write(self, path, text):
-        """Whole at once: half a line would be a notice, too."""
+        """Writes the file whole at once, because half a line would be a notice, too."""
         new = path.with_suffix(".new")
         new.write_text(text)
         new.rename(path)
 
     def started(self, flags, spec, steps=5):
-        """A cluster whose workers have these flags, by node, and a job on all of them that has done some steps."""
+        """Starts a cluster with the flags of each node's worker, and a job on all nodes that has done some steps."""
         cluster = self.cluster(nodes=tuple(flags), worker_flags=flags)
         cluster.submit(spec)
         wait_until(lambda: steps_done(cluster) >= steps and self.members(cluster) == sorted(flags), 60,
@@ -39,7 +39,8 @@ class NoticesTest(ClusterTest):
         file = self.notice_file("n3")
         with metadata.Ec2() as hangs, metadata.Ec2(token_seconds=3) as ec2:
             hangs.answers = False
-            ec2.recommend_rebalance()   # A hint: nothing moves for it.
+            # A rebalance recommendation is only a hint, and nothing moves for it.
+            ec2.recommend_rebalance()
             cluster = self.started({"n1": hangs.flags, "n2": ec2.flags, "n3": file_flags(file)},
                                    small_job("job", self.text, steps=5000))
             [hint] = self.texts(cluster, "node_hint")
@@ -56,18 +57,21 @@ class NoticesTest(ClusterTest):
             self.assertRegex(draining, r"node n3 drains: a 1[0-5] s notice from file: the rack is moved")
             now = steps_done(cluster)
             wait_until(lambda: steps_done(cluster) > now + 10, 30, "the job to go on")
-            self.assertGreater(len(ec2.tokens), 1)   # They expired.
+            # Tokens have expired, so there is more than one.
+            self.assertGreater(len(ec2.tokens), 1)
             self.assertGreater(hangs.asked, 0)
         self.assertEqual(self.members(cluster), ["n1"])
         faults = cluster.status("job")["faults"]
-        self.assertEqual({f["kind"] for f in faults} - {"node_added"}, {"drained"})   # One may have joined late.
+        # A node may have joined late.
+        self.assertEqual({f["kind"] for f in faults} - {"node_added"}, {"drained"})
         self.assertEqual(sum(f["steps_redone"] + f["micro_batches_redone"] for f in faults), 0)
         log = (cluster.logs / "n1-worker.log").read_text()
         self.assertEqual(log.count("notices cannot be heard"), 1)
 
     def test_a_notice_that_is_withdrawn_before_the_step_ends(self):
         file = self.notice_file("n2")
-        spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)   # Steps of seconds.
+        # A step of 4000 samples takes seconds.
+        spec = small_job("job", self.text, steps=2, workers=2, global_batch=4000)
         spec["spec"]["schedule"] = {"kind": "constant"}
         cluster = self.started({"n1": ["--notices", "none"], "n2": file_flags(file)}, spec, steps=1)
         self.write(file, "120s")

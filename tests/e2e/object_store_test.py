@@ -1,4 +1,4 @@
-"""Checkpoints on real object stores, and what happens when the line to one of them is spoiled."""
+"""Tests checkpoints on real object stores, and what happens when the connection to one of them is spoiled."""
 import pathlib
 import sys
 import tempfile
@@ -10,12 +10,14 @@ from fault_proxy import FaultProxy  # noqa: E402
 from probe import Probe  # noqa: E402
 
 PASSING = ("UNAVAILABLE", "DEADLINE_EXCEEDED", "DATA_LOSS", "RESOURCE_EXHAUSTED")
-ELEMENTS, SHARDS = 2_500_000, 2     # 30 MB: two shards of two parts each.
-DEADLINE, ATTEMPT = 12, 4           # Seconds a call may take, with its retries, and one attempt.
+# The state has 30 MB, in two shards of two parts each.
+ELEMENTS, SHARDS = 2_500_000, 2
+# A call may take `DEADLINE` seconds with its retries, and one attempt `ATTEMPT` seconds.
+DEADLINE, ATTEMPT = 12, 4
 
 
 class StoreProbe(Probe):
-    """A process that uses the store at `uri` (checkpoint/store_probe.cc)."""
+    """Runs a process that uses the store at `uri` (checkpoint/testing/store_probe.cc)."""
 
     def __init__(self, uri, env, deadline=60, attempt=15, bandwidth=0):
         super().__init__("checkpoint_store_probe", uri, *[x for x in (deadline, attempt, bandwidth) if x], env=env)
@@ -28,7 +30,7 @@ class StoreProbe(Probe):
 
 
 class RealServer:
-    """A server of SERVER's kind, with a bucket, for all tests of a class."""
+    """Runs a server of SERVER's kind, with a bucket, for all tests of a class."""
 
     @classmethod
     def setUpClass(cls):
@@ -48,7 +50,7 @@ class RealServer:
 
 
 class LifeCycle(RealServer):
-    """Write, restore, list, delete, on each kind of server."""
+    """Tests write, restore, list and delete on each kind of server."""
 
     def test_write_restore_list_delete(self):
         probe = self.probe("plain/life")
@@ -86,14 +88,15 @@ class S3Test(LifeCycle, unittest.TestCase):
             self.assert_ok(probe.save(10))
             sent = len([p for m, p in proxy.requests if m == "PUT" and "partNumber" in p])
             self.assertGreaterEqual(sent, 2 * SHARDS)
-            # Another process, as after a crash: it reads what is there, and sends none of it again.
+            # Another process, as after a crash, reads what exists and sends none of it again.
             self.assert_ok(self.probe("plain/again", proxy.port).save(10, generation=2))
             self.assertEqual(len([p for m, p in proxy.requests if m == "PUT" and "partNumber" in p]), sent)
 
     def test_the_cap_holds(self):
         probe = self.probe("plain/cap", bandwidth=10_000_000)
         answer = self.assert_ok(probe.save(10))
-        self.assertGreater(answer["seconds"], 1.5)     # 30 MB, of which one second's worth passes at once.
+        # Of the 30 MB, one second's worth passes at once.
+        self.assertGreater(answer["seconds"], 1.5)
 
     def test_wrong_credentials_say_so_at_once_and_tell_no_secret(self):
         env = {**self.server.env, "AWS_SECRET_ACCESS_KEY": "hush-hush"}
@@ -105,13 +108,15 @@ class S3Test(LifeCycle, unittest.TestCase):
 
 
 class SecondS3Test(S3Test):
-    """The same on an S3 of other hands."""
+    """Tests the same on an independent S3."""
     SERVER = servers.VersityGw
 
 
 class FaultTest(RealServer, unittest.TestCase):
-    """Each fault, in a save and in a restore: success after a retry, or a clear error within the deadline; and never a
-    damaged checkpoint, nor the loss of the one before."""
+    """Tests each fault, in a save and in a restore.
+
+    A call succeeds after a retry, or gives a clear error within the deadline. No checkpoint is ever damaged, and the
+    one before is not lost."""
     SERVER = servers.S3
 
     def setUp(self):
@@ -122,14 +127,14 @@ class FaultTest(RealServer, unittest.TestCase):
         self.assert_ok(self.near.save(10))
 
     def assert_restorable(self, *steps):
-        """One of `steps` is the newest and whole, as a process sees it that is not disturbed."""
+        """Checks that an undisturbed process sees one of `steps` as the newest checkpoint, and whole."""
         newest = self.assert_ok(self.near.load())
         self.assertTrue(newest["found"] and newest["equal"], newest)
         self.assertEqual(newest["skipped"], [])
         self.assertIn(newest["name"], [f"1-{step}-w0" for step in steps])
 
     def passes(self, kind, **options):
-        """A fault that passes is survived by saving and by restoring."""
+        """Checks that saving and restoring survive a fault that passes."""
         self.proxy.spoil(kind, method="PUT|POST", **options)
         self.assert_ok(self.far.save(20))
         self.assertTrue(self.proxy.spoiled, "the fault was not met")
@@ -139,7 +144,7 @@ class FaultTest(RealServer, unittest.TestCase):
         self.assertTrue(self.assert_ok(self.far.load())["equal"])
 
     def stays(self, kind, expect=PASSING, method="", **options):
-        """A fault that stays is an error within the deadline of a few calls; then all is as before, and heals."""
+        """Checks a fault that stays: an error within the deadline of a few calls, no damage, and success after it."""
         self.proxy.spoil(kind, times=None, method=method, **options)
         for answer in (self.far.save(30), self.far.load()):
             if answer["code"] == "OK":
@@ -195,7 +200,8 @@ class FaultTest(RealServer, unittest.TestCase):
         self.proxy.spoil("flip", times=1, method="PUT", path="partNumber")
         self.far.save(20)
         newest = self.near.load()
-        self.assertTrue(self.assert_ok(newest)["equal"])   # Of step 20, or of step 10 when 20 was stored damaged.
+        # The restored step is 20, or 10 when step 20 was stored damaged.
+        self.assertTrue(self.assert_ok(newest)["equal"])
         for reason in newest["skipped"]:
             self.assertIn("XXH3", reason)
 
@@ -218,7 +224,7 @@ class VanishedBucketTest(RealServer, unittest.TestCase):
         probe = self.probe("plain/vanish", deadline=DEADLINE, attempt=ATTEMPT)
         self.assert_ok(probe.save(10))
         self.server.remove_bucket()
-        # This server refuses a put for a bucket that is not there as one that may not make it.
+        # For a bucket that does not exist, this server refuses a put in the words for a client that may not make it.
         self.assertIn(probe.save(20)["code"], ("UNAVAILABLE", "PERMISSION_DENIED"))
         for answer in (probe.load(), probe.ask("list")):
             self.assertEqual(answer["code"], "UNAVAILABLE", answer)

@@ -1,4 +1,4 @@
-"""Mixed precision with real processes: equal digests on 1, 2 and 3 workers, and through kills."""
+"""Tests mixed precision with real processes: equal digests on 1, 2 and 3 workers, and through kills."""
 import unittest
 
 from base import ClusterTest, Injector, small_job

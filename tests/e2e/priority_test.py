@@ -1,21 +1,23 @@
-"""Jobs of unequal priority on a pool whose machines are ordered, with real processes and `rekindle up`."""
+"""Tests jobs of unequal priority on a pool whose machines are ordered, with real processes and `rekindle up`."""
 import json
 import pathlib
 import subprocess
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import Cluster, program
+from cluster import Cluster
+from programs import program
 
 
 class PriorityTest(ClusterTest):
     def up(self, *pools):
-        """A cluster that `rekindle up` runs, without nodes beside those that pools make."""
+        """Starts a cluster by `rekindle up`, whose only nodes are those that the pools make."""
         cluster = Cluster(pathlib.Path(self.folder) / "up", nodes=())
         self.addCleanup(cluster.stop)
         file = cluster.dir / "fleet.yaml"
         file.write_text(json.dumps({"pools": pools}))
-        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(cluster.dir), "--port", "0", "--fleet",
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(cluster.dir), "--port", "0",
+                               "--fleet",
                                str(file), "-o", "json"], stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(up.stdout.close)
         self.addCleanup(up.wait)
@@ -24,8 +26,8 @@ class PriorityTest(ClusterTest):
         return cluster
 
     def test_the_minimum_above_takes_the_node_of_the_job_below(self):
-        cluster = self.up({"name": "spot", "provider": "local", "zone": "spot", "capacity": "spot", "price": 0.1, "max": 2,
-                           "machines": {"poll_seconds": 0.5}})
+        cluster = self.up({"name": "spot", "provider": "local", "zone": "spot", "capacity": "spot", "price": 0.1,
+                           "max": 2, "machines": {"poll_seconds": 0.5}})
         low = small_job("low", self.text, steps=300, workers=1)
         cluster.submit(low)
         wait_until(lambda: cluster.status("low").get("step", 0) > 3, 60, "the job below to run", poll=0.1)
@@ -43,7 +45,8 @@ class PriorityTest(ClusterTest):
         self.await_end(cluster, "high")
 
         status = self.await_end(cluster, "low")
-        kinds = [e["kind"] for e in cluster.events("low")["events"] if e["kind"] in ("preempted", "nodes_released", "resumed")]
+        kinds = [e["kind"] for e in cluster.events("low")["events"]
+                 if e["kind"] in ("preempted", "nodes_released", "resumed")]
         self.assertEqual(kinds, ["preempted", "nodes_released", "resumed"])
         self.assertEqual(sum(f["steps_redone"] for f in status.get("faults", [])), 0)
         self.assert_undisturbed(status, low)

@@ -1,5 +1,6 @@
-"""One machine, several people: who may call a coordinator on loopback, what a job may read, and that nothing which Rekindle
-writes is for others, whatever the umask."""
+"""Tests several people on one machine: who may call a coordinator on loopback, and what a job may read.
+
+Nothing that Rekindle writes can be read by others, whatever the umask."""
 import contextlib
 import json
 import os
@@ -12,18 +13,21 @@ import tempfile
 import unittest
 
 from base import ClusterTest, kill, processes_naming, small_job, wait_until
-from cluster import program
+from programs import program
 
 NOBODY = 65534
 ROOT_ALONE = "only root can be another user, too"
 
 
 def readable_by_others(*folders):
-    """Paths in the folders, themselves included, with any right for the group or others. Links have no rights of their own."""
+    """Returns paths in the folders, themselves included, on which the group or others have any right.
+
+    Links have no rights of their own."""
     found = []
     for folder in map(pathlib.Path, folders):
         for path in (folder, *folder.rglob("*")):
-            with contextlib.suppress(FileNotFoundError):   # It has gone meanwhile.
+            # The path may have gone meanwhile.
+            with contextlib.suppress(FileNotFoundError):
                 mode = path.lstat().st_mode
                 if not stat.S_ISLNK(mode) and stat.S_IMODE(mode) & 0o077:
                     found.append(f"{path} {stat.filemode(mode)}")
@@ -31,11 +35,12 @@ def readable_by_others(*folders):
 
 
 class UpTest(ClusterTest):
-    """A `rekindle up` of this user."""
+    """Runs a `rekindle up` of this user."""
 
     def start_up(self, umask=0o022):
         self.dir = pathlib.Path(self.folder) / "up"
-        self.up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", "0", "-o", "json"],
+        self.up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", "0",
+                                    "-o", "json"],
                                    stdout=subprocess.PIPE, text=True, start_new_session=True, umask=umask)
         self.addCleanup(self.stop_up)
         self.endpoint = json.loads(self.up.stdout.readline())["endpoint"]
@@ -81,17 +86,18 @@ class FilesTest(UpTest):
         kill(self.trainers()[:1])
         wait_until(lambda: json.loads(self.rekindle("get", "job", "-o", "json"))["status"]["state"] == "SUCCEEDED", 120,
                    "the job to end", poll=0.2)
-        newest, older = (c["name"] for c in json.loads(self.rekindle("checkpoint", "ls", "job", "-o", "json"))["checkpoints"][:2])
+        newest, older = (c["name"]
+                         for c in json.loads(self.rekindle("checkpoint", "ls", "job", "-o", "json"))["checkpoints"][:2])
         self.rekindle("checkpoint", "pin", "job", newest)
         self.rekindle("checkpoint", "unpin", "job", newest)
         self.rekindle("checkpoint", "archive", "job", older)
         self.rekindle("checkpoint", "export", "job", newest, str(made / "exported"))
         self.rekindle("backup", str(made / "backup"))
         self.assertEqual(readable_by_others(self.dir, made), [])
-        # It was looked at where it should be.
+        # The expected names show that the right folders were checked.
         there = {path.name for path in self.dir.rglob("*")} | {path.suffix for path in made.rglob("*")}
-        self.assertLessEqual({"state.db", "endpoint", "token", "agent.sock", "checkpoint.sock", "peer-token", "data", "logs",
-                              "coordinator.log", "n1-worker.log", ".safetensors", ".json"}, there)
+        self.assertLessEqual({"state.db", "endpoint", "token", "agent.sock", "checkpoint.sock", "peer-token", "data",
+                              "logs", "coordinator.log", "n1-worker.log", ".safetensors", ".json"}, there)
 
 
 @unittest.skipUnless(os.geteuid() == 0, ROOT_ALONE)
@@ -99,15 +105,16 @@ class OtherUsersTest(UpTest):
     def setUp(self):
         super().setUp()
         self.start_up()
-        folder = tempfile.TemporaryDirectory(prefix="rekindle-others-")   # Theirs, and with a program that they can run.
+        # The folder belongs to the other users, and has a program that they can run.
+        folder = tempfile.TemporaryDirectory(prefix="rekindle-others-")
         self.addCleanup(folder.cleanup)
         self.theirs = pathlib.Path(folder.name)
         self.theirs.chmod(0o755)
         shutil.copy(program("rekindle"), self.theirs / "rekindle")
 
     def as_nobody(self, *args, **env):
-        return subprocess.run([self.theirs / "rekindle", *args, "--endpoint", self.endpoint], capture_output=True, text=True,
-                              timeout=60, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
+        return subprocess.run([self.theirs / "rekindle", *args, "--endpoint", self.endpoint], capture_output=True,
+                              text=True, timeout=60, user=NOBODY, group=NOBODY, extra_groups=[], cwd="/",
                               env={"PATH": os.environ["PATH"], "HOME": "/nonexistent", **env})
 
     def test_nobody_trains_on_roots_files_or_cancels_roots_jobs(self):
@@ -129,15 +136,18 @@ class OtherUsersTest(UpTest):
         listed = self.as_nobody("nodes", "-o", "json", REKINDLE_TOKEN_FILE=str(token))
         self.assertEqual(listed.returncode, 0, listed.stderr)
         self.assertIn("nodes", json.loads(listed.stdout))
-        # What is Rekindle's own is read by no job of theirs, nor of anybody's.
+        # No job, whoever submits it, reads Rekindle's own files.
         for path in (self.dir / "coordinator" / "state.db", self.dir / "nodes" / "n1" / "node.json"):
-            refused = self.as_nobody("submit", self.job_file(small_job("own", path), self.theirs), REKINDLE_TOKEN_FILE=str(token))
+            # The node may just be starting.
+            wait_until(path.exists, 30, path)
+            refused = self.as_nobody("submit", self.job_file(small_job("own", path), self.theirs),
+                                     REKINDLE_TOKEN_FILE=str(token))
             self.assertEqual(refused.returncode, 1)
             self.assertIn(f"{path} is Rekindle's own", refused.stderr)
 
 
 class DataRootsTest(ClusterTest):
-    """Coordinator and node have keys of their own, and lists of what jobs may read."""
+    """Tests a coordinator and a node that have keys of their own, and lists of what jobs may read."""
 
     def setUp(self):
         super().setUp()
@@ -148,7 +158,8 @@ class DataRootsTest(ClusterTest):
         self.keys = {}
         for owner in ("coordinator", "node"):
             self.keys[owner] = self.data / f"{owner}-token"
-            self.keys[owner].write_text("0123456789abcdef" * 20)   # Enough to train on.
+            # The file is long enough to train on.
+            self.keys[owner].write_text("0123456789abcdef" * 20)
             self.keys[owner].chmod(0o600)
         self.outside = pathlib.Path(self.folder) / "outside.txt"
         self.outside.write_text("words " * 1000)
@@ -161,8 +172,8 @@ class DataRootsTest(ClusterTest):
     def refusal(self, path):
         file = pathlib.Path(self.folder) / "refused.yaml"
         file.write_text(json.dumps(small_job("refused", path)))
-        done = subprocess.run(self.running.command("submit", str(file)), env=self.running.env, capture_output=True, text=True,
-                              timeout=60)
+        done = subprocess.run(self.running.command("submit", str(file)), env=self.running.env, capture_output=True,
+                              text=True, timeout=60)
         self.assertEqual(done.returncode, 1, done.stdout)
         return done.stderr
 
@@ -171,7 +182,7 @@ class DataRootsTest(ClusterTest):
         self.assertIn("is outside of what jobs may read here", self.refusal("/etc/rekindle/node/*"))
         self.assertIn("Rekindle's own", self.refusal(self.keys["coordinator"]))
         self.assertIn("Rekindle's own", self.refusal(self.running.dir / "nodes" / "n1" / "**"))
-        # What the coordinator cannot know, the node does.
+        # The node knows what the coordinator cannot know.
         for name, path, said in (("keys", self.keys["node"], "is Rekindle's own"),
                                  ("outside", self.outside, "is outside of what jobs may read here"),
                                  ("link", self.data / "link.txt", "leads nowhere in the folders that jobs may read")):

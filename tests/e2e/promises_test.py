@@ -1,4 +1,4 @@
-"""What must never happen: a wrong result without a word, and a job that goes behind what was durable."""
+"""Tests what must never happen: a wrong result without a word, and a job that goes behind what was durable."""
 import copy
 import pathlib
 import shutil
@@ -6,11 +6,11 @@ import subprocess
 import unittest
 
 from base import ClusterTest, Injector, small_job, wait_until
-from cluster import program
+from programs import program
 
 
 def alone(spec):
-    """The same job for one worker: its result does not depend on how many there are."""
+    """Returns the same job for one worker. Its result does not depend on the number of workers."""
     spec = copy.deepcopy(spec)
     spec["spec"]["workers"] = {"min": 1, "max": 1}
     return spec
@@ -25,14 +25,15 @@ class DataTest(ClusterTest):
         cluster.add_node("n1")
         wait_until(lambda: "has 1" in cluster.status("job")["reason"], 60, "the first worker to be ready", poll=0.1)
         text = self.text.read_text()
-        self.text.write_text(text.replace("rank", "node"))   # As long as before: n1 has read another text.
+        # The length is the same as before, and n1 has read another text.
+        self.text.write_text(text.replace("rank", "node"))
         cluster.add_node("n2")
         status = wait_until(lambda: self.decided(cluster), 90, "a decision", poll=0.1)
         self.assertEqual(status["state"], "PENDING", f"two texts under one path: {status['state']}, {status['reason']}")
         for word in ("n1/0", "n2/0", "data.fingerprint"):
             self.assertIn(word, status["reason"])
         self.assertTrue([e for e in cluster.events("job")["events"] if e["kind"] == "data_differs"])
-        # Both have one text now. n1 sees it by itself, as trainers that wait read their data again now and then.
+        # Both have one text now. n1 notices by itself, because trainers that wait read their data again now and then.
         self.assert_undisturbed(self.await_end(cluster, "job"), alone(spec))
 
     @staticmethod
@@ -55,7 +56,7 @@ class StoreTest(ClusterTest):
         return cluster, spec, store
 
     def lose_all(self, cluster, store):
-        """Every node goes, and on those that come the store is not mounted: an empty folder is in its place."""
+        """Loses every node. New ones come without the store mounted, so an empty folder is in its place."""
         for node in cluster.nodes.values():
             node.kill()
         wait_until(lambda: all(node["state"] == "lost" for node in cluster.cli("nodes")["nodes"]), 60,
@@ -80,7 +81,8 @@ class StoreTest(ClusterTest):
     def test_a_store_that_is_not_mounted_is_waited_for(self):
         cluster, spec, store = self.started(steps=300)
         aside, durable = self.lose_all(cluster, store)
-        cluster.kill_coordinator()   # It waits for the same after a restart.
+        # The job waits for the same after a restart.
+        cluster.kill_coordinator()
         cluster.start_coordinator()
         wait_until(lambda: "mounted" in cluster.status("job")["reason"], 60, "the reason", poll=0.1)
         store.rmdir()

@@ -1,4 +1,4 @@
-"""The coordinator's machine is gone, and nothing is left but its jobs' stores: `rekindle recover`."""
+"""Tests `rekindle recover`: the coordinator's machine is lost, and only its jobs' stores are left."""
 import pathlib
 import shutil
 import signal
@@ -15,7 +15,8 @@ class RecoveredTest(TakenOverTest):
     def start(self, steps):
         self.running = self.cluster(coordinator_flags=FLAGS)
         self.spec = small_job("job", self.text, steps=steps)
-        self.store = f"file://{self.folder}/store"    # The folders move.
+        # The store is elsewhere, because the coordinator's folders are moved.
+        self.store = f"file://{self.folder}/store"
         self.spec["spec"]["checkpoint"]["store"] = self.store
         self.running.submit(self.spec)
         self.inject = Injector(self.running, "job")
@@ -26,7 +27,7 @@ class RecoveredTest(TakenOverTest):
         return cluster.cli("recover", "--store", self.store, "--data", str(cluster.coordinator_data()), *flags)
 
     def lose_coordinator(self):
-        """Nothing of its machine is left; a new one is at its address."""
+        """Loses all of the coordinator's machine, and starts a new one at its address."""
         told = {}
         self.running.swap_coordinator("lost", make=lambda data: told.update(self.recover(self.running)))
         return told
@@ -43,7 +44,8 @@ class RecoveredTest(TakenOverTest):
         spent = self.running.status("job")["cost"]["node_hours"]
         [job] = self.lose_coordinator()["jobs"]
         self.assertEqual((job["name"], job["state"], job["awaits_trainers"]), ("job", "PAUSED", True))
-        self.assert_goes_on()    # While it listens.
+        # The coordinator still listens.
+        self.assert_goes_on()
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
         self.assert_goes_on()
@@ -58,7 +60,7 @@ class RecoveredTest(TakenOverTest):
         self.assertEqual(self.running.status("job")["generation"], generation)
         made = [(mark["trainer"], mark["step"]) for mark in self.running.marks() if mark["event"] == "step"]
         self.assertEqual(len(made), len(set(made)))
-        # What it forms next is above the generation that it took over. A second one may follow at once.
+        # The next generation is above the one that was taken over. Another may follow at once.
         self.running.nodes["n1"].kill_trainers()
         wait_until(lambda: self.running.status("job")["generation"] > generation, 60, "the next one", poll=0.1)
         self.inject.await_steps(5)

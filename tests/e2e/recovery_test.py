@@ -1,14 +1,15 @@
-"""Recovery with real processes and real kills: whatever happens, the final weights are those of an undisturbed run."""
+"""Tests recovery with real processes and real kills: the final weights are always those of an undisturbed run."""
 import os
 import random
 import time
 import unittest
 
 from base import ClusterTest, Injector, small_job, steps_done, wait_until
-from cluster import completions
+from timelines import completions
 
 
-STEPS = 1000   # Long enough for every fault on a fast machine; one undisturbed run serves all tests.
+# `STEPS` are enough for every fault on a fast machine. One undisturbed run serves all tests.
+STEPS = 1000
 
 
 class RecoveryTest(ClusterTest):
@@ -28,7 +29,8 @@ class RecoveryTest(ClusterTest):
             row = inject.trainer_killed(node)
             self.assertEqual(row["steps_redone"], 0)
             self.assertIn("killed by signal 9", row["reason"])
-            self.assertLess(row["pause_seconds"], 1)   # Told by a closed socket or the agent, not by silence.
+            # A closed socket or the agent reports the death, not silence.
+            self.assertLess(row["pause_seconds"], 1)
             self.assertEqual({n: cluster.nodes[n].pids("trainer") for n in others}, others)
         self.lose_coordinator(cluster, inject)
         status = self.await_end(cluster, "job")
@@ -37,14 +39,16 @@ class RecoveryTest(ClusterTest):
 
     def test_a_vanished_node_and_a_frozen_trainer(self):
         cluster, spec, inject = self.started()
-        first = cluster.status("job")["members"][0]["node"]   # No rank is special, not even rank 0.
+        # No rank is special, not even rank 0.
+        first = cluster.status("job")["members"][0]["node"]
         row = inject.node_killed(first)
         self.assertEqual(row["steps_redone"], 0)
         self.assertEqual(len(cluster.status("job")["members"]), 2)
         inject.node_added("n4")
         row = inject.trainer_frozen("n4")
         self.assertEqual(row["steps_redone"], 0)
-        self.assertLessEqual(row["pause_seconds"], 2 + row["normal_step_seconds"] + 0.5)   # The deadline is 2 s here.
+        # The deadline is 2 s here.
+        self.assertLessEqual(row["pause_seconds"], 2 + row["normal_step_seconds"] + 0.5)
         self.assert_undisturbed(self.await_end(cluster, "job"), spec)
 
     def lose_coordinator(self, cluster, inject):
@@ -52,7 +56,7 @@ class RecoveryTest(ClusterTest):
         row = inject.coordinator_killed()
         self.assertEqual(cluster.status("job")["generation"], generation)
         self.assertLess(row["pause_seconds"], 0.5)
-        # A trainer that dies while the coordinator is away: survivors wait, and go on within a second of its return.
+        # If a trainer dies while the coordinator is away, survivors wait, and go on within a second of its return.
         cluster.kill_coordinator()
         cluster.nodes["n1"].kill_trainers()
         wait_until(lambda: not self.stepping(cluster), 10, "the survivors to wait")

@@ -1,4 +1,4 @@
-"""A coordinator on records that were brought back from a backup takes over who lives: no trainer stops, no step is redone."""
+"""Tests that a coordinator restored from a backup takes over live trainers: none stops, and no step is redone."""
 import json
 import pathlib
 import signal
@@ -13,7 +13,8 @@ class RestoredTest(TakenOverTest):
     def start(self, steps=20_000, submitted=True, **checkpoint):
         self.running = self.cluster(coordinator_flags=[f"--listen-first={LISTENS}"])
         self.spec = small_job("job", self.text, steps=steps)
-        self.spec["spec"]["checkpoint"].update(store=f"file://{self.folder}/store", **checkpoint)    # The folders move.
+        # The store is elsewhere, because the coordinator's folders are moved.
+        self.spec["spec"]["checkpoint"].update(store=f"file://{self.folder}/store", **checkpoint)
         self.inject = Injector(self.running, "job")
         if submitted:
             self.submit()
@@ -28,12 +29,12 @@ class RestoredTest(TakenOverTest):
         self.running.cli("backup", self.file)
 
     def restore(self, aside):
-        """The coordinator is killed, and started on what the backup makes."""
+        """Kills the coordinator and starts it on what the backup makes."""
         self.running.swap_coordinator(
             aside, make=lambda data: self.running.cli("restore", self.file, "--data", str(data)))
 
     def await_generation_after(self, generation):
-        """Of three members that step."""
+        """Waits for a newer generation of three members that step, and returns it."""
         def grown():
             status = self.running.status("job")
             return status["generation"] > generation and len(status["members"]) == 3
@@ -42,7 +43,7 @@ class RestoredTest(TakenOverTest):
         return self.running.status("job")["generation"]
 
     def assert_nothing_redone_in(self, generation):
-        """The job goes on in that generation, and no trainer has made a step twice."""
+        """Checks that the job goes on in that generation, and that no trainer has made a step twice."""
         self.assertEqual(self.running.status("job")["generation"], generation)
         made = [(mark["trainer"], mark["step"]) for mark in self.running.marks()
                 if mark["event"] == "step" and mark["generation"] == generation]
@@ -64,7 +65,8 @@ class RestoredTest(TakenOverTest):
         generation = self.await_generation_after(generation)
         self.pids = self.running.trainer_pids()
         self.restore(aside="lost")
-        self.assert_goes_on()    # While it listens.
+        # The coordinator still listens.
+        self.assert_goes_on()
         taken_over, = self.await_event("membership_adopted")
         self.assertIn(f"generation {generation} of 3 workers is taken over", taken_over)
         self.assert_goes_on()
@@ -79,7 +81,7 @@ class RestoredTest(TakenOverTest):
         self.pids = self.running.trainer_pids()
         self.restore(aside="old")
         self.await_event("membership_adopted")
-        # With the other one still at its address it would be told at once, too; here it is alone.
+        # If the other coordinator were still at its address, this one would be told at once, too. Here it is alone.
         self.running.swap_coordinator(aside="new", back="old", answers=False)
         self.await_superseded()
         self.assert_goes_on()
@@ -96,7 +98,7 @@ class RestoredTest(TakenOverTest):
         self.pids = self.running.trainer_pids()
 
     def assert_goes_on_to_the_end(self):
-        """In the generation that it was in, to the undisturbed result."""
+        """Checks that the job goes on in its generation to the undisturbed result."""
         wait_until(lambda: self.running.status("job")["state"] == "RUNNING", 60, "the job to be taken over", poll=0.1)
         self.assertEqual(self.running.trainer_pids(), self.pids)
         status = self.await_end(self.running, "job")
@@ -115,7 +117,8 @@ class RestoredTest(TakenOverTest):
         self.backup()
         self.running.cli("cancel", "job")
         file, = pathlib.Path(self.folder, "store").glob("*/job.json")
-        wait_until(lambda: json.loads(file.read_text())["job"].get("over"), 60, "its store to know that it is over", poll=0.1)
+        wait_until(lambda: json.loads(file.read_text())["job"].get("over"), 60, "its store to know that it is over",
+                   poll=0.1)
         wait_until(lambda: not self.running.trainer_pids(), 60, "its trainers to end", poll=0.1)
         done = steps_done(self.running)
         self.restore(aside="lost")
@@ -135,7 +138,7 @@ class RestoredTest(TakenOverTest):
         self.assert_goes_on_to_the_end()
 
     def test_a_job_of_after_the_backup_that_has_ended(self):
-        """A node of it was frozen, and knows nothing of the end."""
+        """Tests a job of which a frozen node knows nothing of the end."""
         self.submit_after_the_backup()
         frozen = self.running.nodes["n3"].all_pids()
         kill(frozen, signal.SIGSTOP)
@@ -145,7 +148,8 @@ class RestoredTest(TakenOverTest):
         kill(frozen, signal.SIGCONT)
         text, = self.await_event("job_was_over")
         self.assertIn("is over, as the record in its store says", text)
-        wait_until(lambda: self.running.nodes["n3"].pids("trainer") == [], 60, "its last trainer to be stopped", poll=0.1)
+        wait_until(lambda: self.running.nodes["n3"].pids("trainer") == [], 60, "its last trainer to be stopped",
+                   poll=0.1)
         self.assertEqual(self.running.status("job")["state"], "SUCCEEDED")
 
 

@@ -1,5 +1,6 @@
-"""The optimizer's state in shards, with real processes and real kills: as in recovery_test.py, and the final weights are those
-of an undisturbed run with the whole state on one worker."""
+"""Tests the optimizer's state in shards, with real processes and real kills, as recovery_test.py does.
+
+The final weights are those of an undisturbed run with the whole state on one worker."""
 import copy
 import unittest
 
@@ -10,7 +11,7 @@ NODES = ("n1", "n2", "n3", "n4")
 
 
 def job(text):
-    """Wide enough for a state of several shards (64 Ki elements are the least)."""
+    """Returns a job that is wide enough for a state of several shards, which have at least 64 Ki elements."""
     spec = small_job("job", text, steps=STEPS, workers=len(NODES), optimizer_state="sharded")
     spec["spec"]["model"] = {"kind": "gpt", "layers": 2, "heads": 2, "width": 128, "context": 64}
     return spec
@@ -51,12 +52,14 @@ class ShardedTest(ClusterTest):
         cluster, spec, inject = self.started()
         wait_until(lambda: cluster.status("job")["checkpoint_step"] > 0, 60, "a checkpoint", poll=0.1)
         members = cluster.status("job")["members"]
-        pair = [members[1]["node"], members[2]["node"]]   # They hold shard 1.
+        # The two nodes of `pair` hold shard 1.
+        pair = [members[1]["node"], members[2]["node"]]
         for node in pair:
             cluster.nodes.pop(node).kill()
         wait_until(lambda: "goes back to checkpoint" in cluster.status("job")["last_event"], 30, "the way back")
-        # A generation may have been formed between the two kills, whose shards had not moved yet.
-        self.assertRegex(cluster.status("job")["last_event"], "both holders of optimizer shard 1|all of the optimizer's shards")
+        # A generation may have been formed between the two kills, before its shards had moved.
+        self.assertRegex(cluster.status("job")["last_event"],
+                         "both holders of optimizer shard 1|all of the optimizer's shards")
         inject.await_steps(3)
         self.assert_whole(cluster, spec)
 

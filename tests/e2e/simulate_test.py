@@ -1,4 +1,4 @@
-"""rekindle simulate, as a user types it: figures side by side, a timeline with reasons, clear errors. No coordinator runs."""
+"""Tests rekindle simulate as a user types it, without a coordinator: figures, a timeline with reasons, clear errors."""
 import json
 import pathlib
 import subprocess
@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import program  # noqa: E402
+from programs import program  # noqa: E402
 
 FLEET = """pools:
   - {provider: aws, zone: zone-1, instance_type: t, capacity: spot, price: 1, max: 4}
@@ -29,7 +29,8 @@ class SimulateTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.write("fleet.yaml", FLEET)
-        self.write("trace.csv", self.rekindle("synthetic-trace", "--zones", "2", "--nodes", "4", "--hours", "200").stdout)
+        self.write("trace.csv", self.rekindle("synthetic-trace", "--zones", "2", "--nodes", "4",
+                                              "--hours", "200").stdout)
         self.write("job.yaml", JOB % (1, 26, 0))
 
     def write(self, name, text):
@@ -39,7 +40,8 @@ class SimulateTest(unittest.TestCase):
         return subprocess.run([program("rekindle"), *args], capture_output=True, text=True, timeout=60, cwd=self.folder)
 
     def simulate(self, *args):
-        return self.rekindle("simulate", "--job", "job.yaml", "--fleet", "fleet.yaml", "--trace", "trace.csv", "--step", "300", *args)
+        return self.rekindle("simulate", "--job", "job.yaml", "--fleet", "fleet.yaml", "--trace", "trace.csv",
+                             "--step", "300", *args)
 
     def refused(self, *expected):
         done = self.simulate()
@@ -53,7 +55,8 @@ class SimulateTest(unittest.TestCase):
             done = self.simulate("-o", "json")
             self.assertEqual(done.returncode, 0, done.stderr)
             of = {entry["policy"]: entry for entry in json.loads(done.stdout)["policies"]}
-            self.assertEqual(list(of), ["planner", "on_demand", "greedy_spot", "next_zone", "uniform_progress", "optimum"])
+            self.assertEqual(list(of),
+                             ["planner", "on_demand", "greedy_spot", "next_zone", "uniform_progress", "optimum"])
             self.assertFalse(of["planner"]["missed_deadline"])
             self.assertLess(of["planner"]["cost"], of["on_demand"]["cost"])
             self.assertGreaterEqual(of["planner"]["cost"], 0.99 * of["optimum"]["cost"])
@@ -90,11 +93,12 @@ class SimulateTest(unittest.TestCase):
         self.refused("trace.csv:1: the columns hour,zone-1 are of no known trace")
 
     def test_a_trace_may_be_named_after_a_pool(self):
-        self.write("fleet.yaml", FLEET + "  - {provider: aws, zone: zone-1, instance_type: u, capacity: spot, price: 2, max: 4}\n")
+        self.write("fleet.yaml",
+                   FLEET + "  - {provider: aws, zone: zone-1, instance_type: u, capacity: spot, price: 2, max: 4}\n")
         self.refused("trace of zone-1: the spot pools zone-1/t/spot, zone-1/u/spot are in that zone")
         self.write("small.csv", "tick,nodes\n" + "".join(f"{i},4\n" for i in range(600)))
-        done = self.rekindle("simulate", "--job", "job.yaml", "--fleet", "fleet.yaml", "--trace", "zone-1/t/spot=small.csv",
-                             "--step", "300", "--policy", "planner", "-o", "json")
+        done = self.rekindle("simulate", "--job", "job.yaml", "--fleet", "fleet.yaml",
+                             "--trace", "zone-1/t/spot=small.csv", "--step", "300", "--policy", "planner", "-o", "json")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertAlmostEqual(json.loads(done.stdout)["policies"][0]["cost"], 4 * 20.05, places=2)
 

@@ -1,4 +1,4 @@
-"""Where a job's state comes back from when all its trainers are gone: memory, peers' memory, a bucket."""
+"""Tests where a job's state comes back from when all its trainers are gone: memory, peers' memory, a bucket."""
 import unittest
 
 from base import ClusterTest, Injector, small_job, wait_until
@@ -20,7 +20,7 @@ class TiersTest(ClusterTest):
         return cluster, spec, inject
 
     def sources(self, cluster):
-        """What trainers told of where they restored from."""
+        """Returns from where the trainers restored, in their own words."""
         events = cluster.events("job")["events"]
         return [e["text"].split(": ", 1)[1] for e in events if e["kind"] == "checkpoint_restored"]
 
@@ -42,7 +42,8 @@ class TiersTest(ClusterTest):
         cluster, spec, inject = self.started()
         for node in cluster.nodes.values():
             node.kill_trainers()
-        cluster.nodes["n3"].kill()   # With its disk and its memory; the copies of its shards are elsewhere.
+        # The node loses its disk and its memory. Copies of its shards are elsewhere.
+        cluster.nodes["n3"].kill()
         cluster.nodes["n3"].start()
         self.await_resumed(cluster, inject, 3)
         self.assertNotIn("from store", " ".join(self.sources(cluster)))

@@ -1,4 +1,4 @@
-"""Each mistake with TLS files and tokens, made against a real coordinator: what is wrong, and which flag mends it."""
+"""Tests each mistake with TLS files and tokens against a real coordinator: what is wrong, and which flag mends it."""
 import os
 import pathlib
 import subprocess
@@ -6,7 +6,7 @@ import unittest
 
 from base import ClusterTest
 from certificates import Authority, coordinator_flags, make_certificates
-from cluster import program
+from programs import program
 
 HOST = "127.0.0.1"
 
@@ -26,10 +26,11 @@ class TlsMistakesTest(ClusterTest):
 
     def jobs(self, endpoint, files, code, flags=()):
         clean = {name: value for name, value in os.environ.items() if not name.startswith("REKINDLE_")}
-        done = subprocess.run([program("rekindle"), "jobs", "--endpoint", endpoint, *flags], capture_output=True, text=True,
-                              timeout=60, env={**clean, "XDG_CONFIG_HOME": self.folder, **files})
+        done = subprocess.run([program("rekindle"), "jobs", "--endpoint", endpoint, *flags], capture_output=True,
+                              text=True, timeout=60, env={**clean, "XDG_CONFIG_HOME": self.folder, **files})
         self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
-        self.assertNotIn("rekindle up", done.stderr)   # It would help nobody here.
+        # The advice to start `rekindle up` would help nobody here.
+        self.assertNotIn("rekindle up", done.stderr)
         return done.stderr
 
     def assert_says(self, text, *words):
@@ -39,7 +40,7 @@ class TlsMistakesTest(ClusterTest):
     def test_files_of_the_command(self):
         cluster = self.coordinator(self.files)
         right, stranger = self.files, self.made("stranger")
-        # As flags they do as well as variables.
+        # The files work as flags as well as in variables.
         self.jobs_work(cluster.endpoint, coordinator_flags(right))
         with self.subTest("plain text to TLS"):
             self.assert_says(self.jobs(cluster.endpoint, {}, 3), "speaks TLS", "--tls-ca", "REKINDLE_TLS_CA")
@@ -52,7 +53,8 @@ class TlsMistakesTest(ClusterTest):
         with self.subTest("an expired certificate of ours"):
             ended = Authority(pathlib.Path(self.folder) / "right").expired("mine", HOST)
             said = self.jobs(cluster.endpoint, {**right, **ended}, 3)
-            self.assert_says(said, f"your certificate {ended['REKINDLE_TLS_CERT']} has expired on 2020-01-02", "--tls-cert")
+            self.assert_says(said, f"your certificate {ended['REKINDLE_TLS_CERT']} has expired on 2020-01-02",
+                             "--tls-cert")
         with self.subTest("no token"):
             said = self.jobs(cluster.endpoint, {k: v for k, v in right.items() if k != "REKINDLE_TOKEN_FILE"}, 1)
             self.assert_says(said, "wants its token", "--token-file", "REKINDLE_TOKEN_FILE")
@@ -72,8 +74,8 @@ class TlsMistakesTest(ClusterTest):
             self.assert_says(said, "TLS needs three files", "--tls-cert", "REKINDLE_TLS_CERT")
 
     def jobs_work(self, endpoint, flags):
-        done = subprocess.run([program("rekindle"), "jobs", "--endpoint", endpoint, *flags], capture_output=True, text=True,
-                              timeout=60, env={**os.environ, "XDG_CONFIG_HOME": self.folder})
+        done = subprocess.run([program("rekindle"), "jobs", "--endpoint", endpoint, *flags], capture_output=True,
+                              text=True, timeout=60, env={**os.environ, "XDG_CONFIG_HOME": self.folder})
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_tls_to_plain_text(self):
@@ -87,7 +89,7 @@ class TlsMistakesTest(ClusterTest):
         self.assert_says(self.jobs(cluster.endpoint, self.files, 3), "has expired on 2020-01-02")
 
     def guarded_without_answer(self, files):
-        """No command gets an answer of it, so that nobody can wait for one."""
+        """Starts a coordinator that no command gets an answer from, so that the start cannot wait for one."""
         from cluster import Cluster
         cluster = self.guarded(Cluster(pathlib.Path(self.folder) / "ended", nodes=(), env=self.files, host=HOST,
                                        coordinator_flags=coordinator_flags(files)))

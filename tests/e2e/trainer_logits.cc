@@ -1,14 +1,15 @@
-// trainer_logits STORE UID TEXT LAYERS HEADS WIDTH CONTEXT: what the trainer's own model answers to the first bytes of
-// TEXT (1, half a context, a context), with the weights of the job's newest checkpoint: a line of 256 numbers each, the
-// logits but for a constant. The model tells only losses; that of a target is the logit's negative, but for a constant.
+// Prints what the trainer's own model answers to the first bytes of TEXT, with the weights of the job's newest
+// checkpoint. `trainer_logits STORE UID TEXT LAYERS HEADS WIDTH CONTEXT` does so for 1 byte, half a context and a
+// context. It prints a line of 256 numbers for each, which are the logits except for a constant. The model returns only
+// losses. The loss of a target is the negative of its logit except for a constant.
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <string>
 #include <vector>
 
-#include "checkpoint/testing.h"
-#include "worker/models/registry.h"
+#include "checkpoint/testing/testing.h"
+#include "worker/models/registry/model_registry.h"
 
 namespace {
 

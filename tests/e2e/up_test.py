@@ -1,4 +1,4 @@
-"""`rekindle up` as a user runs it: submit, watch, pause, resume, cancel, logs, checkpoints, and a clean stop."""
+"""Tests `rekindle up` as a user runs it: submit, watch, pause, resume, cancel, logs, checkpoints, and a clean stop."""
 import json
 import os
 import pathlib
@@ -11,7 +11,7 @@ import urllib.error
 import urllib.request
 
 from base import ClusterTest, kill, processes_naming, small_job, wait_until
-from cluster import program
+from programs import program
 
 
 class UpTest(ClusterTest):
@@ -22,7 +22,8 @@ class UpTest(ClusterTest):
         self.up = self.start_up()
 
     def start_up(self):
-        up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", "0", "-o", "json"],
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", "0",
+                               "-o", "json"],
                               stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(self.stop, up)
         said = json.loads(up.stdout.readline())
@@ -83,7 +84,8 @@ class UpTest(ClusterTest):
         file = self.dir / "coordinator" / "web"
         address, token = file.read_text().strip().split("#token=")
         self.assertEqual((address, file.stat().st_mode & 0o777), (self.web, 0o600))
-        wait_until(lambda: self.ask_page("api/summary", token)[1].get("nodes") == {"ready": 2}, 60, "the page to show both nodes", poll=0.2)
+        wait_until(lambda: self.ask_page("api/summary", token)[1].get("nodes") == {"ready": 2}, 60,
+                   "the page to show both nodes", poll=0.2)
         self.assertEqual(self.ask_page("api/summary", "another")[0], 401)
         self.stop(self.up)
         self.up = self.start_up()
@@ -102,31 +104,37 @@ class UpTest(ClusterTest):
         wait_until(lambda: self.status("long")["state"] == "CANCELLED", 20, "the end", poll=0.1)
 
     def test_pause_waits_until_the_job_has_stopped(self):
-        # Steps of a second or so: what is answered at once, and what is waited for, are two things.
+        # Steps take a second or so, so that an answer at once differs from an answer after the stop.
         self.rekindle("submit", self.job_file("slow", steps=5000, global_batch=96))
         wait_until(lambda: self.status("slow")["step"] > 0, 60, "the job to step", poll=0.1)
-        waiting = subprocess.run([program("rekindle"), "pause", "slow", "--wait", "--timeout", "60s", "--endpoint", self.endpoint],
+        waiting = subprocess.run([program("rekindle"), "pause", "slow", "--wait", "--timeout", "60s",
+                                  "--endpoint", self.endpoint],
                                  capture_output=True, text=True, timeout=120)
         self.assertEqual(waiting.returncode, 0, waiting.stderr)
-        status = self.status("slow")   # Nothing is waited for here.
+        # This call does not wait, so the job has already stopped.
+        status = self.status("slow")
         self.assertEqual(status["state"], "PAUSED")
         self.assertIn(f"job slow is paused at step {status['step']} of 5000", waiting.stdout)
         self.assertEqual(status["reason"], f"paused by the user at step {status['step']}")
         self.assertEqual(status["last_event"], status["reason"])
         self.assertIn("rekindle resume slow", waiting.stdout)
-        self.assertIn("is paused", self.rekindle("pause", "slow"))   # Twice is no harm.
-        self.assertEqual(json.loads(self.rekindle("pause", "slow", "--wait", "-o", "json"))["status"]["state"], "PAUSED")
+        # A second pause does no harm.
+        self.assertIn("is paused", self.rekindle("pause", "slow"))
+        self.assertEqual(json.loads(self.rekindle("pause", "slow", "--wait", "-o", "json"))["status"]["state"],
+                         "PAUSED")
         self.rekindle("resume", "slow")
         wait_until(lambda: self.status("slow")["step"] > status["step"], 60, "the job to go on", poll=0.1)
-        # Nobody steps while its trainers are frozen, and the pause stands.
+        # No trainer steps while all are frozen, and the pause stays in force.
         trainers = [pid for pid, argv in processes_naming(str(self.dir)) if argv[0].endswith("rekindle-trainer")]
         kill(trainers, signal.SIGSTOP)
         self.addCleanup(kill, trainers, signal.SIGCONT)
         taken = self.rekindle("pause", "slow")
         self.assertIn("the pause of job slow is taken: it stops at the end of a step, with a checkpoint", taken)
         status = self.status("slow")
-        self.assertEqual((status["state"], status["reason"]), ("RUNNING", "pausing: at the next step boundary, as the user asked"))
-        late = subprocess.run([program("rekindle"), "pause", "slow", "--wait", "--timeout", "0.2s", "--endpoint", self.endpoint],
+        self.assertEqual((status["state"], status["reason"]),
+                         ("RUNNING", "pausing: at the next step boundary, as the user asked"))
+        late = subprocess.run([program("rekindle"), "pause", "slow", "--wait", "--timeout", "0.2s",
+                               "--endpoint", self.endpoint],
                               capture_output=True, text=True, timeout=120)
         self.assertEqual(late.returncode, 1, late.stderr)
         self.assertIn("has not stopped within", late.stderr)
@@ -152,7 +160,7 @@ class UpTest(ClusterTest):
         return {node["name"]: node["state"] for node in json.loads(self.rekindle("nodes", "-o", "json"))["nodes"]}
 
     def said(self):
-        """What `up` has printed since its first line."""
+        """Returns what `up` has printed since its first line."""
         while select.select([self.up.stdout], [], [], 0)[0] and (more := os.read(self.up.stdout.fileno(), 65536)):
             self.lines += more.decode()
         return self.lines
@@ -168,7 +176,9 @@ class UpTest(ClusterTest):
         wait_until(lambda: self.status("kept")["state"] == "SUCCEEDED", 120, "the job to end", poll=0.2)
 
     def snapshot(self):
-        """Names, inodes and contents of what an `up` keeps: but of logs and the database, which go on, the names alone."""
+        """Returns the inode and the content of each file that an `up` keeps.
+
+        Logs and the database go on growing, so their content is left out."""
         found = {}
         for path in sorted(self.dir.rglob("*")):
             if not path.is_file() or {"nodes", "checkpoints"} & set(path.relative_to(self.dir).parts):
@@ -178,7 +188,7 @@ class UpTest(ClusterTest):
         return found
 
     def assert_untouched(self, before):
-        """All that was there is there, and nothing is new but what the coordinator keeps of the output of jobs that run."""
+        """Checks that all files are unchanged, and that only the coordinator's logs of running jobs are new."""
         after = self.snapshot()
         written = {name for name in after.keys() - before.keys() if name.startswith("coordinator/logs/")}
         self.assertEqual({name: kept for name, kept in after.items() if name not in written}, before)
@@ -190,12 +200,13 @@ class UpTest(ClusterTest):
         self.assertIn("coordinator/endpoint", before)
         self.assertIn("logs/coordinator.log", before)
         for port in ("0", self.endpoint.rsplit(":", 1)[1]):
-            second = subprocess.run([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir), "--port", port],
+            second = subprocess.run([program("rekindle"), "up", "--workers", "2", "--dir", str(self.dir),
+                                     "--port", port],
                                     capture_output=True, text=True, timeout=60)
             self.assert_untouched(before)
             self.assertEqual(second.returncode, 1, second.stdout + second.stderr)
             self.assertIn(f"is in use by another `rekindle up` with pid {self.up.pid}", second.stderr)
-        # The first one goes on, and its coordinator writes where one looks.
+        # The first one goes on, and its coordinator writes to the log file that users know.
         step = self.status("long")["step"]
         wait_until(lambda: self.status("long")["step"] > step + 5, 30, "the job to go on", poll=0.1)
         log = self.dir / "logs" / "coordinator.log"
@@ -228,18 +239,19 @@ def end(up):
 
 
 class PageAddressTest(ClusterTest):
-    """What is printed where somebody sits in front of it, and where it goes to a file."""
+    """Tests what is printed on a terminal with a user in front of it, and what goes to a file."""
 
     def start(self, *flags, **options):
         folder = pathlib.Path(self.folder) / "up"
-        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(folder), "--port", "0", *flags],
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "0", "--dir", str(folder), "--port", "0",
+                               *flags],
                               start_new_session=True, text=True, **options)
         self.addCleanup(end, up)
         return up, folder / "coordinator" / "web"
 
     @staticmethod
     def said_by(up):
-        """All that it prints before it waits."""
+        """Returns all that `up` prints before it waits."""
         said = []
         for line in up.stdout:
             said.append(line)
@@ -280,7 +292,8 @@ class PageRefusedTest(ClusterTest):
             for address, said, code in (
                     ("0.0.0.0:0", "would be open to others: give --tls-cert, --tls-key and --token-file", 2),
                     ("7080", "--web '7080' is no address", 2), (in_use, "is in use", 1)):
-                done = subprocess.run([program("rekindle-coordinator"), "--data", f"{self.folder}/data", "--listen", "127.0.0.1:0",
+                done = subprocess.run([program("rekindle-coordinator"), "--data", f"{self.folder}/data",
+                                       "--listen", "127.0.0.1:0",
                                        "--web", address], capture_output=True, text=True, timeout=60)
                 self.assertIn(said, done.stderr)
                 self.assertEqual(done.returncode, code, done.stderr)
@@ -302,7 +315,8 @@ class TwoAtOnceTest(ClusterTest):
         self.assertIn("coordinator at", winner.stdout.readline())
         self.assertIsNone(winner.poll())
         endpoint = (folder / "coordinator" / "endpoint").read_text().strip()
-        subprocess.run([program("rekindle"), "nodes", "--endpoint", endpoint], check=True, capture_output=True, timeout=60)
+        subprocess.run([program("rekindle"), "nodes", "--endpoint", endpoint], check=True, capture_output=True,
+                       timeout=60)
         winner.send_signal(signal.SIGTERM)
         winner.communicate(timeout=60)
         self.assertEqual(winner.returncode, 0)
@@ -312,7 +326,8 @@ class TooLongTest(ClusterTest):
     def test_a_folder_that_is_too_long_for_sockets(self):
         folder = pathlib.Path(self.folder) / ("d" * 100)
         for workers in ("2", "0"):
-            done = subprocess.run([program("rekindle"), "up", "--workers", workers, "--dir", str(folder), "--port", "0"],
+            done = subprocess.run([program("rekindle"), "up", "--workers", workers, "--dir", str(folder),
+                                   "--port", "0"],
                                   capture_output=True, text=True, timeout=60)
             self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
             self.assertIn("--dir: ", done.stderr)
@@ -322,7 +337,8 @@ class TooLongTest(ClusterTest):
     def test_the_longest_folder_that_will_do(self):
         room = 107 - len("/nodes/n1/checkpoint.sock")
         folder = pathlib.Path(self.folder) / ("d" * (room - len(self.folder) - 1))
-        up = subprocess.Popen([program("rekindle"), "up", "--workers", "1", "--dir", str(folder), "--port", "0", "-o", "json"],
+        up = subprocess.Popen([program("rekindle"), "up", "--workers", "1", "--dir", str(folder), "--port", "0",
+                               "-o", "json"],
                               stdout=subprocess.PIPE, text=True, start_new_session=True)
         self.addCleanup(end, up)
         endpoint = json.loads(up.stdout.readline())["endpoint"]

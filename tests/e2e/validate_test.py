@@ -1,4 +1,4 @@
-"""validate and submit give the same answer; validate --offline makes the checks that need no coordinator."""
+"""Tests that validate and submit give the same answer, and that --offline makes the checks without a coordinator."""
 import copy
 import json
 import pathlib
@@ -7,9 +7,10 @@ import time
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import program
+from programs import program
 
-MAX_BYTES, MAX_DOCUMENTS = 1 << 20, 100   # common/spec/yaml.h
+# The limits are those of common/spec/yaml.h.
+MAX_BYTES, MAX_DOCUMENTS = 1 << 20, 100
 
 
 class JobFileTest(ClusterTest):
@@ -19,7 +20,7 @@ class JobFileTest(ClusterTest):
         return str(path)
 
     def rekindle(self, *args, cluster=None, stdin=""):
-        """Without a cluster nobody answers."""
+        """Runs a command. Without a cluster, nobody answers at its endpoint."""
         endpoint = cluster.endpoint if cluster else "127.0.0.1:1"
         return subprocess.run([program("rekindle"), *args, "--endpoint", endpoint], input=stdin, capture_output=True,
                               text=True, timeout=60)
@@ -36,10 +37,12 @@ def put(section, field, value):
 
 
 class OneTableTest(JobFileTest):
-    """Every check has a job that it alone refuses: all commands say the same of it, or that they do not check it."""
+    """Tests that all commands agree on each check.
+
+    Every check has a job that only it refuses. All commands say the same of that job, or that they do not check it."""
 
     def cases(self):
-        """By the check's name: the change, words of the refusal, and which of the clusters is to be asked."""
+        """Returns by the check's name: the change, words of the refusal, and the name of the cluster to ask."""
         many = [f"{self.folder}{'/' * 900}text.txt"] * 100
         return {
             "name": (lambda job: job.update(name="Bad Name"), "must be 1 to 63", "plain"),
@@ -54,8 +57,9 @@ class OneTableTest(JobFileTest):
             "goals": (put("goals", "objective", "best"), "spec.goals.objective: 'best'", "plain"),
             "off-peak hours": (put("goals", "off_peak", [{"from": "25:99", "until": "06:00"}]), "'25:99' is not a time",
                                "plain"),
-            "estimate for a deadline": (put("goals", "deadline_hours", 5), "spec.estimate.step_seconds: is missing", "plain"),
-            "early stop": (put("early_stop", "patience", 0), "spec.early_stop.patience", "plain"),
+            "estimate for a deadline": (put("goals", "deadline_hours", 5), "spec.estimate.step_seconds: is missing",
+                                        "plain"),
+            "levers": (put("early_stop", "patience", 0), "spec.early_stop.patience", "plain"),
             "recovery": (put("recovery", "lease", "10m"), "spec.recovery.lease: '10m'", "plain"),
             "size": (put("data", "text", many), "name files by globs", "plain"),
             "weights": (put("model", "weights", str(self.text)), "spec.model.weights: ", "plain"),
@@ -66,15 +70,18 @@ class OneTableTest(JobFileTest):
             "servers of stores": (put("checkpoint", "store", "s3://bucket/a?endpoint_override=evil.example"),
                                   "endpoint_override=evil.example is none of the servers", "plain"),
             "data files": (put("data", "text", ["/nonexistent/file.txt"]), "/nonexistent/file.txt", "plain"),
-            "checkpoint folder": (put("checkpoint", "store", f"file://{self.text}"), "is a file: name a folder", "plain"),
+            "checkpoint folder": (put("checkpoint", "store", f"file://{self.text}"), "is a file: name a folder",
+                                  "plain"),
             "name in use": (lambda job: job.update(name="taken"), "job taken exists already", "plain"),
-            "precision of the nodes": (put("training", "precision", "fp16"), "the nodes are not fit for fp16", "refusing"),
+            "precision of the nodes": (put("training", "precision", "fp16"), "the nodes are not fit for fp16",
+                                       "refusing"),
             "budget": (put("goals", "budget", 5), "nobody knows what a node costs", "plain"),
             "goals on the fleet": (put("goals", "objective", "cheapest"), "there are no pools to plan on", "plain"),
         }
 
     def clusters(self):
-        environments = {"plain": {}, "enforcing": {"REKINDLE_PRECISION_POLICY": "enforce", "REKINDLE_DEFAULT_PRECISION": "bf16"},
+        environments = {"plain": {},
+                        "enforcing": {"REKINDLE_PRECISION_POLICY": "enforce", "REKINDLE_DEFAULT_PRECISION": "bf16"},
                         "refusing": {"REKINDLE_PRECISION_POLICY": "refuse"}}
         rooted = self.cluster(nodes=(), name="rooted", coordinator_flags=["--data-root", "/var/lib/rekindle/data"])
         return {"rooted": rooted, **{name: self.cluster(nodes=("n1",) if name == "refusing" else (), name=name, env=env)
@@ -87,7 +94,7 @@ class OneTableTest(JobFileTest):
         wait_until(lambda: clusters["refusing"].cli("nodes")["nodes"], 30, "the node")
         table = json.loads(self.offline(self.path(good), "-o", "json").stdout)
         unchecked = {row["check"]: row["needs"] for row in table["not_checked"]}
-        # Nobody's file is at fault there: coordinator_same_answer_test.
+        # No job file is at fault where there is no room for a job, so coordinator_sync_test tests that check.
         self.assertEqual({*table["checked"], *unchecked} - {"room for a job"}, set(cases))
         self.assertEqual(unchecked["goals on the fleet"], "nodes and prices")
         for check, (change, words, cluster) in cases.items():
@@ -138,8 +145,8 @@ class FilesTest(JobFileTest):
 
     def test_all_mistakes_are_told_by_line(self):
         path = pathlib.Path(self.folder) / "job.yaml"
-        path.write_text("name: a\nspec:\n  priority: 5000\n  data: {text: /a}\n  training:\n    steps: 5\n    reduce: exat\n"
-                        "    clip_norm: -1\n  model: {kind: gtp}\n")
+        path.write_text("name: a\nspec:\n  priority: 5000\n  data: {text: /a}\n  training:\n    steps: 5\n"
+                        "    reduce: exat\n    clip_norm: -1\n  model: {kind: gtp}\n")
         expected = [f"{path}:3: spec.priority", f"{path}:7: spec.training.reduce", f"{path}:8: spec.training.clip_norm",
                     f"{path}:9: spec.model.kind"]
         cluster = self.cluster(nodes=())
@@ -163,7 +170,8 @@ class FilesTest(JobFileTest):
         self.assertEqual(self.names(cluster), ["piped", "piped-too"])
         done = self.offline("-", stdin="name: a\nspec: {seeed: 1}\n")
         self.assertIn("stdin:2: `spec.seeed` is not a field; did you mean `seed`?", done.stderr)
-        self.assertIn("stdin has more than the 1048576 bytes allowed", self.offline("-", stdin="#" * (MAX_BYTES + 1)).stderr)
+        self.assertIn("stdin has more than the 1048576 bytes allowed",
+                      self.offline("-", stdin="#" * (MAX_BYTES + 1)).stderr)
         self.assertIn("stdin is empty", self.offline("-").stderr)
 
     def test_fields_are_set(self):
@@ -185,7 +193,8 @@ class FilesTest(JobFileTest):
 
     def test_what_is_no_job(self):
         path = pathlib.Path(self.folder) / "job.yaml"
-        for text, words in ((": : :", "has a `:` without the name of a field before it"), ("just words", "and is a single value"),
+        for text, words in ((": : :", "has a `:` without the name of a field before it"),
+                            ("just words", "and is a single value"),
                             ("[1, 2]", "and is a list"), ("{", "not valid YAML"), ("", "is empty"),
                             ("---\n" * (MAX_DOCUMENTS + 1), "has more than 100 documents"),
                             ("#" * (MAX_BYTES + 1), "more than the 1048576 allowed")):

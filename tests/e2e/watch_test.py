@@ -1,4 +1,4 @@
-"""`rekindle watch` as a user sees it: on terminals of several sizes, on such as cannot draw, and without one."""
+"""Tests `rekindle watch` as a user sees it: on terminals of several sizes, on simple ones, and without one."""
 import json
 import pathlib
 import re
@@ -8,24 +8,27 @@ import time
 import unittest
 
 from base import ClusterTest, small_job, wait_until
-from cluster import program
+from programs import program
 import screen
 import servers
 
 UTF8 = {"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"}
 WIDTHS = (40, 80, 120, 200)
-LABELS = ("elapsed", "ETA", "loss", "validation", "speed", "members", "generation", "interrupted", "checkpoint", "spent",
-          "rate", "budget", "reason", "last event")
+LABELS = ("elapsed", "ETA", "loss", "validation", "speed", "members", "generation", "interrupted", "checkpoint",
+          "spent", "rate", "budget", "reason", "last event")
 FRAMES = 100
-STEPS = 20_000   # More than it makes here, and few enough for a curve of a point in fifty steps.
-SECONDS = 60   # For what takes one of them on a machine that does nothing else.
+# The job makes fewer than `STEPS` here. They are few enough for a curve with a point for every fifty steps.
+STEPS = 20_000
+# `SECONDS` is the limit for things that take one second on a machine that does nothing else.
+SECONDS = 60
 
 
 def stands_as_drawn(shown):
-    """The newest drawing is what is seen, above nothing and below nothing of an older one."""
+    """Returns whether the newest drawing is what the screen shows, with nothing of an older one above or below."""
     frames, lines = shown.frames(), shown.lines()
     if shown.bytes.count(b"\033[J") != len(frames) or not shown.bytes.endswith(b"\033[J"):
-        return False   # Another one has begun meanwhile.
+        return False
+    # Another drawing has begun meanwhile.
     drawn = [line.rstrip() for line in frames[-1]]
     return [line for line in lines if line] == [line for line in drawn if line] and lines[-len(drawn):] == drawn
 
@@ -44,14 +47,14 @@ class WatchTest(ClusterTest):
         return [program("rekindle"), *args, "--endpoint", self.running.endpoint]
 
     def on_screen(self, *args, columns=80, env=None):
-        """The command on a terminal, at whose end the cursor already is, as after a day's work."""
+        """Runs the command on a terminal whose cursor is already at its end, as after a day's work."""
         shown = screen.Screen(self.command(*args), columns=columns, env={**UTF8, **(env or {})})
         self.addCleanup(shown.close)
         shown.stream.feed(b"\r\n" * 23)
         return shown
 
     def in_file(self, *args):
-        """The command without a terminal: its process, and the file that it writes to."""
+        """Runs the command without a terminal. Returns its process, and the file that it writes to."""
         path = pathlib.Path(self.folder) / f"{'-'.join(args)}.txt"
         with open(path, "wb") as out:
             process = subprocess.Popen(self.command(*args), stdout=out, stderr=out, stdin=subprocess.DEVNULL)
@@ -66,7 +69,7 @@ class WatchTest(ClusterTest):
         wait_until(lambda: all([found(shown) for shown in screens]), SECONDS, what, poll=0.05)
 
     def shows(self, shown, *patterns):
-        """All of them stand on the screen at once, sooner or later: it may be in the middle of a drawing."""
+        """Waits until all patterns are on the screen at once. The command may be in the middle of a drawing."""
         def there():
             text = shown.text()
             return all(re.search(pattern, text) for pattern in patterns)
@@ -102,7 +105,8 @@ class WatchTest(ClusterTest):
             frames = shown.frames()
             self.assertEqual({len(frame) for frame in frames}, {first[columns][0]}, columns)
             self.assertEqual(shown.scrolled(), first[columns][1], columns)
-            self.assertEqual(shown.scrolled(), len(frames[0]) - 1, columns)   # Those of before the first drawing.
+            # The scrolled lines were there before the first drawing.
+            self.assertEqual(shown.scrolled(), len(frames[0]) - 1, columns)
             self.assertLess(max(shown.width_of(line) for frame in frames for line in frame), columns)
             self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
             self.shows(shown, r"long  RUNNING")
@@ -112,7 +116,8 @@ class WatchTest(ClusterTest):
                    r"loss +\d\.\d{4} +validation +\d\.\d{4}, \d\.\d{4} bits/byte",
                    r"speed +[\d.]+k? tokens/s +members +2 \(\d+/\d+\)", r"checkpoint +step \d+, (\d+m )?\d+s old",
                    r"last event +\w",
-                   r"\n\d\.\d+ +█", r"\n +step \d+ +\d+\n",    # The curve begins with its highest loss; its steps.
+                   # The curve shows its highest loss and its steps.
+                   r"\n\d\.\d+ +█", r"\n +step \d+ +\d+\n",
                    r"\nCtrl-C stops watching; the job goes on$")
 
     def follows_the_size(self, shown):
@@ -122,10 +127,11 @@ class WatchTest(ClusterTest):
         narrow = shown.frames()[begin + 1:]
         self.assertLess(max(shown.width_of(line) for frame in narrow for line in frame), 60)
         self.await_all([shown], stands_as_drawn, "a drawing to stand as it was written")
-        self.shows(shown, r"^long  RUNNING")   # At the top of a screen that was cleared: nothing is left of before.
+        # The screen was cleared, so the drawing is at its top and nothing older is left.
+        self.shows(shown, r"^long  RUNNING")
 
     def begins_anew_after_a_stop(self, shown):
-        """As after Ctrl-Z and `fg`: a shell has written below what was drawn."""
+        """Stops and continues the command, as Ctrl-Z and `fg` do, where a shell has written below the drawing."""
         before, rows = shown.scrolled(), len(shown.frames()[-1])
         shown.process.send_signal(signal.SIGSTOP)
         shown.process.send_signal(signal.SIGCONT)
@@ -152,7 +158,8 @@ class WatchTest(ClusterTest):
         since = time.monotonic()
         try:
             self.await_all(drawn, lambda shown: "coordinator away since" in shown.text(), "it to be missed")
-            self.assertLess(time.monotonic() - since, 6)   # Three are meant, on a machine that does nothing else.
+            # Three seconds are intended, on a machine that does nothing else.
+            self.assertLess(time.monotonic() - since, 6)
             self.await_all([dumb], lambda shown: "coordinator away since" in shown.text(), "a line")
         finally:
             self.running.coordinator.send_signal(signal.SIGCONT)
@@ -160,21 +167,23 @@ class WatchTest(ClusterTest):
         wait_until(lambda: "the coordinator answers again\n" in path.read_text(), SECONDS, "a line", poll=0.05)
 
     def ends_alone(self, shown_by, file, path):
-        """`shown_by`: terminals, and the signal that ends what runs there; None: Ctrl-C is typed."""
+        """Ends each command of `shown_by`, pairs of a terminal and a signal. None stands for a typed Ctrl-C."""
         words = "job long goes on: `rekindle watch long` shows it again, `rekindle cancel long` ends it"
         for shown, sig in shown_by:
             with self.subTest(columns=shown.screen.columns, signal=sig):
                 draws = b"\033" in shown.bytes
-                self.assertEqual(shown.echoes(), not draws)   # What is typed would stand in what is drawn.
+                # If the terminal echoed, what is typed would appear in what is drawn.
+                self.assertEqual(shown.echoes(), not draws)
                 if sig is None:
                     shown.type(b"\x03")
                 self.assertEqual(shown.end(sig), 130)
                 self.assertTrue(shown.echoes())
-                # A narrow terminal breaks these words, wherever that may be.
+                # A narrow terminal breaks these words at any place.
                 self.assertIn("".join(words.split()), "".join(shown.text().split()))
                 if draws:
                     self.assertNotIn(b"^C", shown.bytes)
-                    self.assertIn("long  RUNNING", shown.text())   # What was drawn last still stands.
+                    # The last drawing is still there.
+                    self.assertIn("long  RUNNING", shown.text())
         file.send_signal(signal.SIGINT)
         self.assertEqual(file.wait(timeout=SECONDS), 130)
         self.assertIn(words, path.read_text())

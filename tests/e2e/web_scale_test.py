@@ -1,7 +1,7 @@
-"""The page of 15,000 jobs and 10,000 nodes: how soon its first page is there, and what ten viewers cost.
+"""Tests the web page of 15,000 jobs and 10,000 nodes: how soon its first page appears, and what ten viewers cost.
 
-Served by web_prepared, which keeps jobs as the coordinator does and copies nodes as it does. The browser's part is skipped
-where there is no Chromium.
+The page is served by web_prepared, which keeps jobs as the coordinator does and copies nodes as it does. The browser's
+part is skipped where there is no Chromium.
 """
 import http.client
 import json
@@ -16,14 +16,15 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 import browser  # noqa: E402
-from cluster import program, wait_until  # noqa: E402
+from programs import program  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 JOBS, NODES = 15_000, 10_000
 VIEWERS, SECONDS = 10, 10
 
 
 def processor_seconds(pid):
-    """Of all its threads, since it began."""
+    """Returns the processor seconds of all threads of a process since it began."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -93,13 +94,15 @@ class ScaleTest(unittest.TestCase):
             (["job?name=job-00000", "events?job=job-00000&after=0"], 1), (["events?job=&after=0"], 1)]
         self.assertEqual(len(views), VIEWERS)
         before = processor_seconds(self.server.pid)
-        time.sleep(SECONDS)    # What it costs to look at nothing is no viewer's: the length of the measurement, no wait.
+        # The sleep is the length of the measurement, not a wait. What an idle server costs is subtracted.
+        time.sleep(SECONDS)
         idle = processor_seconds(self.server.pid) - before
         viewers = [Viewer(self.port, self.token, questions, every) for questions, every in views]
         before, begun = processor_seconds(self.server.pid), time.monotonic()
         for viewer in viewers:
             viewer.start()
-        time.sleep(SECONDS)    # The length of the measurement.
+        # The sleep is the length of the measurement.
+        time.sleep(SECONDS)
         spent, seconds = processor_seconds(self.server.pid) - before, time.monotonic() - begun
         for viewer in viewers:
             viewer.ends.set()
@@ -118,8 +121,9 @@ class ScaleTest(unittest.TestCase):
             self.skipTest(str(why))
         page = chromium.open(self.address)
         page.wait("document.querySelectorAll('tbody tr').length === 100", 30, "a hundred jobs")
-        # From when the browser began to load the page until the first question for jobs was answered.
-        answered = page.run("performance.getEntriesByType('resource').find((e) => e.name.includes('/api/jobs')).responseEnd / 1000")
+        # The time runs from the start of loading the page until the first question for jobs was answered.
+        answered = page.run("performance.getEntriesByType('resource').find((e) => e.name.includes('/api/jobs'))"
+                            ".responseEnd / 1000")
         print(f"answered {answered:.3f} s after the page was opened")
         self.assertLess(answered, 1)
         page.run("location.hash = '#/nodes'")

@@ -1,4 +1,4 @@
-"""The web page in a headless Chromium, through a run with kills in it, as its viewers see and use it."""
+"""Tests the web page in a headless Chromium, through a run with kills, as its viewers see and use it."""
 import pathlib
 import sys
 import time
@@ -20,11 +20,11 @@ class PageTest(ClusterTest):
 
     @staticmethod
     def address(cluster):
-        """What the coordinator says to open, with the token."""
+        """Returns the address that the coordinator tells users to open, with the token."""
         return (cluster.coordinator_data() / "web").read_text().strip()
 
     def page(self, cluster, view="", **size):
-        """Opened by that address; then at a view, as by a link."""
+        """Opens the page by that address, and then a view, as a link does."""
         page = self.chromium.open(self.address(cluster), **size)
         page.wait(f"{ROWS} > 0", 30, "the list of jobs")
         if view:
@@ -37,7 +37,7 @@ class PageTest(ClusterTest):
         return page
 
     def assert_clean(self, page, cluster):
-        """Its policy refused nothing, nothing was complained of, and it asked its own server alone."""
+        """Checks that nothing was refused or complained of, and that the page asked only its own server."""
         self.assertEqual([c for c in page.complaints() if "net::ERR_CONNECTION" not in c], [])
         origin = self.address(cluster).split("#")[0]
         self.assertEqual([url for url in page.requests() if not url.startswith(origin) and url != "about:blank"], [])
@@ -49,26 +49,33 @@ class KillTest(PageTest):
         wait_until(lambda: cluster.status("job")["step"] > 10, 60, "the job to step", poll=0.1)
         page = self.job_page(cluster)
         page.wait("document.querySelectorAll('figure canvas').length === 2", 30, "both curves")
-        # The page itself notes when it first shows the fault: no question of ours is in the way.
-        page.run("""(() => { window.shown = 0; new MutationObserver(() => {
-            if (!shown && [...document.querySelectorAll('.timeline strong')].some((e) => e.innerText === 'trainer_killed')) shown = Date.now() / 1000;
-          }).observe(document.querySelector('.timeline'), {childList: true, subtree: true, characterData: true}); })()""")
+        # The page itself records when it first shows the fault, so that the test's own questions cause no delay.
+        page.run("""(() => {
+          window.shown = 0;
+          new MutationObserver(() => {
+            const kinds = [...document.querySelectorAll('.timeline strong')].map((e) => e.innerText);
+            if (!shown && kinds.includes('trainer_killed')) shown = Date.now() / 1000;
+          }).observe(document.querySelector('.timeline'), {childList: true, subtree: true, characterData: true});
+        })()""")
         killed = time.time()
         cluster.nodes["n2"].kill_trainers()
         shown = page.wait("window.shown", 60, "the fault on the page")
         fault = next(f for f in cluster.status("job")["faults"] if f["kind"] == "trainer_killed")
-        print(f"the fault was decided {fault['at'] - killed:.2f} s after the kill, and shown {shown - fault['at']:.2f} s later")
+        print(f"the fault was decided {fault['at'] - killed:.2f} s after the kill, "
+              f"and shown {shown - fault['at']:.2f} s later")
         self.assertLess(shown - fault["at"], 2)
-        item = page.run("[...document.querySelectorAll('.timeline li.fault')].find((e) => e.innerText.includes('trainer_killed')).innerText")
+        item = page.run("[...document.querySelectorAll('.timeline li.fault')]"
+                        ".find((e) => e.innerText.includes('trainer_killed')).innerText")
         self.assertIn("killed by signal 9", item)
         self.assertIn("micro-batches again", item)
-        # What else the job's page has: workers with ranges, curves with values, cost in words.
+        # The job's page also has workers with ranges, curves with values, and the cost in words.
         page.wait("document.querySelectorAll('section[aria-label=Workers] tbody tr').length === 3", 60, "three workers")
         self.assertRegex(page.text("section[aria-label=Workers]"), r"n[123]/0")
         self.assertIn("spec.goals.budget", page.text("section[aria-label='Cost and savings']"))
         page.run("document.querySelector('figure details').open = true")
         page.wait("document.querySelectorAll('figure details[open] tbody tr').length > 0", 10, "values of the curve")
-        page.wait("!document.querySelector('section[aria-label=Checkpoints]').innerText.includes('none\\n')", 60, "a checkpoint")
+        page.wait("!document.querySelector('section[aria-label=Checkpoints]').innerText.includes('none\\n')", 60,
+                  "a checkpoint")
         self.assert_clean(page, cluster)
 
     def test_a_coordinator_that_is_away_is_said_and_comes_back(self):
@@ -81,12 +88,13 @@ class KillTest(PageTest):
         cluster.coordinator_flags = ["--web", address.split("/")[2]]
         cluster.start_coordinator()
         page.wait("document.getElementById('away').hidden", 30, "the page to go on")
-        self.assertEqual(self.address(cluster), address)   # The token is the same: nobody has to open it anew.
+        # The token is the same, so nobody has to open the page anew.
+        self.assertEqual(self.address(cluster), address)
         self.assert_clean(page, cluster)
 
 
 class UseTest(PageTest):
-    """What a viewer does; on a cluster without workers, as nothing has to train for it."""
+    """Tests what a viewer does, on a cluster without workers, because nothing has to train for it."""
 
     def setUp(self):
         super().setUp()
@@ -105,11 +113,12 @@ class UseTest(PageTest):
         page.press("/")
         self.assertEqual(page.run(f"{focused}.id"), "search")
         page.type("bet")
-        page.wait(f"{ROWS} === 1 && document.querySelector('tbody a').innerText === 'beta'", 30, "the list to be filtered")
+        page.wait(f"{ROWS} === 1 && document.querySelector('tbody a').innerText === 'beta'", 30,
+                  "the list to be filtered")
         for _ in range(3):
             page.press("Backspace")
         page.wait(f"{ROWS} === 4", 30, "the whole list")
-        # On to the head of the first column, which sorts.
+        # The keys move on to the head of the first column, which sorts.
         for _ in range(10):
             page.press("Tab")
             if page.run(f"{focused}.innerText") == "Job":
@@ -126,7 +135,8 @@ class UseTest(PageTest):
         self.assertTrue(page.run(f"{focused}.matches(':focus-visible')"))
         page.press("Enter")
         page.wait("document.querySelector('h1').innerText === 'job'", 30, "the job's page")
-        self.assertEqual(page.run(f"{focused}.tagName"), "H1")   # A screen reader says where one is now.
+        # A screen reader then says where the viewer is.
+        self.assertEqual(page.run(f"{focused}.tagName"), "H1")
         self.assert_clean(page, self.running)
 
     def test_a_narrow_screen_never_scrolls_sideways(self):
@@ -134,9 +144,11 @@ class UseTest(PageTest):
         for view in ("#/jobs", "#/job?name=alpha", "#/nodes", "#/events", "#/cost", "#/jobs?q=none"):
             page.run(f"location.hash = '{view}'")
             page.wait("document.querySelector('h1') !== null && !document.title.startsWith('undefined')", 30, view)
-            page.wait("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", 30, view)
-            wide = page.run("[...document.querySelectorAll('body *')].filter((e) => e.getBoundingClientRect().right > 320.5 "
-                            "&& !e.closest('.skip')).map((e) => e.tagName + '.' + e.className).slice(0, 5)")
+            page.wait("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))", 30,
+                      view)
+            wide = page.run("[...document.querySelectorAll('body *')]"
+                            ".filter((e) => e.getBoundingClientRect().right > 320.5 && !e.closest('.skip'))"
+                            ".map((e) => e.tagName + '.' + e.className).slice(0, 5)")
             self.assertEqual((view, page.run("document.documentElement.scrollWidth"), wide), (view, 320, []))
         self.assert_clean(page, self.running)
 
@@ -148,7 +160,8 @@ class UseTest(PageTest):
         page.prefer("dark")
         dark = page.run(ground)
         self.assertNotEqual(light, dark)
-        choose = "(() => { const s = document.getElementById('theme'); s.value = '%s'; s.dispatchEvent(new Event('change')); })()"
+        choose = ("(() => { const s = document.getElementById('theme'); s.value = '%s'; "
+                  "s.dispatchEvent(new Event('change')); })()")
         page.run(choose % "light")
         self.assertEqual(page.run(ground), light)
         page.run("location.reload()")
@@ -163,7 +176,8 @@ class UseTest(PageTest):
         file.write_text(self.text.read_text())
         self.running.submit(small_job("marked", file))
         page = self.page(self.running, "#/job?name=marked")
-        page.wait("document.querySelector('pre')?.textContent.includes('<img src=x onerror=alert(1)>\\ufffd.txt')", 30, "the path, as text")
+        page.wait("document.querySelector('pre')?.textContent.includes('<img src=x onerror=alert(1)>\\ufffd.txt')", 30,
+                  "the path, as text")
         self.assertEqual(page.run("document.images.length"), 0)
         self.assert_clean(page, self.running)
 
@@ -179,7 +193,7 @@ class UseTest(PageTest):
         page.wait(f"{ROWS} === 4", 30, "the jobs")
         self.assertNotIn("token", page.run("location.href"))
         self.assertEqual([c for c in page.complaints() if "401" not in c], [])
-        # It is in no log.
+        # The token is in no log.
         token = self.address(self.running).split("=")[1]
         logs = "".join(path.read_text() for path in pathlib.Path(self.running.logs).iterdir())
         self.assertIn("serving the page", logs)

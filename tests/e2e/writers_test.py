@@ -1,9 +1,9 @@
-"""Two writers of different generations on one bucket: processes, and a real S3 server.
+"""Tests two writers of different generations on one bucket, with processes and a real S3 server.
 
 The older one is held at each single request of its save and its collection, while the newer one, which a rollback sent
 back to an earlier step, saves and collects. However late the older one wakes, it neither hides the newer checkpoint nor
-takes anything from it. A run takes each third request, from a drawn one on (REKINDLE_SEED repeats it), and all with
-REKINDLE_KILL_ALL=1.
+takes anything from it. A run begins at a random request and takes every third. REKINDLE_SEED repeats a run, and
+REKINDLE_KILL_ALL=1 takes all requests.
 """
 import os
 import pathlib
@@ -27,12 +27,14 @@ class WritersTest(RealServer, unittest.TestCase):
     SERVER = servers.S3
 
     def setUp(self):
-        """`held`, whose requests go through the proxy, and `free` are two writers on one prefix."""
+        """Starts `held`, whose requests go through the proxy, and `free`, two writers on one prefix."""
         self.proxy = self.enterContext(FaultProxy(self.server.port))
         self.held, self.free = self.probe("writers", self.proxy.port), self.probe("writers")
 
     def held_at(self, number, first, then):
-        """`first()`, held before its request `number` until `then()` is done; whether it had that many."""
+        """Runs `first()`, held before its request `number` until `then()` is done.
+
+        Returns whether `first()` had that many requests."""
         reached, go_on = threading.Event(), threading.Event()
 
         def hold():
@@ -52,7 +54,7 @@ class WritersTest(RealServer, unittest.TestCase):
         return met
 
     def job(self, probe, number):
-        """(save, collect, load, list) of a job of this test's own, by this probe."""
+        """Returns a function call(do, **options) that asks the probe about a job of this test's own."""
         job = f"{self.id().rsplit('.', 1)[1]}-{number}"
 
         def call(do, **options):
@@ -64,7 +66,7 @@ class WritersTest(RealServer, unittest.TestCase):
         self.assertEqual((newest["name"], newest["skipped"], newest.get("equal")), (name, [], True))
 
     def each_request(self, act):
-        """act(number) until it says that there were fewer requests."""
+        """Runs act(number) until it reports that there were fewer requests."""
         seed = int(os.environ.get("REKINDLE_SEED", random.randrange(2**31)))
         number = random.Random(seed).randrange(STRIDE)
         while act(number):
@@ -94,11 +96,12 @@ class WritersTest(RealServer, unittest.TestCase):
             zombie, newer = self.job(self.held, number), self.job(self.free, number)
             for step in (10, 20):
                 self.assert_ok(zombie("save", step=step, generation=1, **SMALL))
-            # The state of step 10 again, whose shards the collector is about to remove, as after a rollback.
+            # The newer one saves the state of step 10 again, as after a rollback, while the collector is about to
+            # remove its shards.
             again = []
             met = self.held_at(number, lambda: zombie("collect", keep=1),
                                lambda: again.append(newer("save", step=10, generation=2, **SMALL)))
-            # It is durable, or refused since it cannot count on them.
+            # The save is durable, or is refused because it cannot rely on those shards.
             self.assertIn(again[0]["code"], ("OK", "ABORTED", "NOT_FOUND"))
             self.assert_newest(newer, "2-10-w0" if again[0]["code"] == "OK" else "1-20-w0")
             self.assert_ok(newer("save", step=11, generation=2, **SMALL))
@@ -114,7 +117,7 @@ class WritersTest(RealServer, unittest.TestCase):
             saved = []
             met = self.held_at(number, lambda: saved.append(writer("save", step=20, generation=1, **SMALL)),
                                lambda: self.assert_ok(collector("collect", keep=1, now=now)))
-            # A shard that it took from under the writer is missed before the save is said to be durable.
+            # If the collector took a shard from the writer, the writer notices before the save counts as durable.
             self.assert_newest(collector, "1-20-w0" if saved[0]["code"] == "OK" else "1-10-w0")
             return met
         self.each_request(act)

@@ -1,13 +1,13 @@
-"""Amazon's Auto Scaling API on loopback: moto, and before it a layer that does what moto leaves out.
+"""Serves Amazon's Auto Scaling API on loopback: moto, and before it a layer that does what moto leaves out.
 
-    with AutoScaling(folder) as aws:          # servers.Missing where moto cannot be had
+    with AutoScaling(folder) as aws:          # Raises servers.Missing where moto cannot be had.
         aws.create_group("g", max_size=4)
-        aws.capacity = 2                      # No more than two instances can be had ...
-        aws.stale = 3                         # ... the next three looks answer what the one before did ...
-        aws.throttled = 1                     # ... and the next request is refused.
+        aws.capacity = 2                      # No more than two instances can be had.
+        aws.stale = 3                         # The next three descriptions repeat the one before.
+        aws.throttled = 1                     # The next request is refused.
 
-The layer refuses what is over the group's size, as AWS does; where capacity is short the group keeps its desired capacity,
-has fewer instances, and its activities say why. Standard library only.
+The layer refuses a capacity over the group's size, as AWS does. Where capacity is short, the group keeps its desired
+capacity, has fewer instances, and its activities say why. Only the standard library is used.
 """
 import http.client
 import re
@@ -18,8 +18,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import servers
 
 VERSION = "2011-01-01"
-SHORT = ("Could not launch Spot Instances. InsufficientInstanceCapacity - There is no Spot capacity available that matches "
-         "your request. Launching EC2 instance failed.")
+SHORT = ("Could not launch Spot Instances. InsufficientInstanceCapacity - There is no Spot capacity available that "
+         "matches your request. Launching EC2 instance failed.")
 
 
 class Moto(servers.Server):
@@ -76,7 +76,8 @@ class AutoScaling:
                   MaxSize=max_size, LaunchConfigurationName=name, **{"AvailabilityZones.member.1": "us-east-1a"})
 
     def error(self, code, message):
-        return 400, f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error></ErrorResponse>"
+        return 400, (f"<ErrorResponse><Error><Type>Sender</Type><Code>{code}</Code><Message>{message}</Message></Error>"
+                     "</ErrorResponse>")
 
     def answer(self, form):
         action, group = form["Action"], form.get("AutoScalingGroupName") or form.get("AutoScalingGroupNames.member.1")
@@ -90,8 +91,8 @@ class AutoScaling:
             return self.set_desired(group, form)
         if action == "DescribeScalingActivities" and self.short(group):
             return 200, ("<DescribeScalingActivitiesResponse><DescribeScalingActivitiesResult><Activities><member>"
-                         "<Description>Launching a new EC2 instance.  Status Reason: none</Description><StatusCode>Failed"
-                         f"</StatusCode><StatusMessage>{SHORT}</StatusMessage></member></Activities>"
+                         "<Description>Launching a new EC2 instance.  Status Reason: none</Description>"
+                         f"<StatusCode>Failed</StatusCode><StatusMessage>{SHORT}</StatusMessage></member></Activities>"
                          "</DescribeScalingActivitiesResult></DescribeScalingActivitiesResponse>")
         ends = action == "TerminateInstanceInAutoScalingGroup"
         if ends and form["InstanceId"] not in self.must("autoscaling", "DescribeAutoScalingGroups", VERSION):
@@ -99,7 +100,8 @@ class AutoScaling:
                                                  + form["InstanceId"])
         status, text = self.forward(form)
         if ends and status == 200:
-            for name in self.desired:   # A test has one group.
+            # A test has one group, so the decrement can only be that group's.
+            for name in self.desired:
                 self.desired[name] -= form["ShouldDecrementDesiredCapacity"] == "true"
         return status, text
 
@@ -125,7 +127,8 @@ class AutoScaling:
         most = int(re.search(r"<MaxSize>(\d+)<", self.must(
             "autoscaling", "DescribeAutoScalingGroups", VERSION, **{"AutoScalingGroupNames.member.1": group})).group(1))
         if wanted > most:
-            return self.error("ValidationError", f"New SetDesiredCapacity value {wanted} is above max value {most} for the "
+            return self.error("ValidationError",
+                              f"New SetDesiredCapacity value {wanted} is above max value {most} for the "
                                                  "AutoScalingGroup.")
         self.desired[group] = wanted
         had = wanted if self.capacity is None else min(wanted, self.capacity)

@@ -1,17 +1,19 @@
-"""Trainers that also hold memory in small pages, so that the kernel has something to free when they are killed."""
+"""Starts trainers that also hold memory in small pages, so that the kernel has something to free at their death."""
 import json
 import os
 import pathlib
 import time
 
-from cluster import build_dir, program
+from programs import build_dir, program
 
-MARGIN = 8e9    # Bytes beside what the trainers hold: for their own, and for the machine.
-STOPPED = ("communicator ended", "generation ends")    # What a trainer logs when its part in a generation is over.
+# `MARGIN` is how many bytes must be free beside the ballast, for the trainers' own memory and the machine.
+MARGIN = 8e9
+# A trainer logs one of the messages of `STOPPED` when its part in a generation is over.
+STOPPED = ("communicator ended", "generation ends")
 
 
 def missing(held_bytes, trainers):
-    """Why so many trainers cannot hold so many bytes each here; empty where they can."""
+    """Says why so many trainers cannot hold so many bytes each on this machine. Returns "" where they can."""
     if not library().exists():
         return f"{library()} is not built"
     lines = dict(line.split(":") for line in pathlib.Path("/proc/meminfo").read_text().splitlines())
@@ -25,7 +27,7 @@ def library():
 
 
 def trainer_program(folder, held_bytes):
-    """A program to be given as --trainer-binary: the trainer, with so many bytes held."""
+    """Writes a program for --trainer-binary: the trainer with `held_bytes` more memory. Returns its path."""
     path = pathlib.Path(folder) / f"trainer-holding-{held_bytes}"
     path.write_text(f'#!/bin/sh\nLD_PRELOAD={library()} REKINDLE_BALLAST_BYTES={held_bytes} '
                     f'exec {program("rekindle-trainer")} "$@"\n')
@@ -34,13 +36,15 @@ def trainer_program(folder, held_bytes):
 
 
 def held_by(pid):
-    """Bytes of a process that are in memory."""
+    """Returns the resident memory of a process in bytes."""
     with open(f"/proc/{pid}/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def logged(path, after, *messages):
-    """Unix times at which a program that logs as JSON (REKINDLE_LOG_FORMAT=json) wrote one of the messages."""
+    """Returns the Unix times at which a program wrote one of the messages to its log, at `after` or later.
+
+    The program must log as JSON (REKINDLE_LOG_FORMAT=json)."""
     times = []
     for line in pathlib.Path(path).read_text(errors="replace").splitlines():
         if line.startswith("{") and line.endswith("}"):
@@ -51,17 +55,18 @@ def logged(path, after, *messages):
 
 
 def noticed(cluster, node, after):
-    """When the agent of a node knew of a trainer's end; None: not yet."""
+    """Returns when the agent of a node learned of a trainer's end, or None while it does not know."""
     return min(logged(cluster.logs / f"{node}-worker.log", after, "trainer ended"), default=None)
 
 
 def stopped(cluster, nodes, job, after):
-    """When the last of the trainers of these nodes had ended its part in a generation; None: not all have."""
-    times = [min((at for log in (cluster.nodes[n].dir / "logs").glob(f"{job}-0-*.log") for at in logged(log, after, *STOPPED)),
+    """Returns when the last of these nodes' trainers ended its part in a generation, or None until all have."""
+    times = [min((at for log in (cluster.nodes[n].dir / "logs").glob(f"{job}-0-*.log")
+                  for at in logged(log, after, *STOPPED)),
                  default=None) for n in nodes]
     return None if None in times else max(times)
 
 
 def clocks():
-    """(monotonic, Unix) seconds of one moment."""
+    """Returns the monotonic and the Unix seconds of one moment."""
     return time.monotonic(), time.time()

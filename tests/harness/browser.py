@@ -1,11 +1,11 @@
-"""A headless Chromium for tests, driven over a pipe by its own protocol (CDP): no driver has to be installed.
+"""Drives a headless Chromium over a pipe by its own protocol (CDP), so that no driver has to be installed.
 
     with browser.Browser(folder) as chromium:
         page = chromium.open(url)
         page.wait("document.querySelectorAll('tbody tr').length > 0", 10, "rows")
 
-Chromium is REKINDLE_CHROMIUM, or `chromium` on the PATH (apt-get install chromium); without it Missing is raised.
-Standard library only.
+Chromium is REKINDLE_CHROMIUM, or `chromium` on the PATH (apt-get install chromium). Without it Missing is raised.
+Only the standard library is used.
 """
 import base64
 import contextlib
@@ -19,22 +19,24 @@ import signal
 import subprocess
 import sys
 
-from cluster import processes_naming, wait_until
+from live_processes import processes_naming
+from waiting import wait_until
 
 PATIENCE = 60
 KEYS = {"Tab": 9, "Enter": 13, "Escape": 27, "Backspace": 8}
-# Chromium reads commands from descriptor 3, and answers on 4.
+# Chromium reads commands from descriptor 3 and answers on descriptor 4.
 PLACE_PIPES = """import os, sys
 os.dup2(int(sys.argv[1]), 3)
 os.dup2(int(sys.argv[2]), 4)
 os.execv(sys.argv[3], sys.argv[3:])"""
-# What the page's policy has refused, told by the page itself.
+# The page runs the script `WATCH` to record what its policy has refused.
 WATCH = """window.violations = [];
-document.addEventListener("securitypolicyviolation", (v) => violations.push(v.violatedDirective + " " + v.blockedURI));"""
+document.addEventListener("securitypolicyviolation",
+                          (v) => violations.push(v.violatedDirective + " " + v.blockedURI));"""
 
 
 class Missing(Exception):
-    """There is no Chromium on this machine; the message says how to have one."""
+    """Says that there is no Chromium on this machine, and how to install one."""
 
 
 def find():
@@ -46,7 +48,7 @@ def find():
 
 
 def above(fd):
-    """The same, with a number that is not that of a pipe of Chromium's (3 and 4)."""
+    """Moves a descriptor to a number that is not one of Chromium's pipes (3 and 4)."""
     moved = fcntl.fcntl(fd, fcntl.F_DUPFD, 10)
     os.close(fd)
     return moved
@@ -130,14 +132,14 @@ class Page:
         self.call("Page.navigate", url=url)
 
     def run(self, script):
-        """The value of a JavaScript expression, awaited where it is a promise."""
+        """Returns the value of a JavaScript expression, which is awaited where it is a promise."""
         done = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in done:
             raise RuntimeError(done["exceptionDetails"].get("exception", {}).get("description", str(done)))
         return done["result"].get("value")
 
     def wait(self, script, seconds, what):
-        """The first true value of the expression. While a page is being loaded there is none."""
+        """Waits for the first true value of the expression and returns it. A loading page has no value."""
         def found():
             try:
                 return self.run(script)
@@ -149,10 +151,11 @@ class Page:
         return self.run(f"document.querySelector({json.dumps(selector)})?.innerText")
 
     def size(self, width, height):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=width < 600)
 
     def prefer(self, scheme):
-        """Of the system: "dark" or "light"."""
+        """Makes the page see a system that prefers the color scheme "dark" or "light"."""
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
     def press(self, key, shift=False):
@@ -171,7 +174,7 @@ class Page:
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
     def complaints(self):
-        """What the page, its policy and the browser had to complain of since the page was opened."""
+        """Returns what the page, its policy and the browser have complained of since the page was opened."""
         found = list(self.run("window.violations") or [])
         for event in self.browser.events:
             params = event.get("params", {})
@@ -184,7 +187,7 @@ class Page:
         return found
 
     def requests(self):
-        """Where it has asked, in order."""
+        """Returns the URLs that the browser has requested, in order."""
         return [event["params"]["request"]["url"] for event in self.browser.events
                 if event.get("method") == "Network.requestWillBeSent"]
 

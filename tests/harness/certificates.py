@@ -1,4 +1,4 @@
-"""What a coordinator needs that listens beyond loopback: an authority, a certificate and a token, made by openssl."""
+"""Makes what a coordinator needs to listen beyond loopback: an authority, a certificate and a token, by openssl."""
 import subprocess
 
 
@@ -7,7 +7,7 @@ def openssl(*args):
 
 
 class Authority:
-    """In a folder of its own; made anew unless it is there."""
+    """Issues certificates from a folder of its own. Its key and certificate are made where they do not exist yet."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -17,7 +17,7 @@ class Authority:
                     "-keyout", str(self.key), "-out", str(self.certificate))
 
     def request(self, name, host):
-        """A key, and what asks for a certificate for `host`: {role: path}."""
+        """Makes a key and a certificate request for `host`. Returns {role: path}."""
         files = {role: self.folder / f"{name}{end}" for role, end in
                  (("key", "key.pem"), ("request", "request.pem"), ("cert", "cert.pem"), ("names", "names.cnf"))}
         openssl("req", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=rekindle", "-keyout", str(files["key"]),
@@ -30,14 +30,14 @@ class Authority:
         return {"REKINDLE_TLS_CERT": str(files["cert"]), "REKINDLE_TLS_KEY": str(files["key"])}
 
     def sign(self, host):
-        """The variables of a certificate for server and clients."""
+        """Issues a certificate for server and clients. Returns the environment variables that select it."""
         files = self.request("", host)
         openssl("x509", "-req", "-in", str(files["request"]), "-CA", str(self.certificate), "-CAkey", str(self.key),
                 "-CAcreateserial", "-days", "2", "-extfile", str(files["names"]), "-out", str(files["cert"]))
         return self.variables(files)
 
     def expired(self, name, host):
-        """The same of one that was good on the first day of 2020 alone."""
+        """Issues a certificate that was valid only on the first day of 2020. Returns the variables that select it."""
         files = self.request(f"{name}-", host)
         configuration = self.folder / f"{name}-ca.cnf"
         database = self.folder / f"{name}-database"
@@ -45,13 +45,15 @@ class Authority:
         configuration.write_text(f"[ca]\ndefault_ca=it\n[it]\ndatabase={database}\nnew_certs_dir={self.folder}\n"
                                  "default_md=sha256\npolicy=any\nrand_serial=yes\n[any]\ncommonName=supplied\n")
         openssl("ca", "-batch", "-notext", "-config", str(configuration), "-cert", str(self.certificate), "-keyfile",
-                str(self.key), "-in", str(files["request"]), "-out", str(files["cert"]), "-extfile", str(files["names"]),
-                "-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
+                str(self.key), "-in", str(files["request"]), "-out", str(files["cert"]),
+                "-extfile", str(files["names"]), "-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
         return self.variables(files)
 
 
 def make_certificates(folder, host):
-    """An authority, and one certificate for server and clients; the environment that makes every process use them."""
+    """Makes an authority, and one certificate for server and clients.
+
+    Returns the environment that makes every process use them."""
     authority = Authority(folder)
     token = folder / "token"
     token.write_text("0123456789abcdef-of-this-test\n")
@@ -60,6 +62,6 @@ def make_certificates(folder, host):
 
 
 def coordinator_flags(env):
-    """The same as flags of a coordinator, and of the command."""
+    """Returns the flags with which a coordinator or the command uses the certificates of that environment."""
     return ["--tls-cert", env["REKINDLE_TLS_CERT"], "--tls-key", env["REKINDLE_TLS_KEY"],
             "--tls-ca", env["REKINDLE_TLS_CA"], "--token-file", env["REKINDLE_TOKEN_FILE"]]

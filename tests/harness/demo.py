@@ -1,5 +1,6 @@
-"""The demo: one job on real text loses trainers, nodes, the coordinator and at last everything, and ends with the very
-weights of an undisturbed run. Called by scripts/demo, which builds first."""
+"""Runs the demo: one job on real text loses trainers, nodes, the coordinator and at last everything.
+
+It must end with the very weights of an undisturbed run. scripts/demo builds the programs and calls this file."""
 import argparse
 import json
 import os
@@ -12,8 +13,9 @@ import threading
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import Cluster, program  # noqa: E402
+from cluster import Cluster  # noqa: E402
 from faults import Injector  # noqa: E402
+from programs import program  # noqa: E402
 
 STEPS = 240
 HEADERS = "/usr/include/**/*.h"
@@ -37,7 +39,7 @@ def job_spec(name, text, workers, steps):
 
 
 class Screen:
-    """One line that is drawn over, with lines of news above it."""
+    """Draws one line over and over, with lines of news above it. A lock makes it safe for threads."""
 
     def __init__(self):
         self.terminal = sys.stdout.isatty()
@@ -66,7 +68,7 @@ class Screen:
 
 
 class Progress(threading.Thread):
-    """Draws the job's progress from the coordinator's status, until stopped."""
+    """Draws the job's progress from the coordinator's status, until it is stopped."""
 
     def __init__(self, screen, cluster, job):
         super().__init__(daemon=True)
@@ -130,7 +132,7 @@ def undisturbed(screen, folder, text, steps):
 
 
 def curve(points, width=60, height=10):
-    """A loss curve in text: the mean of each column's points."""
+    """Draws a loss curve in text. A column shows the mean of its points."""
     if not points:
         return ""
     last = points[-1]["step"]
@@ -160,10 +162,38 @@ def table(rows):
     return "\n".join(lines)
 
 
+def summary(first, second, rows, seconds):
+    """Returns what the demo prints at its end of the disturbed job `first` and the undisturbed one `second`."""
+    unigram = f"(byte frequencies alone: {first['unigram_bits_per_byte']:.4f})"
+    equal = "EQUAL: every bit of weights, moments and data cursor"
+    return f"""
+{table(rows)}
+
+  training loss, nats a byte
+{curve(first["loss_curve"])}
+
+  final validation    {first["validation_bits_per_byte"]:.4f} bits a byte  {unigram}
+  disturbed weights   {first["state_digest"]}
+  undisturbed weights {second["state_digest"]}
+  {equal if are_equal(first, second) else "DIFFERENT: this is a bug"}
+  {seconds:.0f} s in all
+
+  By hand:
+    {program("rekindle")} up --workers 3          # terminal 1
+    rekindle submit examples/gpt-text.yaml          # terminal 2
+    rekindle watch gpt-text
+    pkill -9 rekindle-train                         # terminal 3; then: rekindle events gpt-text"""
+
+
+def are_equal(first, second):
+    return first["state_digest"] == second["state_digest"] and bool(first["state_digest"])
+
+
 def main():
     p = argparse.ArgumentParser(prog="scripts/demo", description=__doc__)
     p.add_argument("--text", action="append", metavar="FILE",
-                   help="text to train on, a file or glob; may be repeated (default: the C/C++ headers of this machine)")
+                   help="text to train on, a file or glob; may be repeated "
+                        "(default: the C/C++ headers of this machine)")
     p.add_argument("--report", metavar="FILE", help="write everything as JSON")
     p.add_argument("--steps", type=int, default=STEPS, help=f"training steps (default {STEPS})")
     p.add_argument("--keep", action="store_true", help="keep the folder with logs and timelines")
@@ -185,24 +215,8 @@ def main():
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)
     seconds = time.monotonic() - started
-    equal = first["state_digest"] == second["state_digest"] and bool(first["state_digest"])
-    print(f"""
-{table(rows)}
-
-  training loss, nats a byte
-{curve(first["loss_curve"])}
-
-  final validation    {first["validation_bits_per_byte"]:.4f} bits a byte  (byte frequencies alone: {first["unigram_bits_per_byte"]:.4f})
-  disturbed weights   {first["state_digest"]}
-  undisturbed weights {second["state_digest"]}
-  {"EQUAL: every bit of weights, moments and data cursor" if equal else "DIFFERENT: this is a bug"}
-  {seconds:.0f} s in all
-
-  By hand:
-    {program("rekindle")} up --workers 3          # terminal 1
-    rekindle submit examples/gpt-text.yaml          # terminal 2
-    rekindle watch gpt-text
-    pkill -9 rekindle-train                         # terminal 3; then: rekindle events gpt-text""")
+    equal = are_equal(first, second)
+    print(summary(first, second, rows, seconds))
     if args.report:
         report = {
             "digests": {"disturbed": first["state_digest"], "undisturbed": second["state_digest"], "equal": equal},

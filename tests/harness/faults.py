@@ -2,54 +2,52 @@
 import statistics
 import time
 
-from cluster import completions, kill, wait_until
+from live_processes import kill
+from timelines import completions
+from waiting import wait_until
 import signal
 
 
 def steps_done(cluster):
-    """Newest step that every member of a generation had applied."""
+    """Returns the newest step that every member of a generation has applied."""
     return max(completions(cluster.marks()), default=0)
 
 
 def median_step(done, before):
-    """Median seconds of a step among the last 30 completions before a time."""
+    """Returns the median seconds of a step among the last 30 completions before a time."""
     times = [t for _, t in sorted(done.items()) if t < before][-31:]
     gaps = [b - a for a, b in zip(times, times[1:])]
     return statistics.median(gaps) if gaps else 0.0
 
 
 class Injector:
-    """Injects faults into one job of a cluster. Each method returns when the job has recovered from it."""
+    """Injects faults into one job of a cluster. Each method returns when the job has recovered from its fault."""
 
     def __init__(self, cluster, job, on_fault=lambda kind, text: None, patience=60):
         self.cluster, self.job, self.on_fault, self.patience = cluster, job, on_fault, patience
         self.rows = []
 
-    # ------------------------------------------------------------ waiting
-
     def await_steps(self, more, what="the job to go on"):
-        """Until the job has completed `more` steps beyond those done now."""
+        """Waits until the job has completed `more` steps beyond those done now."""
         target = steps_done(self.cluster) + more
         wait_until(lambda: steps_done(self.cluster) >= target, self.patience, what, poll=0.05)
 
     def await_members(self, count):
-        """Until a generation of so many members has completed a step."""
+        """Waits until a generation of `count` members has completed a step."""
         def there():
             steps = [m for m in self.cluster.marks() if m["event"] == "step"]
             return steps and steps[-1]["world"] == count
         wait_until(there, self.patience, f"{count} members to step together", poll=0.05)
 
     def await_fault(self, kind, known):
-        """The coordinator's record of a fault that was not among the `known` ones."""
+        """Waits for the coordinator's record of a fault that was not among the `known` ones, and returns it."""
         def there():
             faults = self.cluster.status(self.job)["faults"]
             return next((f for f in faults[known:] if f["kind"] == kind), None)
         return wait_until(there, self.patience, f"the coordinator's record of {kind}", poll=0.1)
 
-    # ------------------------------------------------------------ measuring
-
     def measured(self, kind, act, recovered):
-        """Runs act(), waits for recovered(); appends the row of this fault."""
+        """Runs act(), waits for recovered(), and appends the row of this fault."""
         known = len(self.cluster.status(self.job)["faults"])
         before = completions(self.cluster.marks())
         start = time.monotonic()
@@ -72,10 +70,8 @@ class Injector:
         self.on_fault(kind, record["reason"])
         return row
 
-    # ------------------------------------------------------------ the faults
-
     def every_fault(self):
-        """Each kind in turn, on a cluster of n1, n2 and n3; n4 and n5 join. The demo's story."""
+        """Injects each kind in turn, on a cluster of n1, n2 and n3, as the demo does. Nodes n4 and n5 join."""
         self.await_members(3)
         self.await_steps(12)
         self.trainer_killed("n1")

@@ -1,4 +1,4 @@
-"""A cluster whose nodes the coordinator orders itself, from local pools with a spot market of their own."""
+"""Runs a cluster whose nodes the coordinator orders itself, from local pools that have a spot market of their own."""
 import json
 import pathlib
 import threading
@@ -8,8 +8,9 @@ from cluster import Cluster
 
 
 def local_pool(name, price, nodes, capacity="spot", most=4, boot_seconds=0.0, **rest):
-    """A pool of a fleet file. `nodes`: what its market lets run at first."""
-    return {"name": name, "provider": "local", "zone": name, "instance_type": "here", "capacity": capacity, "price": price,
+    """Returns a pool of a fleet file. `nodes` is how many nodes its market lets run at first."""
+    return {"name": name, "provider": "local", "zone": name, "instance_type": "here", "capacity": capacity,
+            "price": price,
             "max": most, "machines": {"poll_seconds": 0.5, "start_seconds": 60, "boot_seconds": boot_seconds,
                                       "market": {"nodes": nodes}}, **rest}
 
@@ -19,7 +20,8 @@ class FleetCluster(Cluster):
         self.fleet = pathlib.Path(folder) / "fleet.yaml"
         self.fleet.parent.mkdir(parents=True, exist_ok=True)
         self.write_fleet(pools, teams)
-        super().__init__(folder, nodes=(), coordinator_flags=["--fleet", str(self.fleet), *options.pop("coordinator_flags", ())],
+        super().__init__(folder, nodes=(),
+                         coordinator_flags=["--fleet", str(self.fleet), *options.pop("coordinator_flags", ())],
                          **options)
 
     def write_fleet(self, pools, teams=()):
@@ -30,11 +32,12 @@ class FleetCluster(Cluster):
 
 
 class Meter:
-    """How long machines are there, from the first to the last look at which they run."""
+    """Measures how long machines exist, from the first to the last look at which they run."""
 
     def __init__(self, cluster, period=0.1):
         self.cluster, self.period = cluster, period
-        self.seen = {}     # Node: [first, last] on the monotonic clock.
+        # `seen` maps a node to [first, last] on the monotonic clock.
+        self.seen = {}
         self.stopped = threading.Event()
         self.thread = threading.Thread(target=self.run, daemon=True)
 

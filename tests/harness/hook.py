@@ -1,11 +1,11 @@
-"""Stands for whoever takes alerts."""
+"""Stands in for the service that receives alerts."""
 import http.server
 import json
 import threading
 
 
 class Hook:
-    """An HTTP server that keeps what is posted to it."""
+    """Runs an HTTP server that keeps what is posted to it."""
 
     def __enter__(self):
         got = self.got = []

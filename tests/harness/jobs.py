@@ -1,9 +1,9 @@
-"""A small job and its text, the same everywhere. Standard library only."""
+"""Makes a small job and its text, which are the same everywhere. Only the standard library is used."""
 import pathlib
 
 
 def text_file(folder):
-    """A text that is the same everywhere: sentences from a fixed chain of words."""
+    """Returns the file of a text that is the same everywhere: sentences from a fixed chain of words."""
     path = pathlib.Path(folder) / "text.txt"
     if not path.exists():
         words = "the of rank step shard lease pool and one two peer state moves to a node that stays".split()
@@ -16,7 +16,7 @@ def text_file(folder):
 
 
 def small_job(name, text, steps=60, workers=3, **training):
-    """About 30 ms a step on one core."""
+    """Returns a job whose steps take about 30 ms on one core."""
     return {"name": name, "spec": {
         "seed": 3, "workers": {"min": 1, "max": workers},
         "model": {"kind": "gpt", "layers": 2, "heads": 2, "width": 64, "context": 64},

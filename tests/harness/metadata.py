@@ -1,5 +1,7 @@
-"""A fake of Amazon EC2's instance metadata service, version 2, on loopback: tokens that expire, a spot interruption, a
-rebalance recommendation, and silence. Standard library only.
+"""Fakes version 2 of Amazon EC2's instance metadata service on loopback.
+
+It has tokens that expire, a spot interruption, a rebalance recommendation, and silence. Only the standard library is
+used.
 
     with metadata.Ec2() as ec2:
         worker_flags = ec2.flags
@@ -15,9 +17,11 @@ import time
 
 class Ec2:
     def __init__(self, token_seconds=21600):
-        self.token_seconds = token_seconds   # At most: so that a test need not wait six hours.
+        # A token lives at most `token_seconds`, so that a test need not wait six hours.
+        self.token_seconds = token_seconds
         self.documents = {}
-        self.tokens = {}                     # When each ends.
+        # `tokens` maps a token to the time at which it ends.
+        self.tokens = {}
         self.answers = True
         self.asked = 0
         self.released = threading.Event()
@@ -68,7 +72,7 @@ class Ec2:
         return ["--notices", "aws", "--notice-endpoint", f"aws=http://127.0.0.1:{self.server.server_port}"]
 
     def silent(self):
-        """Counts a request. True, after a long while, when it is not to be answered."""
+        """Counts a request. Returns True, after a long while, when the request is not to be answered."""
         self.asked += 1
         answers = self.answers
         if not answers:

@@ -1,6 +1,6 @@
-"""A network and mount namespace for each node, on one bridge: cuts, also of one way, slow links, silent machines.
+"""Gives each node a network and mount namespace on one bridge: cuts, also one-way, slow links, silent machines.
 
-Needs root, `ip`, `iptables`, `tc` and `nsenter`. Standard library only.
+This needs root, `ip`, `iptables`, `tc` and `nsenter`. Only the standard library is used.
 """
 import collections
 import os
@@ -15,7 +15,7 @@ def run(*command, check=True):
 
 
 def unavailable():
-    """Why there can be no namespaces here, as one sentence; empty where there can."""
+    """Says in one sentence why there can be no namespaces on this machine. Returns "" where there can."""
     missing = [tool for tool in TOOLS if not shutil.which(tool)]
     if os.geteuid() != 0 or missing:
         return f"namespaces need root and {', '.join(TOOLS)}; missing here: {', '.join(missing) or 'root'}"
@@ -28,8 +28,9 @@ def unavailable():
 
 
 class Namespaces:
-    """A bridge in this namespace, on which programs of it have the address `host`, and a namespace for each node. Names
-    hold the process id, so that several programs of tests may have some at once. Not thread-safe."""
+    """Makes a bridge in this namespace, where programs have the address `host`, and a namespace for each node.
+
+    Names hold the process id, so that several test programs can have namespaces at once. It is not thread-safe."""
 
     def __init__(self, names):
         self.tag = str(os.getpid())
@@ -72,11 +73,11 @@ class Namespaces:
         self.enter[name] = ["nsenter", "-t", str(holder.pid), "-m", "-n"]
 
     def address(self, name):
-        """Of a node, or of the programs of this namespace, which are called `coordinator`."""
+        """Returns a node's address, or `host` for `coordinator`, which stands for this namespace's programs."""
         return self.host if name == "coordinator" else self.addresses[name]
 
     def drop(self, source, target, rule="-A"):
-        """Packets from one to the other, not back, are dropped from now on; with -D not any more."""
+        """Drops packets from `source` to `target`, not back, from now on. The rule -D ends that."""
         if target == "coordinator":
             where, which = source, ["OUTPUT", "-d", self.host]
         else:
@@ -84,16 +85,16 @@ class Namespaces:
         run("ip", "netns", "exec", self.space(where), "iptables", rule, *which, "-j", "DROP")
 
     def partition(self, a, b, rule):
-        """`rule`: -A cuts the two off from each other, -D joins them again."""
+        """Cuts two nodes off from each other with the rule -A, and joins them again with -D."""
         self.drop(a, b, rule)
         self.drop(b, a, rule)
 
     def silence(self, name, rule="-A"):
-        """Nothing leaves the node, not even that its connections have closed; with -D it does again."""
+        """Lets nothing leave the node any more, not even the end of its connections. The rule -D ends that."""
         run("ip", "netns", "exec", self.space(name), "iptables", rule, "OUTPUT", "!", "-o", "lo", "-j", "DROP")
 
     def slow(self, name, kilobits):
-        """What the node sends passes at so many kilobits a second. Calls are counted."""
+        """Limits what the node sends to `kilobits` kbit/s. Each call needs its own end_slow()."""
         self.slowed[name] += 1
         run("ip", "netns", "exec", self.space(name), "tc", "qdisc", "replace", "dev", "eth0", "root", "tbf", "rate",
             f"{kilobits}kbit", "burst", "32kbit", "latency", "400ms")
@@ -104,7 +105,7 @@ class Namespaces:
             run("ip", "netns", "exec", self.space(name), "tc", "qdisc", "del", "dev", "eth0", "root")
 
     def forget_memory(self, name):
-        """The node's shared memory is empty, as that of a machine that has booted."""
+        """Empties the node's shared memory, as after a boot of its machine."""
         run(*self.enter[name], "sh", "-c", "rm -rf /dev/shm/*")
 
     def close(self):
@@ -112,13 +113,13 @@ class Namespaces:
             holder.kill()
             holder.wait()
             holder.stdout.close()
-        # A namespace goes some time after its deletion, and its link with it, whose name is used again: so links first.
+        # A deleted namespace disappears later, and its link with it. The link's name is used again, so links go first.
         for i, name in enumerate(self.names):
             run("ip", "link", "del", self.link(i), check=False)
             run("ip", "netns", "del", self.space(name), check=False)
         run("ip", "link", "del", self.bridge, check=False)
 
     def leftovers(self):
-        """Namespaces and links that close() should have removed, in words."""
+        """Returns a description of each namespace and link that close() should have removed."""
         words = (run("ip", "netns", "list").stdout + run("ip", "-o", "link").stdout).split()
         return [f"{word} of a network" for word in words if self.tag in word and word.startswith("rk")]

@@ -1,14 +1,16 @@
-"""Programs that a test drives by a JSON command and a JSON answer a line (checkpoint/probe.h). Standard library only."""
+"""Drives a test program by a JSON command and a JSON answer a line (checkpoint/testing/probe_commands.h).
+
+Only the standard library is used."""
 import json
 import os
 import select
 import subprocess
 
-from cluster import program
+from programs import program
 
 
 class Died(Exception):
-    """The probe ended without an answer."""
+    """Says that the probe ended without an answer."""
 
 
 class Probe:
@@ -27,7 +29,8 @@ class Probe:
             try:
                 end.close()
             except BrokenPipeError:
-                pass    # A command that a dead probe never read.
+                pass
+# A dead probe never read the last command.
 
     def send(self, do, **options):
         try:
@@ -37,7 +40,7 @@ class Probe:
             raise Died(f"the probe died of {self.process.wait()}") from None
 
     def answered(self):
-        """Whether receive() would not wait."""
+        """Returns whether receive() would return without waiting."""
         return bool(select.select([self.process.stdout], [], [], 0)[0])
 
     def receive(self):

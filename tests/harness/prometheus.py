@@ -1,5 +1,7 @@
-"""Prometheus and promtool, for tests: from the folder REKINDLE_PROMETHEUS, from the PATH, or from the distribution's
-package, unpacked into ${XDG_CACHE_HOME:-~/.cache}/rekindle without being installed. Standard library only.
+"""Runs Prometheus and promtool for tests.
+
+They come from the folder REKINDLE_PROMETHEUS, from the PATH, or from the distribution's package. The package is
+unpacked into ${XDG_CACHE_HOME:-~/.cache}/rekindle without being installed. Only the standard library is used.
 
     with prometheus.Prometheus(folder, scrapes) as server:
         server.query("up")
@@ -14,19 +16,21 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from cluster import free_port, wait_until
+from ports import free_port
 from servers import Missing, installed, run
+from waiting import wait_until
 
 PACKAGE = pathlib.Path(__file__).resolve().parent / "prometheus.txt"
 START_SECONDS = 60
 
 
 def unpacked():
-    """The folder of the programs of the distribution's package."""
+    """Returns the folder of the programs of the distribution's package."""
     def install(folder):
         name = PACKAGE.read_text().strip()
         if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
-            raise Missing(f"{name} is not there, and this is no system with apt: put it into the PATH, or set REKINDLE_PROMETHEUS")
+            raise Missing(f"{name} is not there, and this is no system with apt: "
+                          "put it into the PATH, or set REKINDLE_PROMETHEUS")
         got = run("apt-get", "download", name, cwd=folder)
         packages = list(folder.glob("*.deb"))
         if got.returncode != 0 or len(packages) != 1:
@@ -38,20 +42,20 @@ def unpacked():
 
 
 def program(name):
-    """Raises Missing, which says what was tried."""
+    """Returns the path of a program. Raises Missing, which says what was tried."""
     chosen = os.environ.get("REKINDLE_PROMETHEUS")
     found = str(pathlib.Path(chosen) / name) if chosen else shutil.which(name)
     return found or str(unpacked() / name)
 
 
 def promtool(*arguments, text=None, cwd=None):
-    """Its CompletedProcess."""
-    return subprocess.run([program("promtool"), *map(str, arguments)], input=text, cwd=cwd, capture_output=True, text=True,
-                          timeout=120)
+    """Runs promtool and returns its CompletedProcess."""
+    return subprocess.run([program("promtool"), *map(str, arguments)], input=text, cwd=cwd, capture_output=True,
+                          text=True, timeout=120)
 
 
 class Prometheus:
-    """`config`: that of Prometheus, as a dict (JSON is YAML)."""
+    """Runs Prometheus with `config`, its configuration as a dict, which is written as JSON because JSON is YAML."""
 
     def __init__(self, folder, config):
         self.folder = pathlib.Path(folder)
@@ -79,13 +83,14 @@ class Prometheus:
 
     def is_ready(self):
         if self.process.poll() is not None:
-            raise RuntimeError(f"Prometheus ended with {self.process.returncode}: {(self.folder / 'server.log').read_text()[-500:]}")
+            log = (self.folder / "server.log").read_text()
+            raise RuntimeError(f"Prometheus ended with {self.process.returncode}: {log[-500:]}")
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/-/ready", timeout=5):
             return True
         return False
 
     def ask(self, path, **parameters):
-        """The `data` of an answer of its API."""
+        """Returns the `data` of an answer of Prometheus's API."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with urllib.request.urlopen(url, timeout=30) as answer:
@@ -97,11 +102,11 @@ class Prometheus:
         return self.ask("query", query=expression)["result"]
 
     def values(self, expression, begin, end, step=1):
-        """All numbers of all series of a query between two Unix times."""
+        """Returns all numbers of all series of a query between two Unix times."""
         result = self.ask("query_range", query=expression, start=begin, end=end, step=step)["result"]
         return [float(value) for series in result for _, value in series["values"]]
 
     def health(self):
-        """What it says of each target: {(job, instance): error, or an empty text}."""
+        """Returns what Prometheus says of each target: {(job, instance): error, or an empty text}."""
         return {(each["labels"]["job"], each["labels"]["instance"]): each["lastError"] if each["health"] != "up" else ""
                 for each in self.ask("targets")["activeTargets"]}

@@ -1,5 +1,7 @@
-"""A TCP relay whose network can be cut: what arrives is held back, and nothing is closed, as where packets are dropped.
-Standard library only."""
+"""Relays TCP connections over a network that can be cut.
+
+While it is cut, what arrives is held back and nothing is closed, as where packets are dropped. Only the standard
+library is used."""
 import contextlib
 import selectors
 import socket
@@ -16,7 +18,8 @@ class Relay:
         self.target = (host, int(port))
         self.lock = threading.Lock()
         self.cut_off = False
-        self.pairs = {}    # Socket -> the other one.
+        # `pairs` maps a socket to the one that its bytes go to.
+        self.pairs = {}
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"127.0.0.1:{self.listener.getsockname()[1]}"
         self.selector = selectors.DefaultSelector()
@@ -33,7 +36,7 @@ class Relay:
         self.wake_out.send(b"x")
 
     def heal(self):
-        """What was held back is lost: both sides connect anew, as after a long silence."""
+        """Ends the cut. What was held back is lost, so that both sides connect anew, as after a long silence."""
         with self.lock:
             self.cut_off = False
         self.wake_out.send(b"h")
@@ -61,7 +64,7 @@ class Relay:
             one.close()
 
     def listen(self, wanted):
-        """While it is cut nobody reads; what the kernel takes in goes nowhere."""
+        """Starts or stops reading from all sockets. While nothing is read, what the kernel takes in goes nowhere."""
         for side in [self.listener, *self.pairs]:
             registered = side in self.selector.get_map()
             if wanted and not registered:

@@ -1,4 +1,4 @@
-"""A program on a terminal of its own, and what its user sees there: a pseudo-terminal, and pyte, which emulates one."""
+"""Runs a program on a terminal of its own and shows what its user sees, by a pseudo-terminal and the emulator pyte."""
 import fcntl
 import glob
 import os
@@ -15,7 +15,7 @@ import servers
 
 
 def emulator():
-    """pyte; servers.Missing where it cannot be had."""
+    """Returns the module pyte. Raises servers.Missing where it cannot be had."""
     [site] = glob.glob(f"{servers.python_wheels('terminal')}/lib/python3*/site-packages")
     if site not in sys.path:
         sys.path.append(site)
@@ -24,7 +24,7 @@ def emulator():
 
 
 class Screen:
-    """`command` runs there, with `env` beside or instead of this process's environment."""
+    """Runs `command` on a terminal. `env` is added to this process's environment, or replaces its variables."""
 
     def __init__(self, command, columns=80, rows=24, env=None):
         pyte = emulator()
@@ -33,7 +33,7 @@ class Screen:
         self.bytes = b""
         self.master, end = pty.openpty()
         self.set_size(columns, rows)
-        # A session of its own, whose terminal this one becomes: only then Ctrl-C is a signal.
+        # The program gets a session of its own with this terminal, because only then Ctrl-C is a signal.
         self.process = subprocess.Popen(
             command, env={**os.environ, **(env or {})}, stdin=end, stdout=end, stderr=end, start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
@@ -49,7 +49,7 @@ class Screen:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
     def resize(self, columns, rows):
-        """Of the window while the program runs, which is told by SIGWINCH."""
+        """Changes the size of the window while the program runs, which learns of it by SIGWINCH."""
         self.read()
         self.screen.resize(rows, columns)
         self.set_size(columns, rows)
@@ -61,11 +61,12 @@ class Screen:
         return bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
 
     def read(self):
-        """All that was written so far."""
+        """Reads all that was written so far."""
         while select.select([self.master], [], [], 0)[0]:
             try:
                 some = os.read(self.master, 65536)
-            except OSError:   # The program has ended, and closed its side.
+            except OSError:
+                # The program has ended and closed its side.
                 break
             if not some:
                 break
@@ -73,7 +74,7 @@ class Screen:
             self.stream.feed(some)
 
     def lines(self):
-        """What stands on the screen, without what is empty below."""
+        """Returns the lines of the screen, without the empty ones at its end."""
         self.read()
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip("\n").split("\n")
 
@@ -81,12 +82,12 @@ class Screen:
         return "\n".join(self.lines())
 
     def scrolled(self):
-        """How many lines have left the screen at its top."""
+        """Returns how many lines have left the screen at its top."""
         self.read()
         return len(self.screen.history.top)
 
     def frames(self):
-        """The drawings so far, each as its lines, as they were written: before the terminal did anything with them."""
+        """Returns the lines of each drawing so far, as they were written, before the terminal changed them."""
         self.read()
         drawings = self.bytes.decode(errors="replace").split("\033[J")[:-1]
         return [[line.rstrip("\r\n") for line in drawing.split("\033[2K")[1:]] for drawing in drawings]
@@ -96,11 +97,12 @@ class Screen:
         return wcwidth.wcswidth(re.sub(r"\033\[[0-9;]*[A-Za-z]", "", line))
 
     def end(self, sig=None, seconds=20):
-        """The exit code, after a signal if one is named."""
+        """Waits for the end and returns the exit code, after sending a signal if one is given."""
         if sig is not None:
             self.process.send_signal(sig)
         end = time.monotonic() + seconds
-        while self.process.poll() is None and time.monotonic() < end:   # It may wait for somebody to read.
+        # The program may wait for somebody to read.
+        while self.process.poll() is None and time.monotonic() < end:
             select.select([self.master], [], [], 0.05)
             self.read()
         self.read()

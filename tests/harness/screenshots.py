@@ -1,5 +1,7 @@
-"""Makes the pictures of docs/images: a small cluster of nodes with prices trains jobs, loses trainers and a node; a terminal
-shows `rekindle watch`, and a headless Chromium the page. Called by scripts/screenshots, which builds first."""
+"""Makes the pictures of docs/images.
+
+A small cluster of nodes with prices trains jobs and loses trainers and a node. A terminal shows `rekindle watch`, and a
+headless Chromium shows the page. scripts/screenshots builds the programs and calls this file."""
 import argparse
 import json
 import os
@@ -10,10 +12,12 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser  # noqa: E402
-from cluster import Cluster, program, wait_until  # noqa: E402
+from cluster import Cluster  # noqa: E402
 from faults import Injector  # noqa: E402
 from jobs import small_job, text_file  # noqa: E402
+from programs import program  # noqa: E402
 from screen import Screen  # noqa: E402
+from waiting import wait_until  # noqa: E402
 import terminal_picture  # noqa: E402
 
 HOUR = 3600
@@ -21,11 +25,12 @@ DRAWN = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame
 
 
 def fleet_file(folder):
-    """Two spot pools and one on demand, in a region whose grid has a trace of today."""
+    """Writes a fleet file with two spot pools and one on demand, in a region whose grid has a carbon trace of today."""
     hour = int(time.time()) // HOUR * HOUR
     times = [time.strftime("%Y-%m-%d %H:%M:%S", time.gmtime(hour + HOUR * i)) for i in range(-1, 4)]
     (folder / "carbon_ES_2026.csv").write_text(
-        "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" + "".join(f"{at},{160 + 12 * i},0\n" for i, at in enumerate(times)))
+        "datetime_utc,direct_gco2eq_per_kwh,lca_gco2eq_per_kwh\n" +
+        "".join(f"{at},{160 + 12 * i},0\n" for i, at in enumerate(times)))
     pool = {"provider": "local", "instance_type": "box", "carbon_region": "ES", "node_watts": 300}
     pools = [{**pool, "name": "spot-a", "zone": "a", "capacity": "spot", "price": 0.92, "on_demand_price": 3.06},
              {**pool, "name": "spot-b", "zone": "b", "capacity": "spot", "price": 1.04, "on_demand_price": 3.06},
@@ -44,7 +49,7 @@ def job(name, text, steps, team, priority=0, budget=0.0):
 
 
 def run(cluster, text):
-    """A job that ended, one that trains and has lost a trainer and a node, and two that wait."""
+    """Runs a job that ends, one that trains after it has lost a trainer and a node, and two that wait."""
     for name, steps, team in (("warm-up", 60, "language"), ("gpt-small", 6000, "language")):
         cluster.submit(job(name, text, steps, team, priority=10, budget=5.0))
         if name == "warm-up":
@@ -61,7 +66,8 @@ def run(cluster, text):
     inject.drained("n2")
     cluster.worker_flags["n5"] = ["--pool", "demand-a"]
     inject.node_added("n5")
-    for name in ("ablation", "sweep-7"):   # They would take the nodes that were added: they want more than there are.
+    # The two jobs want more nodes than there are. If they were submitted earlier, they would take the added nodes.
+    for name in ("ablation", "sweep-7"):
         waiting = job(name, text, 400, "research", priority=-5)
         waiting["spec"]["workers"] = {"min": 6, "max": 6}
         cluster.submit(waiting)
@@ -82,7 +88,8 @@ def shoot(chromium, address, images):
         page.wait(DRAWN, 10, "the page to be drawn")
         page.shot(images / f"{name}.png")
         print(f"{images / name}.png", flush=True)
-    curves = "document.querySelectorAll('figure canvas').length === 2 && document.querySelectorAll('.timeline li').length > 4"
+    curves = ("document.querySelectorAll('figure canvas').length === 2"
+              " && document.querySelectorAll('.timeline li').length > 4")
     shot("page-jobs", "#/jobs", "document.querySelectorAll('tbody tr').length === 4", height=420)
     shot("page-job", "#/job?name=gpt-small", curves, height=1400)
     shot("page-job-dark", "#/job?name=gpt-small", curves, height=1000, scheme="dark")
@@ -94,15 +101,17 @@ def shoot(chromium, address, images):
 
 
 def shoot_watch(cluster, images):
-    """The terminal of whoever watches the job, 80 columns wide."""
+    """Makes a picture of a terminal, 80 columns wide, in which `watch` shows the job."""
     shown = Screen([program("rekindle"), "watch", "gpt-small", "--endpoint", cluster.endpoint], columns=80, rows=40,
                    env={"TERM": "xterm-256color", "LC_ALL": "C.UTF-8"})
     try:
         wait_until(lambda: len(shown.frames()) > 3, 60, "`watch` to draw", poll=0.05)
-        # Between the end of one drawing and the start of the next the screen is whole.
-        wait_until(lambda: shown.text().endswith("the job goes on") and shown.bytes.endswith(b"\033[J"), 60, "a whole drawing", poll=0.01)
+        # Between the end of one drawing and the start of the next, the screen is whole.
+        wait_until(lambda: shown.text().endswith("the job goes on") and shown.bytes.endswith(b"\033[J"), 60,
+                   "a whole drawing", poll=0.01)
         path = images / "watch.svg"
-        path.write_text(terminal_picture.svg(shown.screen, "rekindle watch: progress, loss, speed, members, cost and the last event of a job"))
+        title = "rekindle watch: progress, loss, speed, members, cost and the last event of a job"
+        path.write_text(terminal_picture.svg(shown.screen, title))
         print(path, flush=True)
     finally:
         shown.close()

@@ -1,12 +1,13 @@
-"""Real object stores on loopback, for tests and benches: seaweedfs (S3), fake-gcs-server (GCS), azurite (Azure), and
-versitygw, a second S3.
+"""Runs real object stores on loopback, for tests and benches.
+
+They are seaweedfs (S3), fake-gcs-server (GCS), azurite (Azure), and versitygw, a second S3.
 
     with servers.S3(folder) as s3:
-        uri, env = s3.uri("prefix"), s3.env        # A bucket is there.
+        uri, env = s3.uri("prefix"), s3.env        # The bucket exists.
 
 `servers.py install` puts them into ${XDG_CACHE_HOME:-~/.cache}/rekindle, pinned and checked by hash; starting one does
 so too. versitygw is built from source in minutes, so only `servers.py install --all` does that; it is also taken from
-REKINDLE_VERSITYGW and from the PATH. Standard library only.
+REKINDLE_VERSITYGW and from the PATH. Only the standard library is used.
 """
 import base64
 import contextlib
@@ -25,26 +26,28 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from cluster import free_port, wait_until  # noqa: E402
+from ports import free_port  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUCKET = "rekindle-test"
 START_SECONDS = 60
-SECRET = "not-a-secret-of-anybody"   # Of servers that only this machine can reach.
+# `SECRET` protects nothing, because only this machine can reach the servers.
+SECRET = "not-a-secret-of-anybody"
 
 
 class Missing(Exception):
-    """The server cannot be had on this machine; the message says why."""
+    """Says that a server cannot be had on this machine, and why."""
 
 
 def cache_folder(kind, lock):
-    """Of what is made of the file `lock`."""
+    """Returns the cache folder for what is made from the file `lock`."""
     cache = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "rekindle"
     return cache / f"{kind}-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
 
 
 def installed(kind, lock, install):
-    """The folder of what `install(folder)` made of the file `lock`; one process installs, others wait for it."""
+    """Returns the folder that `install(folder)` made from the file `lock`. One process installs, others wait."""
     folder = cache_folder(kind, lock)
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f"{kind}.lock", "w") as guard:
@@ -64,7 +67,7 @@ def run(*command, **options):
 
 
 def python_wheels(name):
-    """The virtual environment of `name`.txt, beside this file."""
+    """Returns the virtual environment of `name`.txt, which lies beside this file."""
     lock = HERE / f"{name}.txt"
 
     def install(folder):
@@ -92,7 +95,7 @@ def azurite():
 
 
 def build_versitygw():
-    """Its program, built here once."""
+    """Returns the program of versitygw, which is built on this machine once."""
     go = shutil.which("go")
     if not go:
         raise Missing("go is not installed, which versitygw is built with")
@@ -104,18 +107,19 @@ def build_versitygw():
 
 
 def versitygw():
-    """Its program, where somebody has it or has built it."""
+    """Returns the program of versitygw where it is installed or already built, and raises Missing elsewhere."""
     found = os.environ.get("REKINDLE_VERSITYGW") or shutil.which("versitygw")
     built = cache_folder("test-versitygw", HERE / "versitygw.txt")
     if not found and (built / ".complete").exists():
         found = built / "versitygw"
     if not found:
-        raise Missing("versitygw is not there: set REKINDLE_VERSITYGW to it, or run tests/harness/servers.py install --all")
+        raise Missing("versitygw is not there: set REKINDLE_VERSITYGW to it, "
+                      "or run tests/harness/servers.py install --all")
     return found
 
 
 def ask(port, method, path, body=b"", headers=None):
-    """(status, content); (0, b"") when nobody answers."""
+    """Sends one request to a port of this machine. Returns (status, content), or (0, b"") when nobody answers."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
     with contextlib.closing(connection), contextlib.suppress(OSError, http.client.HTTPException):
         connection.request(method, path, body=body, headers=headers or {})
@@ -170,7 +174,8 @@ class S3(Server):
         config = self.folder / "s3.json"
         config.write_text(json.dumps({"identities": [{
             "name": "t", "credentials": [{"accessKey": self.env["AWS_ACCESS_KEY_ID"], "secretKey": SECRET}],
-            "actions": ["Read", "Write", "List", "Tagging"]}]}))   # An admin's put would make a bucket.
+            # Without the action "Admin", a client's put cannot make a bucket.
+            "actions": ["Read", "Write", "List", "Tagging"]}]}))
         self.filer = free_port()
         ports = {"s3.port": self.port, "filer.port": self.filer}
         for name in ("s3.port.grpc", "filer.port.grpc", "master.port", "master.port.grpc", "volume.port",
@@ -181,7 +186,7 @@ class S3(Server):
                    "-master.volumeSizeLimitMB=64", "-volume.max=0", *(f"-{n}={p}" for n, p in ports.items()))
 
     def create_bucket(self):
-        # The first write makes its volumes, which takes seconds: it is over when the bucket is said to be there.
+        # The first write makes the server's volumes, which takes seconds. The bucket counts as made only after that.
         made = ask(self.filer, "POST", f"/buckets/{BUCKET}/")[0] in (200, 201, 409)
         probe = f"/buckets/{BUCKET}/probe"
         kept = made and ask(self.filer, "PUT", probe, b"probe")[0] in (200, 201)
@@ -195,7 +200,7 @@ class S3(Server):
 
 
 class VersityGw(Server):
-    """A second S3, of other hands: objects are files in a folder."""
+    """Runs a second, independent S3, which stores objects as files in a folder."""
     env = S3.env
     uri = S3.uri
 
@@ -252,8 +257,8 @@ class Azure(Server):
 def main(everything):
     start = time.monotonic()
     kinds = [("S3 and GCS", python_servers), ("Azure", azurite), ("safetensors", lambda: python_wheels("readers")),
-             ("Kubernetes manifests", lambda: python_wheels("manifests")), ("Auto Scaling", lambda: python_wheels("moto")),
-             ("a terminal", lambda: python_wheels("terminal"))]
+             ("Kubernetes manifests", lambda: python_wheels("manifests")),
+             ("Auto Scaling", lambda: python_wheels("moto")), ("a terminal", lambda: python_wheels("terminal"))]
     for name, install in kinds + [("a second S3", build_versitygw)] * everything:
         try:
             install()

@@ -1,14 +1,14 @@
-"""The screen of a terminal as an SVG picture, in the colours of one with a dark background."""
+"""Draws the screen of a terminal as an SVG picture, in the colours of one with a dark background."""
 import html
 
-CHAR_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN = 8.4, 18, 14, 14   # In pixels.
+CHAR_WIDTH, LINE_HEIGHT, FONT_SIZE, MARGIN = 8.4, 18, 14, 14  # Pixels.
 BACKGROUND, FOREGROUND = "#16181d", "#d6d9df"
 COLOURS = {"default": FOREGROUND, "black": "#5b6270", "red": "#ef7f7f", "green": "#7fcf8f", "brown": "#e0c070",
            "blue": "#7faff0", "magenta": "#cf9fe0", "cyan": "#70c8cf", "white": "#ffffff"}
 
 
 def runs(row, columns):
-    """(column, text, colour, bold) of each stretch of one look."""
+    """Returns (column, text, colour, bold) of each stretch of cells that look the same."""
     found = []
     for column in range(columns):
         cell = row[column]
@@ -21,13 +21,14 @@ def runs(row, columns):
 
 
 def svg(screen, title):
-    """`screen`: pyte's. Its empty last lines are left out. `title`: what whoever cannot see the picture is told."""
+    """Returns the picture of a pyte screen without its empty last lines. `title` describes it in words."""
     rows = max((y for y, line in enumerate(screen.display) if line.strip()), default=0) + 1
     width, height = screen.columns * CHAR_WIDTH + 2 * MARGIN, rows * LINE_HEIGHT + 2 * MARGIN
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height}" role="img">',
              f"<title>{html.escape(title)}</title>",
              f'<rect width="100%" height="100%" rx="6" fill="{BACKGROUND}"/>',
-             f'<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" font-size="{FONT_SIZE}" '
+             '<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, DejaVu Sans Mono, monospace" '
+             f'font-size="{FONT_SIZE}" '
              'style="white-space: pre" xml:space="preserve">']
     for y in range(rows):
         for column, text, colour, bold in runs(screen.buffer[y], screen.columns):

@@ -1,5 +1,7 @@
-"""Makes processes as slow as a machine with a share of a core: by a CPU quota where this user may set one, else by
-stopping and continuing them. Standard library only."""
+"""Makes processes as slow as a machine with a share of a core.
+
+It sets a CPU quota where this user may do so, and otherwise stops and continues the processes. Only the standard
+library is used."""
 import contextlib
 import os
 import pathlib
@@ -7,13 +9,14 @@ import signal
 import threading
 import time
 
-from cluster import kill
+from live_processes import kill
 
-PERIOD = 0.01    # Seconds; short beside a micro-batch, so that each is slowed alike.
+# The period in seconds is short beside a micro-batch, so that each micro-batch is slowed alike.
+PERIOD = 0.01
 
 
 def quota_folder():
-    """(folder to make a group in, version) of the first CPU controller that lets this user; None where none does."""
+    """Returns (folder to make a group in, version) of the first CPU controller this user may use, or None."""
     for version, root in ((1, "/sys/fs/cgroup/cpu"), (2, "/sys/fs/cgroup")):
         probe = pathlib.Path(root, f"rekindle-probe-{os.getpid()}")
         with contextlib.suppress(OSError):
@@ -27,17 +30,18 @@ def quota_folder():
 
 
 def children(pids):
-    """Of any of these; also one that has just been forked and does not yet bear its program's name."""
+    """Returns the children of any of these. One that has just been forked is found by its parent, not by its name."""
     found = []
     for entry in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):    # It has ended meanwhile.
+        # A process may end meanwhile.
+        with contextlib.suppress(OSError):
             if int(entry.read_text().rsplit(")", 1)[1].split()[1]) in pids:
                 found.append(int(entry.parent.name))
     return found
 
 
 class Quota:
-    """A group of processes, and all they have started and will start, that gets `share` of a core."""
+    """Limits a group of processes, and all that they have started and will start, to `share` of a core."""
 
     def __init__(self, pids, share, root, version):
         self.root, self.share = root, share
@@ -51,7 +55,8 @@ class Quota:
             (self.group / "cpu.max").write_text(f"{round(period * share)} {period}")
         while pids:
             for pid in pids:
-                with contextlib.suppress(ProcessLookupError):    # It has ended meanwhile.
+                # A process may have ended meanwhile.
+                with contextlib.suppress(ProcessLookupError):
                     (self.group / "cgroup.procs").write_text(str(pid))
             # A process in the group forks into it: whoever is outside was forked before, and is among these.
             pids = children(pids)
@@ -59,7 +64,8 @@ class Quota:
     def end(self):
         while pids := (self.group / "cgroup.procs").read_text().split():
             for pid in pids:
-                with contextlib.suppress(OSError):    # It has ended meanwhile.
+                # The process may have ended meanwhile.
+                with contextlib.suppress(OSError):
                     (self.root / "cgroup.procs").write_text(pid)
         self.group.rmdir()
 
@@ -74,7 +80,8 @@ class DutyCycle:
         self.thread.start()
 
     def run(self):
-        period = 2 * PERIOD    # Signals are coarser than the scheduler.
+        # Signals are less precise than the scheduler, so the period is longer.
+        period = 2 * PERIOD
         next_at = time.monotonic()
         while not self.stopped.is_set():
             kill(self.pids, signal.SIGCONT)
@@ -91,11 +98,11 @@ class DutyCycle:
 
 @contextlib.contextmanager
 def throttled(node, share):
-    """Within it all trainers of a node together get `share` of a core. They must run already."""
+    """Limits all trainers of a node together to `share` of a core while the context lasts. The trainers must run."""
     if not node.pids("trainer"):
         raise ValueError(f"no trainer of {node.name} runs that could be slowed")
     found = quota_folder()
-    # What is started again is slowed, too, where its parent is in the group.
+    # Where the parent of a trainer is in the group, a trainer that is started again is slowed, too.
     slowed = Quota(node.pids("init"), share, *found) if found else DutyCycle(node.pids("trainer"), share)
     try:
         yield "quota" if found else "duty cycle"

@@ -1,5 +1,6 @@
-"""The AWS adapter against moto's Auto Scaling API, behind a layer that is short of capacity, slow to tell and strict; spot
-prices against moto's EC2."""
+"""Tests the AWS adapter against moto's Auto Scaling API, and spot prices against moto's EC2.
+
+A layer before moto is short of capacity, reports late and is strict."""
 import json
 import os
 import pathlib
@@ -11,7 +12,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
 import servers  # noqa: E402
 from autoscaling import AutoScaling  # noqa: E402
-from cluster import program  # noqa: E402
+from programs import program  # noqa: E402
 
 SKIPPED = 77
 POOL = "spot"
@@ -50,7 +51,8 @@ class AwsTest(unittest.TestCase):
         self.assertEqual(self.desired(2, nodes[1])["code"], "OK")
         self.assertEqual(self.running(), [nodes[0], nodes[2]])
         self.assertEqual(self.call("list", POOL)["desired"], 2)
-        self.assertEqual(self.desired(2, nodes[1])["code"], "OK")   # Again: nothing more goes.
+        # A repeated request ends no other machine.
+        self.assertEqual(self.desired(2, nodes[1])["code"], "OK")
         self.assertEqual(self.running(), [nodes[0], nodes[2]])
         self.assertEqual(self.desired(0)["code"], "OK")
         self.assertEqual(self.running(), [])
@@ -80,12 +82,14 @@ class AwsTest(unittest.TestCase):
 
     def test_spot_prices(self):
         def pool(name, zone, instance_type):
-            return {"name": name, "provider": "aws", "region": "us-east-1", "zone": zone, "instance_type": instance_type,
-                    "capacity": "spot", "price": 1, "price_from": "provider",
+            return {"name": name, "provider": "aws", "region": "us-east-1", "zone": zone,
+                    "instance_type": instance_type, "capacity": "spot", "price": 1, "price_from": "provider",
                     "machines": {"group": name, "price_endpoint": f"http://127.0.0.1:{self.aws.moto.port}"}}
-        self.fleet.write_text(json.dumps({"pools": [pool("there", "us-east-1b", "t3.small"), pool("nowhere", "us-east-1b", "x9.huge")]}))
+        self.fleet.write_text(json.dumps({"pools": [pool("there", "us-east-1b", "t3.small"),
+                                                    pool("nowhere", "us-east-1b", "x9.huge")]}))
         answer = self.call("price", "there")
-        self.assertEqual((answer["code"], answer.get("price")), ("OK", 0.00001))   # Of every type and zone, in moto.
+        # moto has this price for every type and zone.
+        self.assertEqual((answer["code"], answer.get("price")), ("OK", 0.00001))
         answer = self.call("price", "nowhere")
         self.assertEqual(answer["code"], "NOT_FOUND")
         self.assertIn("no spot price of x9.huge in us-east-1b", answer["message"])

@@ -1,5 +1,7 @@
-"""The Kubernetes adapter against a real API server with etcd, where both are: REKINDLE_KUBE_APISERVER (or kube-apiserver on
-the PATH) and etcd on the PATH. There is no kubelet: the test makes the pods that a StatefulSet's controller would make."""
+"""Tests the Kubernetes adapter against a real API server with etcd, where both are available.
+
+The API server is REKINDLE_KUBE_APISERVER, or kube-apiserver on the PATH, and etcd is on the PATH. There is no kubelet,
+so the test makes the pods that a StatefulSet's controller would make."""
 import http.client
 import json
 import os
@@ -12,7 +14,9 @@ import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "harness"))
-from cluster import free_port, program, wait_until  # noqa: E402
+from ports import free_port  # noqa: E402
+from programs import program  # noqa: E402
+from waiting import wait_until  # noqa: E402
 
 SKIPPED = 77
 API_SERVER = os.environ.get("REKINDLE_KUBE_APISERVER") or shutil.which("kube-apiserver")
@@ -28,7 +32,8 @@ class KubernetesTest(unittest.TestCase):
         self.port, client, peer = free_port(), free_port(), free_port()
         self.spawn(ETCD, "--data-dir", self.folder / "etcd", "--unsafe-no-fsync",
                    "--listen-client-urls", f"http://127.0.0.1:{client}",
-                   "--advertise-client-urls", f"http://127.0.0.1:{client}", "--listen-peer-urls", f"http://127.0.0.1:{peer}",
+                   "--advertise-client-urls", f"http://127.0.0.1:{client}",
+                   "--listen-peer-urls", f"http://127.0.0.1:{peer}",
                    "--initial-advertise-peer-urls", f"http://127.0.0.1:{peer}",
                    "--initial-cluster", f"default=http://127.0.0.1:{peer}")
         subprocess.run(["openssl", "genrsa", "-out", self.folder / "sa.key", "2048"], check=True, capture_output=True)
@@ -41,7 +46,8 @@ class KubernetesTest(unittest.TestCase):
                    f"--service-account-key-file={self.folder}/sa.pub",
                    f"--service-account-signing-key-file={self.folder}/sa.key", "--service-cluster-ip-range=10.0.0.0/24",
                    "--authorization-mode=RBAC", f"--token-auth-file={self.folder}/tokens.csv",
-                   "--disable-admission-plugins=ServiceAccount", "--anonymous-auth=false", "--endpoint-reconciler-type=none")
+                   "--disable-admission-plugins=ServiceAccount", "--anonymous-auth=false",
+                   "--endpoint-reconciler-type=none")
         wait_until(self.ready, 60, "the API server to be ready", poll=0.2)
 
     def spawn(self, *command):
@@ -51,7 +57,8 @@ class KubernetesTest(unittest.TestCase):
         self.addCleanup(process.kill)
 
     def ask(self, method, path, body=None):
-        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10, context=ssl._create_unverified_context())
+        connection = http.client.HTTPSConnection("127.0.0.1", self.port, timeout=10,
+                                                 context=ssl._create_unverified_context())
         connection.request(method, path, body and json.dumps(body),
                            {"Authorization": f"Bearer {TOKEN}", "Content-Type": "application/json"})
         answer = connection.getresponse()
@@ -101,7 +108,8 @@ class KubernetesTest(unittest.TestCase):
         self.assertEqual(listing["desired"], 1)
         self.assertEqual(listing["machines"], [{"id": "worker-0", "node": "machine-of-worker-0", "state": "starting"}])
         self.assertEqual(self.call("desired", "p", 3)["code"], "OK")
-        self.assertEqual(self.ask("GET", "/apis/apps/v1/namespaces/default/statefulsets/worker")[1]["spec"]["replicas"], 3)
+        self.assertEqual(self.ask("GET", "/apis/apps/v1/namespaces/default/statefulsets/worker")[1]["spec"]["replicas"],
+                         3)
         self.assertEqual(self.call("list", "p")["desired"], 3)
 
     def test_who_may_not_is_told_what_is_missing(self):

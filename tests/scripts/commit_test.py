@@ -1,4 +1,4 @@
-"""cmake/write_commit.cmake: of which commit a build is, without compiling anything where that has not changed."""
+"""Tests that cmake/write_commit.cmake finds the commit of a build, and rewrites nothing where it has not changed."""
 
 import os
 import pathlib
@@ -18,14 +18,15 @@ class Commit(unittest.TestCase):
         self.source.mkdir()
 
     def git(self, *args):
-        return subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@example.com", "-C", str(self.source), *args],
+        return subprocess.run(["git", "-c", "user.name=test", "-c", "user.email=test@example.com",
+                               "-C", str(self.source), *args],
                               check=True, capture_output=True, text=True, timeout=60).stdout.strip()
 
     def write(self, *flags):
-        """What is written, and whether the file was touched for that."""
+        """Returns what is written, and whether the file was touched."""
         before = self.output.stat().st_mtime_ns if self.output.exists() else None
-        subprocess.run(["cmake", f"-DSOURCE={self.source}", f"-DOUTPUT={self.output}", *flags, "-P", str(SCRIPT)], check=True,
-                       capture_output=True, timeout=60)
+        subprocess.run(["cmake", f"-DSOURCE={self.source}", f"-DOUTPUT={self.output}", *flags, "-P", str(SCRIPT)],
+                       check=True, capture_output=True, timeout=60)
         text = self.output.read_text()
         values = [line.split('"')[1] for line in text.splitlines() if line.startswith("const char")]
         return values, self.output.stat().st_mtime_ns != before

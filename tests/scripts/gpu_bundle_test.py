@@ -1,4 +1,4 @@
-"""scripts/gpu-check: the bundle runs away from the build, says what it found, and turns the program's lines into a report."""
+"""Tests scripts/gpu-check: the bundle runs away from the build, says what it found, and makes a report of it."""
 
 import json
 import os
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 REPO = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(REPO / "bench"), str(REPO / "scripts" / "lib")]
+sys.path[:0] = [str(REPO / "bench"), str(REPO / "bench" / "gpu"), str(REPO / "scripts" / "lib")]
 import gpu  # noqa: E402
 import gpu_bundle  # noqa: E402
 
@@ -33,7 +33,7 @@ class Bundle(unittest.TestCase):
                               env={"PATH": os.environ["PATH"], **(environment or {})}, cwd="/")
 
     def pretend(self, rows, code=0):
-        """A bundle whose program prints these lines."""
+        """Makes a bundle whose program prints these lines."""
         build = pathlib.Path(self.folder.name, "build")
         (build / "bin").mkdir(parents=True)
         program = build / "bin" / "rekindle-bench-gpu"

@@ -1,4 +1,4 @@
-"""scripts/bootstrap --install: what it puts where. The set-up and the build before it are other tests' matter."""
+"""Tests where scripts/bootstrap --install puts its files. Other tests cover the set-up and the build before it."""
 
 import os
 import pathlib
@@ -29,7 +29,8 @@ class Install(unittest.TestCase):
 
     def test_everything_is_where_it_is_looked_for(self):
         self.assertIn("is not in your PATH", self.install())
-        self.assertNotIn("PATH", self.install(PATH=f"{self.prefix}/bin:{os.environ['PATH']}"))   # Twice is no harm.
+        # A second installation does no harm.
+        self.assertNotIn("PATH", self.install(PATH=f"{self.prefix}/bin:{os.environ['PATH']}"))
         linked = self.prefix / "bin" / "rekindle"
         self.assertTrue(linked.is_symlink())
         self.assertEqual(run(str(linked), "--version").stdout, run(str(BUILD / "bin" / "rekindle"), "--version").stdout)

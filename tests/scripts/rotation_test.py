@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What .ci/run runs of the slow tests, and what it says of its time."""
+"""Tests which of the slow tests .ci/run runs, and what it says of its time."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ set_tests_properties(always PROPERTIES LABELS "slow")
 
 
 def left_out(seed, build):
-    """As scripts/test asks it."""
+    """Returns the tests that a seed leaves out, by the function that scripts/test uses."""
     done = subprocess.run(["bash", "-c", f'. "$0"; left_out {seed}', f"{ROOT}/scripts/lib/rotation.sh"], check=True,
                           capture_output=True, text=True, env={**os.environ, "REKINDLE_BUILD": str(build)})
     return done.stdout.split()
@@ -42,7 +42,8 @@ class Rotation(unittest.TestCase):
 
     def test_each_sanitizer_is_left_out_by_one_seed_of_two(self):
         def without(seed):
-            return subprocess.run(["bash", "-c", '. "$0"; left_out_sanitizer "$1"', f"{ROOT}/scripts/lib/rotation.sh", seed],
+            return subprocess.run(["bash", "-c", '. "$0"; left_out_sanitizer "$1"', f"{ROOT}/scripts/lib/rotation.sh",
+                                   seed],
                                   check=True, capture_output=True, text=True).stdout.strip()
         self.assertEqual([without(seed) for seed in ("0", "1", "16777214", "")], ["thread", "address", "thread", ""])
 

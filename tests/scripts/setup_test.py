@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""The scripts' set-up on machines that cannot do it: one clear line and the fix. Machines are shell functions that
-replace what the library asks the real one."""
+"""Tests the scripts' set-up on machines that cannot do it: one clear line and the fix.
+
+Machines are shell functions that replace what the library asks the real one."""
 
 import os
 import subprocess
@@ -69,7 +70,7 @@ class Setup(unittest.TestCase):
         result = self.set_up(works)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("/lib/python3.x/site-packages", result.stdout)
-        # And a good one is neither made again nor paid for in disk.
+        # A good folder is neither made again nor checked for disk space.
         self.assertEqual(self.set_up("free_disk_mb() { echo 1; }").returncode, 0)
 
 

@@ -1,13 +1,13 @@
-// The model of a generation's end: who is accused, and who notices.
+// Models the end of a generation: who is accused and who notices.
 #include <vector>
 
 #include "absl/status/status.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 
-// Waits for nobody any longer that has not come to where the others are.
-void World::AccuseMissing(Process& process, const std::set<std::string>& there) {
+// Ends the generation for the process and accuses the members that have not come to where the others are.
+void SimCluster::AccuseMissing(Process& process, const std::set<std::string>& there) {
   std::set<std::string> accused;
   for (const v1::Member& member : FabricOf(process).membership.members()) {
     if (!there.count(member.trainer())) accused.insert(member.trainer());
@@ -15,8 +15,8 @@ void World::AccuseMissing(Process& process, const std::set<std::string>& there) 
   if (!accused.empty()) Abort(process, comm::Accusation::Kind::kTimeout, accused);
 }
 
-// The communicator of its generation has ended; what it writes at that moment is finished first.
-void World::Abort(Process& process, comm::Accusation::Kind kind, const std::set<std::string>& accused) {
+// Ends the communicator of the process's generation. What the process is writing at that moment is finished first.
+void SimCluster::Abort(Process& process, comm::Accusation::Kind kind, const std::set<std::string>& accused) {
   Fabric& fabric = FabricOf(process);
   if (!In(process, process.report.generation()) || fabric.aborted.count(process.id)) return;
   std::vector<comm::Accusation> accusations;
@@ -33,16 +33,17 @@ void World::Abort(Process& process, comm::Accusation::Kind kind, const std::set<
   if (!process.applies) LeaveInterrupted(process);
 }
 
-// It may have been told of a newer generation before, and has stopped stepping only now.
-void World::LeaveInterrupted(Process& process) {
+// Follows a newer directive after the interruption. The process may have received it before but has stopped stepping
+// only now.
+void SimCluster::LeaveInterrupted(Process& process) {
   if (process.directive.membership().generation() <= process.report.generation()) return;
   AtProcess(process.id, 0, [this](Process& p) {
     if (p.report.phase() == v1::TRAINER_INTERRUPTED) Obey(p, v1::TrainerDirective(p.directive));
   });
 }
 
-// Connections of `id` in `generation` are closed: its peers see that.
-void World::TellPeers(const std::string& id, int generation, double within) {
+// Closes the connections of `id` in `generation`. Its peers see that within `within` seconds.
+void SimCluster::TellPeers(const std::string& id, int generation, double within) {
   auto& fabrics = processes_[id].job->fabrics;
   const auto it = fabrics.find(generation);
   if (it == fabrics.end()) return;

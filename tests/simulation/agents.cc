@@ -1,18 +1,20 @@
-// An agent: what it decides is the real worker/agent/reconcile.h; how it carries that out is a model of the supervisor.
+// Models an agent. It decides with the real worker/agent/decisions/slot_plan.h, and a model of the supervisor carries
+// the decisions out.
 #include <cmath>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "common/version.h"
-#include "tests/simulation/world.h"
+#include "common/agreed/version.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 const agent::Policy kPolicy;
-constexpr double kExitSeconds = 0.3;  // From SIGTERM to a trainer's end.
+// A trainer ends at most this many seconds after SIGTERM.
+constexpr double kExitSeconds = 0.3;
 
-// One that was killed comes back by another boot.
+// Describes the node's machine. A machine that was killed comes back with another boot id.
 v1::Machine MachineOf(const SimNode& node) {
   v1::Machine machine;
   machine.set_boot(absl::StrCat("boot ", node.incarnation));
@@ -23,7 +25,7 @@ v1::Machine MachineOf(const SimNode& node) {
 
 }  // namespace
 
-void World::AgentLoop(const std::string& name, int incarnation) {
+void SimCluster::AgentLoop(const std::string& name, int incarnation) {
   SimNode& node = nodes_[name];
   if (!node.up || !node.agent || node.agent_incarnation != incarnation) return;
   AgentReport(node);
@@ -31,7 +33,7 @@ void World::AgentLoop(const std::string& name, int incarnation) {
   queue_.At(queue_.now() + chance_.Uniform(0.15, 0.35), [this, name, incarnation] { AgentLoop(name, incarnation); });
 }
 
-void World::AgentReport(SimNode& node) {
+void SimCluster::AgentReport(SimNode& node) {
   v1::NodeReport report;
   report.set_node(node.name);
   report.set_incarnation(absl::StrCat("i", node.incarnation));
@@ -72,7 +74,8 @@ void World::AgentReport(SimNode& node) {
       for (const v1::TrainerProcess& process : report.trainers()) processes_.at(process.trainer()).is_known = true;
       if (cluster_->IsListening()) return;
       const v1::NodeDirective directive = cluster_->DirectiveForAgent(name, report.agent_incarnation());
-      if (directive.revision() == 0) return;  // It is not decided yet whether the node's name is its own.
+      // Revision 0 means that it is not decided yet whether the node's name is its own.
+      if (directive.revision() == 0) return;
       const Cluster::Horizons horizons = cluster_->HorizonsOf(name);
       const double spend_seconds = horizons.spend_until - (queue_.now() + wall_offset_);
       Send(name, [this, directive, horizons, spend_seconds, request, incarnation, name, sent] {
@@ -86,7 +89,7 @@ void World::AgentReport(SimNode& node) {
   });
 }
 
-void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
+void SimCluster::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
   for (const std::string& acknowledged : directive.acknowledged_exits()) {
     for (size_t slot = 0; slot < node.slots.size(); ++slot) {
       if (acknowledged != node.slots[slot].last_ended) continue;
@@ -118,13 +121,14 @@ void World::ObeyNode(SimNode& node, const v1::NodeDirective& directive) {
   if (probed) AgentReport(node);
 }
 
-void World::Act(SimNode& node) {
+void SimCluster::Act(SimNode& node) {
   if (!node.up || !node.agent) return;
   node.decides.draining = node.draining;
   const agent::Plan plan = Reconcile(node.decides, kPolicy, queue_.now());
   for (const agent::Action& action : plan.actions) {
     Carry(node, action);
-    if (action.kind == agent::Action::kKill) break;  // With that end it has acted on the other slots, too.
+    // The end of the killed trainer has already made the agent act on the other slots.
+    if (action.kind == agent::Action::kKill) break;
   }
   const double wake_at = plan.actions.empty() ? plan.wake_at : Reconcile(node.decides, kPolicy, queue_.now()).wake_at;
   if (wake_at == node.wake_at || std::isinf(wake_at)) return;
@@ -135,7 +139,7 @@ void World::Act(SimNode& node) {
   });
 }
 
-void World::Carry(SimNode& node, const agent::Action& action) {
+void SimCluster::Carry(SimNode& node, const agent::Action& action) {
   agent::Slot& slot = node.decides.slots[action.slot];
   if (action.kind == agent::Action::kStart) {
     slot.running = agent::RunningTrainer{.job_uid = *slot.wanted, .started_at = queue_.now()};
@@ -152,7 +156,7 @@ void World::Carry(SimNode& node, const agent::Action& action) {
   AtProcess(process.id, chance_.Uniform(0.005, kExitSeconds), [this](Process& p) { StopTrainer(p, 0, false); });
 }
 
-void World::AdoptOn(SimNode& node) {
+void SimCluster::AdoptOn(SimNode& node) {
   node.decides = {};
   node.wake_at = 0;
   for (const Process* process : Running(node)) {
@@ -161,15 +165,15 @@ void World::AdoptOn(SimNode& node) {
   }
 }
 
-// The job that the slot is to serve.
-std::string World::WantedOn(const SimNode& node, int slot) {
+// Returns the uid of the job that the slot has to serve, or an empty string.
+std::string SimCluster::WantedOn(const SimNode& node, int slot) {
   for (const v1::DesiredTrainer& desired : node.directive.trainers()) {
     if (desired.slot() == slot) return desired.job_uid();
   }
   return "";
 }
 
-void World::StartTrainer(SimNode& node, int slot, SimJob& job) {
+void SimCluster::StartTrainer(SimNode& node, int slot, SimJob& job) {
   const int started = ++node.slots[slot].started;
   Process process;
   process.job = &job;
@@ -205,8 +209,8 @@ void World::StartTrainer(SimNode& node, int slot, SimJob& job) {
   AtProcess(id, 0, [this](Process& p) { HoldLoop(p.id); });
 }
 
-// `silent`: no socket is closed (the machine lost its power).
-void World::StopTrainer(Process& process, int code, bool silent) {
+// Ends the process. If `silent` is set, no socket is closed, as when a machine loses its power.
+void SimCluster::StopTrainer(Process& process, int code, bool silent) {
   if (!process.alive) return;
   Note(absl::StrCat("trainer ", process.id, " dies, code ", code, silent ? ", silently" : ""));
   CountRan(process);

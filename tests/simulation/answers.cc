@@ -1,16 +1,17 @@
-// The coordinator looks only at what an event concerns. Looking at everything must give the same answers, and whoever
-// is to hear another one must be among those that are woken.
+// Compares the coordinator's decisions with a look at everything. The coordinator itself looks only at what an event
+// concerns, but both must give the same answers. Whoever has to receive another answer must be among those that are
+// woken.
 #include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-// What a job is and does; costs are brought up to date whenever somebody looks.
+// Describes what a job is and does. Costs are left out because they are brought up to date whenever somebody looks.
 std::string Decided(const v1::JobRecord& record) {
   const v1::JobStatus& status = record.job().status();
   return absl::StrCat(v1::JobState_Name(status.state()), " ", status.reason(), ", ",
@@ -19,7 +20,7 @@ std::string Decided(const v1::JobRecord& record) {
 
 }  // namespace
 
-World::Answers World::AnswersOf(const Cluster& cluster) const {
+SimCluster::Answers SimCluster::AnswersOf(const Cluster& cluster) const {
   Answers answers;
   for (const auto& [id, process] : processes_) {
     if (process.alive) answers.trainers[id] = cluster.DirectiveForTrainer(process.job->uid, id).revision();
@@ -30,7 +31,7 @@ World::Answers World::AnswersOf(const Cluster& cluster) const {
   return answers;
 }
 
-void World::CompareWithFull() {
+void SimCluster::CompareWithFull() {
   if (!coordinator_up_ || cluster_->IsListening()) return;
   Cluster full(*cluster_);
   const Effects effects = full.Step(ClockSet{told_offset_}, CoreNow());
@@ -58,7 +59,7 @@ void World::CompareWithFull() {
   }
 }
 
-void World::CheckWoken(const Answers& before, const Effects& effects, const std::vector<Arrived>& arrived) {
+void SimCluster::CheckWoken(const Answers& before, const Effects& effects, const std::vector<Arrived>& arrived) {
   if (effects.all_touched || cluster_->IsListening()) return;
   std::set<std::string> jobs = effects.touched_jobs, nodes;
   for (const auto& [event, then] : arrived) {

@@ -1,16 +1,20 @@
-// What jobs cost by our own count, held against the coordinator's, and that against their budgets.
+// Counts what jobs cost, compares that with the coordinator's count, and compares the coordinator's count with the
+// budgets.
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_format.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-constexpr double kPlanningSeconds = 60;  // By so much of what its nodes cost a budget may be crossed.
-constexpr double kSlow = 1.5;            // Seconds for which a process may run that is told to stop as it starts.
-constexpr double kGrantedPart = 0.25;    // Of a budget, at the price of the time of the grant.
+// A budget may be exceeded by what its nodes cost in this many seconds.
+constexpr double kPlanningSeconds = 60;
+// A process that is asked to stop as it starts may run for this many seconds.
+constexpr double kSlow = 1.5;
+// At most this part of a budget is granted in advance, at the price of the time of the grant.
+constexpr double kGrantedPart = 0.25;
 
 bool IsOver(const v1::JobRecord& record) {
   const v1::JobState state = record.job().status().state();
@@ -19,27 +23,27 @@ bool IsOver(const v1::JobRecord& record) {
 
 }  // namespace
 
-void World::NoteBill(const v1::JobRecord& record) {
+void SimCluster::NoteBill(const v1::JobRecord& record) {
   const v1::Cost& cost = record.job().status().cost();
   if (cost.node_hours() <= 0) return;
   Note(absl::StrFormat("%.5f are spent for %s until %.3f, %d nodes held and %d lost", cost.spent(), record.job().uid(),
                        cost.until() - wall_offset_, record.held_nodes_size(), record.lost_nodes_size()));
 }
 
-// Null: its machine has no price.
-const SimPool* World::PoolOf(const Process& process) const {
+// Returns null if the machine of the process has no price.
+const SimPool* SimCluster::PoolOf(const Process& process) const {
   const auto pool = pools_.find(nodes_.at(process.node).pool);
   return pool == pools_.end() ? nullptr : &pool->second;
 }
 
-void World::BeginBill(Process& process) {
+void SimCluster::BeginBill(Process& process) {
   if (PoolOf(process) == nullptr) return;
   process.counted_until = queue_.now();
   ++process.job->bill.processes;
 }
 
-// Do others pay for so much of its machine that its slot is among that?
-bool World::IsPaidByOthers(const Process& process) const {
+// Returns whether other jobs pay for so much of the machine that they must be paying for the slot of this process.
+bool SimCluster::IsPaidByOthers(const Process& process) const {
   constexpr double kRounding = 1e-6;
   const SimNode& node = nodes_.at(process.node);
   double others = 0, own = 0;
@@ -55,9 +59,9 @@ bool World::IsPaidByOthers(const Process& process) const {
   return others > 1 - own / static_cast<double>(node.slots.size()) + kRounding;
 }
 
-// A slot may go to another job before anybody could know that a process of the first had been started there. Then that
-// one pays for the slot, as long as the process is not gone.
-void World::NotePayers(const v1::JobRecord& record) {
+// Marks the processes whose slots another job pays for. A slot may go to another job before anybody could know that a
+// process of the first job was started there. Then the other job pays for the slot until that process is gone.
+void SimCluster::NotePayers(const v1::JobRecord& record) {
   for (const auto& held : record.held_nodes()) {
     const auto node = nodes_.find(held.node());
     if (node == nodes_.end()) continue;
@@ -68,8 +72,8 @@ void World::NotePayers(const v1::JobRecord& record) {
   }
 }
 
-// Up to now, for each that runs on a machine with a price.
-void World::CountRan(Process& process) {
+// Adds what the process has cost up to now to its job's bill. This applies only on a machine with a price.
+void SimCluster::CountRan(Process& process) {
   if (!process.alive || process.counted_until < 0) return;
   const double seconds = queue_.now() - process.counted_until;
   process.counted_until = queue_.now();
@@ -79,18 +83,18 @@ void World::CountRan(Process& process) {
   if (!bill.over) bill.ran += seconds * pool.least_price / pool.options.slots / kHour;
 }
 
-void World::CountAllRan() {
+void SimCluster::CountAllRan() {
   for (auto& [id, process] : processes_) CountRan(process);
 }
 
-// Who was away cannot tell the time that has passed from what a clock was set by, nor can one that had been told of
-// that and was killed before it was saved.
-void World::NoteClockSetWhileAway() {
+// Notes the seconds that the coordinator cannot know. If a clock was set while it was away, it cannot tell that step
+// from the time that has passed. The same holds if it was told of the step and was killed before it saved that.
+void SimCluster::NoteClockSetWhileAway() {
   const double unsure = std::abs(wall_offset_ - saved_offset_);
   for (auto& [uid, job] : jobs_) job.bill.unsure += unsure;
 }
 
-void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
+void SimCluster::CheckBill(SimJob& job, const v1::JobRecord& record) {
   Bill& bill = job.bill;
   const bool ends = !bill.over && IsOver(record);
   if (ends) {
@@ -98,14 +102,17 @@ void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
     NoteBill(record);
   }
   bill.over = IsOver(record);
-  // While the database could not be written nobody was told that it is over: the next turn charges for that time.
+  // Nobody could be told that the job is over while the database could not be written. The next turn charges for that
+  // time.
   const bool rest_comes = stalled_ != told_stalled_;
   const bool is_final = (ends || bill.rest_comes) && !rest_comes;
   bill.rest_comes = (ends || bill.rest_comes) && rest_comes;
   if (pools_.empty()) return;
   const v1::Cost& cost = record.job().status().cost();
   double highest = 0, lowest = 1e9;
-  int most = 1;  // One more than there can be: a machine is given back while its successor comes.
+  // This is one more than the largest possible number of machines, because a machine is given back while its successor
+  // comes.
+  int most = 1;
   for (const auto& [name, pool] : pools_) {
     highest = std::max(highest, pool.highest_price);
     for (const PriceSince& since : pool.prices) lowest = std::min(lowest, since.price);
@@ -120,7 +127,7 @@ void World::CheckBill(SimJob& job, const v1::JobRecord& record) {
     }
   }
   if (bill.budget <= 0) return;
-  // What is to be saved is saved whatever that costs.
+  // A job that is finishing saves its result whatever that costs.
   if (record.job().status().state() == v1::FINISHING) {
     bill.forgiven = std::max(bill.forgiven, cost.spent() - bill.budget);
     return;

@@ -1,29 +1,32 @@
-// Users of jobs that their budget stops: after a while each allows more.
+// Models users of jobs that were stopped by their budgets. After a while each user allows more.
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-constexpr double kLongestThought = 15;  // Seconds until a user has seen that a job was stopped.
+// A user notices within this many seconds that a job was stopped.
+constexpr double kLongestThought = 15;
 constexpr double kAgainSeconds = 2;
 constexpr int kMoreEach = 5;
-constexpr double kEnough = 3600;  // Once the faults have stopped the job is to end.
+// Once the faults have stopped, the user allows this many seconds so that the job can end.
+constexpr double kEnough = 3600;
 
 }  // namespace
 
-void World::FollowBudget(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
+void SimCluster::FollowBudget(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
   if (record.budget_stop().empty() || !before.budget_stop().empty()) return;
   tally_.Count(Fault::kBudgetStops);
   if (std::exchange(job.bill.stopped, true)) return;
   queue_.At(queue_.now() + chance_.Uniform(1, kLongestThought), [this, &job] { RaiseBudget(job, 0); });
 }
 
-// Again until it is taken in, as users do; with more where that does not help.
-void World::RaiseBudget(SimJob& job, int times) {
+// Allows more again and again until the coordinator has taken that in, as users do. The user allows still more if that
+// does not help.
+void SimCluster::RaiseBudget(SimJob& job, int times) {
   const v1::JobRecord& record = records_[job.uid];
   if (record.budget_stop().empty()) {
     tally_.Count(Fault::kBudgetRaised);

@@ -1,15 +1,15 @@
-// What must hold whatever happens. docs/guarantees.md names these checks.
+// Checks what must hold whatever happens. docs/guarantees.md names these checks.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coordinator/core/simulation/status_check.h"
-#include "tests/simulation/world.h"
+#include "coordinator/core/testing/status_check.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-// A partition of 0..n-1, or what is wrong with it.
+// Returns an empty string if `parts` is a partition of 0..n-1, or what is wrong with it.
 std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
   std::vector<int> times(n, 0);
   for (const std::set<int>& part : parts) {
@@ -26,14 +26,15 @@ std::string FindGap(const std::vector<std::set<int>>& parts, int n) {
 
 }  // namespace
 
-// Each generation is above every earlier one and above the store; its parts are partitions.
-// Its ranks were told of it by a coordinator whose records are gone.
-bool World::IsTakenOver(const SimJob& job, const v1::Membership& membership) {
+// Returns whether the membership's ranks already had it from a coordinator whose records are gone.
+bool SimCluster::IsTakenOver(const SimJob& job, const v1::Membership& membership) {
   const auto known = job.fabrics.find(membership.generation());
   return known != job.fabrics.end() && known->second.membership.digest() == membership.digest();
 }
 
-void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
+// Checks that each generation is above every earlier one and above the newest durable checkpoint, and that its parts
+// are partitions.
+void SimCluster::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
   const bool newer = record.membership().generation() > before.membership().generation();
   if (newer && IsTakenOver(job, record.membership())) return tally_.Count(Fault::kMembershipTakenOver);
   CheckDurable(job, before, record);
@@ -69,8 +70,8 @@ void World::CheckMembership(SimJob& job, const v1::JobRecord& before, const v1::
   CheckNothingLost(job, membership);
 }
 
-// Of each job of which something has changed.
-void World::CheckStatuses(const Effects& effects) {
+// Checks the status of each job that has changed.
+void SimCluster::CheckStatuses(const Effects& effects) {
   for (const std::string& uid : effects.changed_jobs) {
     const v1::JobRecord* record = cluster_->FindJob(uid);
     if (record == nullptr) continue;
@@ -78,7 +79,7 @@ void World::CheckStatuses(const Effects& effects) {
   }
 }
 
-bool World::CanBeHeard(const Process& process) {
+bool SimCluster::CanBeHeard(const Process& process) {
   const auto node = nodes_.find(process.node);
   // It was told to leave when others had the state, and will have done so before anybody could ask it for that.
   const v1::TrainerDirective told = cluster_->DirectiveForTrainer(process.job->uid, process.id);
@@ -90,9 +91,9 @@ bool World::CanBeHeard(const Process& process) {
   return silent_until <= queue_.now() - 3;
 }
 
-// No completed step is lost while a process lives that holds it and can be heard, or with a sharded state processes
-// that hold it together.
-void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
+// Checks that no completed step is lost while a process lives that holds it and can be heard. With a sharded state
+// several processes may hold the step together.
+void SimCluster::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
   if (membership.step() >= job.completed) return;
   std::set<std::string> holders;
   for (const auto& [id, process] : processes_) {
@@ -108,8 +109,9 @@ void World::CheckNothingLost(SimJob& job, const v1::Membership& membership) {
   job.completed = membership.step();
 }
 
-// A step is the sum of every micro-batch once; members stand at one step; no older generation steps after a newer.
-void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
+// Checks that a step is the sum of every micro-batch once, that all members stand at the same step, and that no older
+// generation steps after a newer one.
+void SimCluster::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   const int generation = fabric.membership.generation();
   if (AgeOf(fabric.membership) < job.highest_reducing) {
     return Violate(
@@ -126,8 +128,8 @@ void World::CheckReduction(const SimJob& job, const Fabric& fabric, int step) {
   if (!gap.empty()) Violate(absl::StrCat("step ", step, " of generation ", generation, ": ", gap));
 }
 
-// After a newer generation has stepped, a rank of an older one applies at most the step that it was in.
-void World::CheckApplied(const Process& process, int generation, int step) {
+// Checks that after a newer generation has stepped, a rank of an older one applies at most the step that it was in.
+void SimCluster::CheckApplied(const Process& process, int generation, int step) {
   SimJob& job = *process.job;
   if (AgeOf(job.fabrics.at(generation).membership) >= job.highest_reducing) return;
   if (job.late.insert(absl::StrCat(process.id, " ", generation)).second) return;

@@ -1,20 +1,21 @@
-// The coordinator's records are copied, and that copy is brought back when they have long been others.
+// Copies the coordinator's records and brings that copy back after the records have changed.
 #include <algorithm>
 #include <utility>
 
-#include "coordinator/core/job_file.h"
-#include "coordinator/core/recovered.h"
-#include "tests/simulation/world.h"
+#include "coordinator/core/record/job_json.h"
+#include "coordinator/core/taken_over/recovered.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-constexpr double kListenSeconds = 10;  // More than any process is frozen.
+// This is longer than any process is frozen.
+constexpr double kListenSeconds = 10;
 constexpr double kLookSeconds = 15;
 
 }  // namespace
 
-void World::PlanCopies() {
+void SimCluster::PlanCopies() {
   for (int i = 0; i < options_.copies; ++i) {
     const double taken_at = chance_.Uniform(1, options_.chaos_seconds / 2);
     queue_.At(taken_at, [this] {
@@ -26,7 +27,7 @@ void World::PlanCopies() {
   }
 }
 
-void World::BringBackCopy() {
+void SimCluster::BringBackCopy() {
   if (copied_records_.empty()) return;
   Note("the copy is brought back");
   if (options_.from_stores) {
@@ -48,11 +49,13 @@ void World::BringBackCopy() {
   Crash(chance_.Uniform(0.05, 3));
 }
 
-// The store of a job has its record as of the copy, if it has any checkpoint.
-bool World::ReviveFromStores() {
+// Makes the records from the stores. The store of a job has its record as of the copy if it has any checkpoint. Returns
+// false if a job has no checkpoint.
+bool SimCluster::ReviveFromStores() {
   std::map<std::string, v1::JobRecord> revived;
   for (const auto& [uid, record] : copied_records_) {
-    if (record.job().uid().empty()) continue;  // Its submit had not been taken in.
+    // The submit of this job had not been taken in.
+    if (record.job().uid().empty()) continue;
     int generation = 0;
     for (const SavedCheckpoint& saved : jobs_.at(uid).store) generation = std::max(generation, saved.generation);
     if (generation == 0) return false;
@@ -66,10 +69,11 @@ bool World::ReviveFromStores() {
   return true;
 }
 
-// The job's user looks whether anything of it still runs.
-void World::LookForOld(SimJob& job) {
+// Looks again and again whether anything of the old job still runs. If nothing does, the user says so.
+void SimCluster::LookForOld(SimJob& job) {
   const v1::JobRecord& record = records_[job.uid];
-  if (!record.has_recovered()) {  // What its user had asked for meanwhile was refused.
+  // The coordinator refused what the user asked for while the job was being recovered.
+  if (!record.has_recovered()) {
     if (!lossy_ && coordinator_up_ && record.want_paused()) Feed(ResumeJob{.uid = job.uid});
     return;
   }
@@ -85,7 +89,7 @@ void World::LookForOld(SimJob& job) {
   Feed(ResumeJob{.uid = job.uid, .old_is_gone = true});
 }
 
-void World::Listen() {
+void SimCluster::Listen() {
   queue_.At(queue_.now() + kListenSeconds, [this, life = coordinator_life_] {
     if (coordinator_up_ && life == coordinator_life_) Feed(ListenedFirst{{epoch_, 0}});
   });

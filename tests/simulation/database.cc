@@ -1,9 +1,9 @@
-// The coordinator's database, as coordinator/server/{loop,loop_outage}.cc live with it: while it cannot be written
-// nothing is decided and time stands still for the core; while it is slow every answer waits.
+// Models the coordinator's database as coordinator/server/loop treats it. While it cannot be written,
+// nothing is decided and time stands still for the core. While it is slow, every answer waits.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -12,11 +12,11 @@ constexpr double kRetrySeconds = 0.5;
 
 }  // namespace
 
-double World::CoreNow() const { return queue_.now() - stalled_; }
+double SimCluster::CoreNow() const { return queue_.now() - stalled_; }
 
-bool World::CanCommit() const { return queue_.now() >= database_fails_until_; }
+bool SimCluster::CanCommit() const { return queue_.now() >= database_fails_until_; }
 
-void World::DatabaseFault() {
+void SimCluster::DatabaseFault() {
   const double until = queue_.now() + chance_.Uniform(0.5, chance_.Happens(0.2) ? 60 : 10);
   if (chance_.Happens(0.5)) {
     tally_.Count(Fault::kDatabaseFails);
@@ -29,8 +29,8 @@ void World::DatabaseFault() {
   }
 }
 
-// What was decided is saved as soon as it can be, and nobody hears of it before.
-void World::AwaitDatabase(Turned turned, double since) {
+// Saves what was decided as soon as the database allows it. Nobody hears of the decision before.
+void SimCluster::AwaitDatabase(Turned turned, double since) {
   queue_.At(queue_.now() + kRetrySeconds,
             [this, turned = std::move(turned), since, life = coordinator_life_]() mutable {
               if (!coordinator_up_ || life != coordinator_life_) return;

@@ -1,12 +1,13 @@
-// No generation is formed below the newest durable checkpoint that the coordinator has recorded and that is whole.
+// Checks that no generation is formed below the newest durable checkpoint that the coordinator has recorded and that is
+// not damaged.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 
-void World::CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
+void SimCluster::CheckDurable(SimJob& job, const v1::JobRecord& before, const v1::JobRecord& record) {
   const v1::Checkpointed& found = record.checkpoint();
   if (!found.manifest().empty()) job.recorded.insert(found.manifest());
   const v1::Membership& membership = record.membership();

@@ -1,8 +1,8 @@
-// The model of the data plane: connecting, handing on state, stepping in lock step, aborting.
+// Models the data plane: connecting, handing on state, stepping in lock step, and aborting.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -12,11 +12,11 @@ constexpr double kApplySeconds = 0.02;
 
 }  // namespace
 
-bool World::Reachable(const std::string& a, const std::string& b) const {
+bool SimCluster::Reachable(const std::string& a, const std::string& b) const {
   return blocked_.empty() || !blocked_.count({std::min(a, b), std::max(a, b)});
 }
 
-std::set<int> World::AssignedTo(const Process& process, int step) {
+std::set<int> SimCluster::AssignedTo(const Process& process, int step) {
   const v1::Membership& membership = FabricOf(process).membership;
   const v1::Member& member = *FindMember(membership, process.id);
   std::set<int> assigned;
@@ -37,8 +37,9 @@ std::set<int> World::AssignedTo(const Process& process, int step) {
   return assigned;
 }
 
-// All ranks have the same measurements, so all cut alike; what the measurements say is chance.
-void World::MaybeRecut(const SimJob& job, Fabric& fabric, int step) {
+// Sometimes changes the ranges of the ranks. All ranks have the same measurements and therefore cut alike. Here chance
+// decides what the measurements say.
+void SimCluster::MaybeRecut(const SimJob& job, Fabric& fabric, int step) {
   if (!chance_.Happens(0.2)) return;
   const int ranks = fabric.membership.members_size();
   std::set<int> ends = {job.options.micro_batches};
@@ -48,7 +49,7 @@ void World::MaybeRecut(const SimJob& job, Fabric& fabric, int step) {
   fabric.cuts[step + 1] = {ends.begin(), ends.end()};
 }
 
-void World::Connect(SimJob& job, int generation) {
+void SimCluster::Connect(SimJob& job, int generation) {
   Fabric& fabric = job.fabrics[generation];
   if (fabric.connected || !fabric.aborted.empty()) return;
   for (const v1::Member& a : fabric.membership.members()) {
@@ -62,7 +63,7 @@ void World::Connect(SimJob& job, int generation) {
   for (const v1::Member& member : fabric.membership.members()) TakeState(processes_[member.trainer()]);
 }
 
-void World::TakeState(Process& process) {
+void SimCluster::TakeState(Process& process) {
   const int generation = process.report.generation();
   const v1::Membership& membership = FabricOf(process).membership;
   const v1::Member& self = *FindMember(membership, process.id);
@@ -108,8 +109,8 @@ void World::TakeState(Process& process) {
   });
 }
 
-// Whoever stands there already has nothing to write.
-void World::HaveState(Process& process, int step, bool written) {
+// Notes that the process has the state of the step. A process that stands there already has nothing to write.
+void SimCluster::HaveState(Process& process, int step, bool written) {
   TakeShards(process, step);
   bool interrupted = false;
   const std::set<int> assigned = AssignedTo(process, step);
@@ -127,18 +128,19 @@ void World::HaveState(Process& process, int step, bool written) {
     if (In(p, generation)) AccuseMissing(p, FabricOf(p).has_state);
   });
   if (static_cast<int>(fabric.has_state.size()) < fabric.membership.members_size()) return;
-  for (const std::string& id : std::set<std::string>(fabric.has_state)) {  // The barrier: all have theirs.
+  // This is the barrier: all ranks have their state now.
+  for (const std::string& id : std::set<std::string>(fabric.has_state)) {
     AtProcess(id, chance_.Uniform(0, 0.02), [this, generation](Process& p) {
       if (!In(p, generation)) return;
-      SettleShards(p);
+      ReleaseShards(p);
       Compute(p);
     });
   }
 }
 
-void World::Compute(Process& process) {
+void SimCluster::Compute(Process& process) {
   const std::set<int> assigned = AssignedTo(process, process.report.step());
-  // However many there are, a step of one rank alone takes less than its deadline.
+  // The time for each micro-batch is such that a step of one rank alone takes less than its deadline.
   const double each = 0.02 * (1 + (process.node.back() % 3)) * 10 / std::max(10, process.job->options.micro_batches);
   Say(process, [&](train::Reporter& r) {
     r.Assign(assigned);
@@ -159,7 +161,7 @@ void World::Compute(Process& process) {
             });
 }
 
-void World::Contribute(Process& process) {
+void SimCluster::Contribute(Process& process) {
   const int generation = process.report.generation(), step = process.report.step();
   Fabric& fabric = process.job->fabrics[generation];
   if (fabric.aborted.empty()) {
@@ -191,7 +193,7 @@ void World::Contribute(Process& process) {
   Reduce(*process.job, generation, step);
 }
 
-void World::Reduce(SimJob& job, int generation, int step) {
+void SimCluster::Reduce(SimJob& job, int generation, int step) {
   Fabric& fabric = job.fabrics[generation];
   fabric.reduced = step;
   Ending ending = Ending::kNone;
@@ -199,12 +201,12 @@ void World::Reduce(SimJob& job, int generation, int step) {
     ending = std::max(ending, processes_[member.trainer()].ending_seen);
   }
   const bool holds = std::any_of(fabric.holds.begin(), fabric.holds.end(), [](const auto& h) { return h.second; });
-  // With all steps made nothing is applied any more.
+  // Nothing is applied any more once all steps are made.
   if (!holds && step < job.options.steps) return StandStill(job, generation, step, ending);
   GoOn(job, generation, step, ending);
 }
 
-void World::GoOn(SimJob& job, int generation, int step, Ending ending) {
+void SimCluster::GoOn(SimJob& job, int generation, int step, Ending ending) {
   Fabric& fabric = job.fabrics[generation];
   CheckReduction(job, fabric, step);
   MaybeRecut(job, fabric, step);
@@ -218,8 +220,8 @@ void World::GoOn(SimJob& job, int generation, int step, Ending ending) {
   }
 }
 
-// The step is applied when all have prepared it and nobody has left since, as far as each can tell.
-void World::Prepare(Process& process, int generation, int step, Ending ending) {
+// Prepares the step. It is applied when all ranks have prepared it and none has left since, as far as each can tell.
+void SimCluster::Prepare(Process& process, int generation, int step, Ending ending) {
   Fabric& fabric = process.job->fabrics[generation];
   bool prepared = false;
   Say(process, [&](train::Reporter& r) { prepared = r.Prepare(); });
@@ -236,7 +238,7 @@ void World::Prepare(Process& process, int generation, int step, Ending ending) {
   }
 }
 
-void World::Apply(Process& process, int generation, int step, Ending ending) {
+void SimCluster::Apply(Process& process, int generation, int step, Ending ending) {
   if (step < process.job->options.steps && !IsFresh(process, generation)) return Abort(process, kAccusesNobody, {});
   if (step >= process.job->options.steps) {
     CheckApplied(process, generation, step);
@@ -249,13 +251,13 @@ void World::Apply(Process& process, int generation, int step, Ending ending) {
             [this, generation, step, ending](Process& p) { Applied(p, generation, step, ending); });
 }
 
-void World::Applied(Process& process, int generation, int step, Ending ending) {
+void SimCluster::Applied(Process& process, int generation, int step, Ending ending) {
   Fabric& fabric = process.job->fabrics[generation];
   process.applies = false;
   const std::set<int> next = ending == Ending::kNone ? AssignedTo(process, step + 1) : std::set<int>();
   Say(process, [&](train::Reporter& r) {
     r.EndApply(step + 1, 0, next);
-    // That it was reduced shows that all had applied the ones before.
+    // The reduction shows that all ranks had applied the steps before.
     r.Update([&](train::Report& report) { report.completed_step = step; }, false);
   });
   fabric.applied[step + 1].insert(process.id);

@@ -1,10 +1,10 @@
-// What goes wrong, and when: a function of the seed.
+// Plans what goes wrong and when. This is a function of the seed.
 #include <algorithm>
 #include <optional>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -15,8 +15,8 @@ constexpr double kShortAbsence = 15, kLongAbsence = 60;
 
 }  // namespace
 
-// Of those that are not gone for good; of all where all are.
-SimNode* World::AnyNode() {
+// Returns any node that is not gone for good, or null if all are gone.
+SimNode* SimCluster::AnyNode() {
   std::vector<SimNode*> there;
   for (auto& [name, node] : nodes_) {
     if (!node.gone) there.push_back(&node);
@@ -25,13 +25,13 @@ SimNode* World::AnyNode() {
   return there[chance_.Pick(static_cast<int>(there.size()))];
 }
 
-SimJob& World::AnyJob() {
+SimJob& SimCluster::AnyJob() {
   auto it = jobs_.begin();
   if (jobs_.size() > 1) std::advance(it, chance_.Pick(static_cast<int>(jobs_.size())));
   return it->second;
 }
 
-std::vector<Process*> World::Running(const SimNode& node) {
+std::vector<Process*> SimCluster::Running(const SimNode& node) {
   std::vector<Process*> running;
   for (const SimSlot& slot : node.slots) {
     if (!slot.process.empty()) running.push_back(&processes_[slot.process]);
@@ -39,14 +39,14 @@ std::vector<Process*> World::Running(const SimNode& node) {
   return running;
 }
 
-// Null: nothing runs there.
-Process* World::AnyOf(const SimNode& node) {
+// Returns any process that runs on the node, or null if none does.
+Process* SimCluster::AnyOf(const SimNode& node) {
   const std::vector<Process*> running = Running(node);
   if (running.size() > 1) return running[chance_.Pick(static_cast<int>(running.size()))];
   return running.empty() ? nullptr : running[0];
 }
 
-void World::PlanFaults() {
+void SimCluster::PlanFaults() {
   for (int i = 0; i < options_.faults; ++i) {
     queue_.At(chance_.Uniform(1, options_.chaos_seconds), [this] { OneFault(); });
   }
@@ -80,7 +80,7 @@ void World::PlanFaults() {
   }
 }
 
-void World::KillNode(SimNode& node, bool silent) {
+void SimCluster::KillNode(SimNode& node, bool silent) {
   Note(absl::StrCat("node ", node.name, " is killed", silent ? " silently" : ""));
   tally_.Count(silent ? Fault::kNodeSilent : Fault::kNodeKilled);
   node.up = false;
@@ -93,8 +93,9 @@ void World::KillNode(SimNode& node, bool silent) {
   queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this, name] { ReturnNode(name); });
 }
 
-// Wiped when it was killed; as it was, with a new agent, when only the agent had gone.
-void World::ReturnNode(const std::string& name) {
+// Lets a node return. If it was killed, it comes back without its old processes. If only its agent had gone, the node
+// is as it was and has a new agent.
+void SimCluster::ReturnNode(const std::string& name) {
   SimNode& node = nodes_[name];
   if (!node.up) ++node.incarnation;
   if (node.agent || node.gone) return;
@@ -108,8 +109,8 @@ void World::ReturnNode(const std::string& name) {
   AgentLoop(name, node.agent_incarnation);
 }
 
-// The notice of a node that has not left yet is taken back.
-void World::Withdraw(const std::string& name) {
+// Takes back the notice of a node that has not left yet.
+void SimCluster::Withdraw(const std::string& name) {
   SimNode& node = nodes_[name];
   if (!node.up || !node.agent || !node.draining) return;
   Note(absl::StrCat("the notice of ", name, " is withdrawn"));
@@ -117,7 +118,7 @@ void World::Withdraw(const std::string& name) {
   node.draining = false;
 }
 
-void World::Undrain(const std::string& name) {
+void SimCluster::Undrain(const std::string& name) {
   if (!coordinator_up_) return;
   const std::optional<v1::Node> node = cluster_->FindNode(CoreNow(), name);
   if (node && node->state() == "draining" && !nodes_[name].draining) tally_.Count(Fault::kNodeUndrained);
@@ -125,7 +126,7 @@ void World::Undrain(const std::string& name) {
   Feed(UndrainNode{name});
 }
 
-void World::KillCoordinator() {
+void SimCluster::KillCoordinator() {
   if (!coordinator_up_) return;
   tally_.Count(Fault::kCoordinatorKilled);
   const double away = chance_.Uniform(0.05, options_.longest_away);
@@ -133,94 +134,117 @@ void World::KillCoordinator() {
   Crash(away);
 }
 
-void World::OneFault() {
+void SimCluster::KillTrainer(Process& process) {
+  tally_.Count(Fault::kTrainerKilled);
+  StopTrainer(process, -9, false);
+}
+
+void SimCluster::Freeze(Process& process) {
+  if (process.frozen_until >= queue_.now()) return;
+  tally_.Count(Fault::kTrainerFrozen);
+  process.frozen_until = queue_.now() + chance_.Uniform(0.1, options_.copies > 0 ? kBelowListening : kLongestFreeze);
+  Note(absl::StrCat("trainer ", process.id, " is frozen until ", process.frozen_until));
+}
+
+void SimCluster::KillAgent(SimNode& node) {
+  Note(absl::StrCat("agent of ", node.name, " is killed"));
+  tally_.Count(Fault::kAgentKilled);
+  node.agent = false;
+  queue_.At(queue_.now() + chance_.Uniform(0.2, 2), [this, name = node.name] { ReturnNode(name); });
+}
+
+void SimCluster::Drain(const std::string& name) {
+  Note(absl::StrCat("drain ", name));
+  tally_.Count(Fault::kNodeDrained);
+  Feed(DrainNode{name, chance_.Happens(0.5) ? chance_.Uniform(0.2, 3) : 0, "asked"});
+  if (chance_.Happens(0.3)) queue_.At(queue_.now() + chance_.Uniform(0.01, 2), [this, name] { Undrain(name); });
+  queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
+}
+
+// Lets the node's provider say that the node has to leave.
+void SimCluster::GiveNotice(SimNode& node) {
+  const std::string name = node.name;
+  tally_.Count(Fault::kNodeNoticed);
+  node.draining = true;
+  if (chance_.Happens(0.4)) queue_.At(queue_.now() + chance_.Uniform(0.1, 3), [this, name] { Withdraw(name); });
+  queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
+}
+
+// Cuts the data connection between the node and any other.
+void SimCluster::CutData(const std::string& name) {
+  const std::string other = AnyNode()->name;
+  if (other == name) return;
+  const std::pair<std::string, std::string> pair{std::min(name, other), std::max(name, other)};
+  Note(absl::StrCat("no data between ", pair.first, " and ", pair.second));
+  tally_.Count(Fault::kDataCut);
+  blocked_.insert(pair);
+  queue_.At(queue_.now() + chance_.Uniform(0.5, 8), [this, pair] { blocked_.erase(pair); });
+}
+
+void SimCluster::PauseOrResume() {
+  SimJob& job = AnyJob();
+  if (!job.submitted) return;
+  job.paused = !job.paused;
+  Note(absl::StrCat(job.paused ? "pause " : "resume ", job.uid));
+  tally_.Count(job.paused ? Fault::kJobPaused : Fault::kJobResumed);
+  if (job.paused) {
+    Feed(PauseJob{job.uid});
+  } else {
+    Feed(ResumeJob{job.uid});
+  }
+}
+
+// Kills everything at once, or adds a node.
+void SimCluster::KillAllOrAddNode() {
+  if (chance_.Happens(0.5)) {
+    KillHolders(true);
+  } else if (static_cast<int>(nodes_.size()) < options_.nodes + 2 && pools_.empty()) {
+    tally_.Count(Fault::kNodeAdded);
+    AddNode();
+  }
+}
+
+void SimCluster::OneFault() {
   if (!pools_.empty() && chance_.Happens(0.35)) return MarketFault();
   SimNode* node = AnyNode();
   if (node == nullptr) return;
   Process* process = AnyOf(*node);
-  const std::string name = node->name;
+  const bool has_agent = node->up && node->agent;
   switch (chance_.Pick(12)) {
     case 0:
     case 1:
-      if (process != nullptr) {
-        tally_.Count(Fault::kTrainerKilled);
-        StopTrainer(*process, -9, false);
-      }
+      if (process != nullptr) KillTrainer(*process);
       return;
     case 2:
       if (node->up) KillNode(*node, chance_.Happens(0.3));
       return;
     case 3:
-      if (process != nullptr && process->frozen_until < queue_.now()) {
-        tally_.Count(Fault::kTrainerFrozen);
-        process->frozen_until =
-            queue_.now() + chance_.Uniform(0.1, options_.copies > 0 ? kBelowListening : kLongestFreeze);
-        Note(absl::StrCat("trainer ", process->id, " is frozen until ", process->frozen_until));
-      }
+      if (process != nullptr) Freeze(*process);
       return;
     case 4:
     case 5:
       return KillCoordinator();
     case 6:
-      if (node->up && node->agent) {
-        Note(absl::StrCat("agent of ", name, " is killed"));
-        tally_.Count(Fault::kAgentKilled);
-        node->agent = false;
-        queue_.At(queue_.now() + chance_.Uniform(0.2, 2), [this, name] { ReturnNode(name); });
-      }
+      if (has_agent) KillAgent(*node);
       return;
     case 7:
-      if (coordinator_up_) {
-        Note(absl::StrCat("drain ", name));
-        tally_.Count(Fault::kNodeDrained);
-        Feed(DrainNode{name, chance_.Happens(0.5) ? chance_.Uniform(0.2, 3) : 0, "asked"});
-        if (chance_.Happens(0.3)) queue_.At(queue_.now() + chance_.Uniform(0.01, 2), [this, name] { Undrain(name); });
-        queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
-      }
+      if (coordinator_up_) Drain(node->name);
       return;
     case 8:
-      if (node->up && node->agent) {
-        tally_.Count(Fault::kNodeNoticed);
-        node->draining = true;
-        if (chance_.Happens(0.4)) queue_.At(queue_.now() + chance_.Uniform(0.1, 3), [this, name] { Withdraw(name); });
-        queue_.At(queue_.now() + chance_.Uniform(3, 8), [this, name] { ReturnNode(name); });
-      }
+      if (has_agent) GiveNotice(*node);
       return;
-    case 9: {
-      const std::string other = AnyNode()->name;
-      if (other == name) return;
-      const std::pair<std::string, std::string> pair{std::min(name, other), std::max(name, other)};
-      Note(absl::StrCat("no data between ", pair.first, " and ", pair.second));
-      tally_.Count(Fault::kDataCut);
-      blocked_.insert(pair);
-      queue_.At(queue_.now() + chance_.Uniform(0.5, 8), [this, pair] { blocked_.erase(pair); });
-      return;
-    }
+    case 9:
+      return CutData(node->name);
     case 10:
-      if (coordinator_up_) {
-        SimJob& job = AnyJob();
-        if (!job.submitted) return;
-        job.paused = !job.paused;
-        Note(absl::StrCat(job.paused ? "pause " : "resume ", job.uid));
-        tally_.Count(job.paused ? Fault::kJobPaused : Fault::kJobResumed);
-        if (job.paused)
-          Feed(PauseJob{job.uid});
-        else
-          Feed(ResumeJob{job.uid});
-      }
+      if (coordinator_up_) PauseOrResume();
       return;
     default:
-      if (chance_.Happens(0.5)) {  // Everything at once, or one more node.
-        KillHolders(true);
-      } else if (static_cast<int>(nodes_.size()) < options_.nodes + 2 && pools_.empty()) {
-        tally_.Count(Fault::kNodeAdded);
-        AddNode();
-      }
+      KillAllOrAddNode();
   }
 }
 
-// The faults stop; what they broke comes back.
-void World::Heal() {
+// Stops the faults and brings back what they broke.
+void SimCluster::Heal() {
   Note("the faults stop");
   lossy_ = false;
   blocked_.clear();
@@ -241,8 +265,9 @@ void World::Heal() {
   ResumeAll();
 }
 
-// Again until it is taken in, as users do. The pause may be under way.
-void World::ResumeAll() {
+// Resumes all paused jobs again and again until the coordinator has taken that in, as users do. A pause may still be
+// under way.
+void SimCluster::ResumeAll() {
   if (cluster_->IsListening()) {
     queue_.At(queue_.now() + 1, [this] { ResumeAll(); });
     return;

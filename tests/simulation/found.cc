@@ -1,29 +1,33 @@
-// Jobs that were submitted after the copy was made from which the coordinator's records were brought back: there is no
-// record of them. What of them lives is found, goes on, and is taken over; what does not is submitted anew.
+// Follows jobs that were submitted after the copy was made from which the coordinator's records were brought back. The
+// coordinator has no record of them. A job that still lives is found, goes on, and is taken over. Any other is
+// submitted anew.
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/core/job_file.h"
-#include "tests/simulation/world.h"
+#include "coordinator/core/record/job_json.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kLookSeconds = 1;
-constexpr double kPatience = 20;      // Of most users whose job is found and not taken over.
-constexpr double kProofSeconds = 10;  // In which it is, where its store says whose it is.
-constexpr double kUnderWay = 0.1;     // What was told before the copy was brought back has arrived.
+// Most users wait this many seconds before they ask for a found job to be taken over.
+constexpr double kPatience = 20;
+// A found job is taken over within this many seconds if its store says whose it is.
+constexpr double kProofSeconds = 10;
+// After this many seconds everything has arrived that was sent before the copy was brought back.
+constexpr double kUnderWay = 0.1;
 
 }  // namespace
 
-bool World::HasRecord(const SimJob& job) const {
+bool SimCluster::HasRecord(const SimJob& job) const {
   const auto record = records_.find(job.uid);
   return record != records_.end() && !record->second.job().uid().empty();
 }
 
-// What a trainer is told of its job's record, to be kept in the job's store.
-void World::KeepFile(SimJob& job, const v1::JobRecord& record) {
+// Keeps what a trainer gets of its job's record in order to write it to the job's store.
+void SimCluster::KeepFile(SimJob& job, const v1::JobRecord& record) {
   if (options_.copies == 0) return;
   v1::JobFile& told = job.lost.told;
   told.set_job_uid(job.uid);
@@ -34,12 +38,13 @@ void World::KeepFile(SimJob& job, const v1::JobRecord& record) {
   if (job.bill.over) StoreFile(job);
 }
 
-void World::StoreFile(SimJob& job) {
+void SimCluster::StoreFile(SimJob& job) {
   if (options_.copies > 0) job.lost.stored = job.lost.told;
 }
 
-// Is everything of the job heard, in a generation, and can its store be read wherever it runs?
-bool World::IsProvable(const SimJob& job) const {
+// Returns whether the coordinator hears everything that runs of the job, some of it is in a generation, and the job's
+// store can be read wherever it runs.
+bool SimCluster::IsProvable(const SimJob& job) const {
   if (!CanCommit() || database_slow_until_ > queue_.now() || job.lost.stored.job_uid().empty()) return false;
   bool any = false;
   for (const auto& [id, process] : processes_) {
@@ -52,8 +57,8 @@ bool World::IsProvable(const SimJob& job) const {
   return any;
 }
 
-// What ran of it is gone as well.
-void World::KillNodesOf(const SimJob& job) {
+// Kills the nodes on which the job runs, so that nothing of it is left there.
+void SimCluster::KillNodesOf(const SimJob& job) {
   for (auto& [name, node] : nodes_) {
     const std::vector<Process*> running = Running(node);
     const bool is_of = std::any_of(running.begin(), running.end(), [&](const Process* p) { return p->job == &job; });
@@ -61,8 +66,8 @@ void World::KillNodesOf(const SimJob& job) {
   }
 }
 
-// As users do who miss a job.
-void World::LookForLost(SimJob& job) {
+// Looks for a lost job again and again, as a user does who misses it.
+void SimCluster::LookForLost(SimJob& job) {
   job.lost.found = false;
   job.lost.provable_for = 0;
   queue_.At(queue_.now() + kLookSeconds, [this, &job, epoch = epoch_] {
@@ -70,10 +75,11 @@ void World::LookForLost(SimJob& job) {
   });
 }
 
-void World::FollowFound(SimJob& job) {
+void SimCluster::FollowFound(SimJob& job) {
   if (!job.submitted) return;
   if (HasRecord(job)) {
-    if (records_[job.uid].has_recovered()) LookForOld(job);  // From its store: those of before are awaited.
+    // The record comes from the job's store, so the earlier processes are still awaited.
+    if (records_[job.uid].has_recovered()) LookForOld(job);
     return;
   }
   queue_.At(queue_.now() + kLookSeconds, [this, &job, epoch = epoch_] {
@@ -108,14 +114,15 @@ void World::FollowFound(SimJob& job) {
   Feed(AdoptJob{job.uid});
 }
 
-// All of it ended before an agent could say what it was: nobody can take it over, and its user does without it.
-void World::GiveUp(SimJob& job) {
+// Gives the job up. All of it ended before an agent could say what it was, so nobody can take it over and its user does
+// without it.
+void SimCluster::GiveUp(SimJob& job) {
   Note(absl::StrCat(job.uid, " is given up"));
   job.submitted = false;
 }
 
-// Nothing of it is known and nothing of it runs: its user begins again, with another store.
-void World::Forsake(SimJob& job) {
+// Submits the job anew with another store, because nothing of it is known and nothing of it runs.
+void SimCluster::Forsake(SimJob& job) {
   Note(absl::StrCat(job.uid, " is submitted anew"));
   tally_.Count(Fault::kSubmittedAnew);
   job.store.clear();
@@ -125,18 +132,19 @@ void World::Forsake(SimJob& job) {
   job.highest_reducing = {};
   job.completed = 0;
   job.paused = false;
-  MendNodes();  // Who comes first says again what is right.
+  // The first trainer to report decides which data and arithmetic are right.
+  MendNodes();
   Submit(job);
 }
 
-void World::NoteAdoption(const v1::Event& event) {
+void SimCluster::NoteAdoption(const v1::Event& event) {
   if (event.kind() != "job_adopted") return;
   const bool is_proven = event.text().find("in its store") != std::string::npos;
   tally_.Count(is_proven ? Fault::kFoundProven : Fault::kFoundAdopted);
 }
 
-// What was wanted of those that are to be left alone, and what their stores have of them.
-void World::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
+// Reports what was wanted of the jobs that the node has to leave alone, and what their stores have of them.
+void SimCluster::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
   for (const std::string& uid : node.directive.leave_alone()) {
     const auto wanted = node.wanted.find(uid);
     if (wanted != node.wanted.end()) *report->add_left_alone() = wanted->second;
@@ -159,8 +167,8 @@ void World::TellOfLeftAlone(const SimNode& node, v1::NodeReport* report) {
   }
 }
 
-// Who is told to stop by a coordinator that does not know its job?
-void World::CheckLeftAlone(const Process& process, const std::string& how) {
+// Reports a violation if a process is stopped by a coordinator that does not know its job.
+void SimCluster::CheckLeftAlone(const Process& process, const std::string& how) {
   const SimJob& job = *process.job;
   if (!job.submitted || HasRecord(job) || !In(process, process.report.generation())) return;
   if (std::max(brought_back_at_, process.frozen_until) + kUnderWay > queue_.now()) return;

@@ -1,21 +1,23 @@
-// Nobody has machines below a job whose minimum waits and would fit on what those below have, with what is free.
+// Checks that less important jobs do not keep machines from a job that waits for its minimum. The minimum must fit on
+// the machines of those jobs together with what is free.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kLookSeconds = 0.5;
-// Whoever has machines below may be silent at first, and is given up after 11 s; then it has kPauseSeconds to save its
-// state. Before that what is ordered in two pools may not come within kPoolStartSeconds each. And 6 s to start.
+// The settling time consists of several parts. A process on the machines may be silent at first and is given up after
+// 11 s. Then it has `kPauseSeconds` to save its state. Before that, orders in two pools may each take
+// `kPoolStartSeconds` without result. At last a trainer needs 6 s to start.
 constexpr double kSettleSeconds = 11 + kPauseSeconds + 2 * kPoolStartSeconds + 6;
 
-// A gang may train on machines of several places until it has moved.
+// Returns whether the job trains. A gang may train on machines of several places until it has moved.
 bool Trains(const v1::JobRecord& record) { return record.job().status().state() == v1::RUNNING; }
 
-// What has made all its steps keeps the machines that have its state, whoever waits.
+// Returns whether the job has made all its steps. It keeps the machines that have its state, whoever waits.
 bool IsFinishing(const v1::JobRecord& record) { return record.job().status().state() == v1::FINISHING; }
 
 bool IsOver(const v1::JobRecord& record) {
@@ -25,27 +27,30 @@ bool IsOver(const v1::JobRecord& record) {
 
 }  // namespace
 
-void World::InversionLoop() {
+void SimCluster::InversionLoop() {
   for (auto& [uid, job] : jobs_) CheckInversion(job);
   queue_.At(queue_.now() + kLookSeconds, [this] { InversionLoop(); });
 }
 
-bool World::IsUsable(const SimNode& node) const {
+bool SimCluster::IsUsable(const SimNode& node) const {
   const auto known = node_records_.find(node.name);
   return node.up && node.agent && !node.draining && node.unheard_until <= queue_.now() &&
          known != node_records_.end() && !known->second.draining();
 }
 
-// Whose trainers keep its minimum from it: a job and a node. Empty: nobody's, or it does not wait.
-std::string World::RunsInstead(const SimJob& job) {
+// Returns a less important job and the node on which its trainers keep this job from its minimum. The result is empty
+// if no job does that or if this job does not wait.
+std::string SimCluster::RunsInstead(const SimJob& job) {
   const v1::JobRecord& record = records_[job.uid];
-  if (job.options.budget > 0) return "";  // It may be its budget that it waits for.
+  // The job may be waiting for its budget.
+  if (job.options.budget > 0) return "";
   if (!job.submitted || record.job().uid().empty() || IsOver(record) || Trains(record) || IsFinishing(record) ||
       record.want_paused())
     return "";
   const int min = std::max(1, job.options.min);
   const bool gang = job.options.min == job.options.max && min > 1;
-  std::map<std::string, int> held, room;  // Slots, by where a gang may come together: a pool, or what nobody ordered.
+  // These maps count slots by the place where a gang may come together: a pool, or the machines that nobody ordered.
+  std::map<std::string, int> held, room;
   std::string below;
   for (const auto& [name, node] : nodes_) {
     if (!IsUsable(node)) continue;
@@ -56,7 +61,8 @@ std::string World::RunsInstead(const SimJob& job) {
       const bool lower =
           !wanted.empty() && !IsFinishing(records_[wanted]) && jobs_.at(wanted).options.priority < job.options.priority;
       if (wanted.empty() || wanted == job.uid || lower) ++room[place];
-      if (!lower || node.slots[slot].process.empty()) continue;  // One that only waits keeps the slot just the same.
+      // A less important job that only waits keeps its slot as well, but it does not run instead.
+      if (!lower || node.slots[slot].process.empty()) continue;
       if (below.empty()) below = absl::StrCat(wanted, " of priority ", jobs_.at(wanted).options.priority, " on ", name);
     }
   }
@@ -67,8 +73,9 @@ std::string World::RunsInstead(const SimJob& job) {
   return fits ? below : "";
 }
 
-// Counted anew whenever other machines are there, or another coordinator.
-void World::CheckInversion(SimJob& job) {
+// Adds to the time for which the job waits although less important work runs. The count starts again whenever other
+// machines are there or another coordinator runs.
+void SimCluster::CheckInversion(SimJob& job) {
   const std::string instead = RunsInstead(job);
   std::string usable, serving;
   for (const auto& [name, node] : nodes_) {
@@ -79,7 +86,7 @@ void World::CheckInversion(SimJob& job) {
     }
   }
   absl::StrAppend(&usable, " ", coordinator_life_);
-  // What is ordered for it in a machine's place comes once that is known to be dead.
+  // A machine that was ordered for the job to replace a dead one comes only when the dead one is known to be dead.
   const bool waits =
       std::any_of(pools_.begin(), pools_.end(), [](const auto& pool) { return !pool.second.dead.empty(); });
   const bool counts = !instead.empty() && coordinator_up_ && !waits && usable == job.usable;

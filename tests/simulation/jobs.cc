@@ -1,6 +1,6 @@
-// What is submitted.
+// Models how users submit jobs.
 #include "absl/strings/str_format.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -27,8 +27,8 @@ v1::JobRecord NewRecord(const SimJob& job) {
 
 }  // namespace
 
-// Again until it is known to be taken in, as users do.
-void World::Submit(SimJob& job) {
+// Submits the job again and again until it is known to be taken in, as users do.
+void SimCluster::Submit(SimJob& job) {
   if (!job.submitted) {
     const JobOptions& is = job.options;
     Note(absl::StrFormat("the user of %s submits it: priority %d, %d to %d workers, budget %.5f", job.uid, is.priority,

@@ -1,9 +1,9 @@
-// The model of leases: how long ranks step without word from the coordinator, and how they stand still, as
-// worker/train/{lease,engine_lease}.cc and coordinator/server/lease_book.cc.
+// Models leases: how long ranks step without word from the coordinator and how they stand still. It follows
+// worker/train/{control/lease,engine/standstill}.cc and coordinator/server/boards/lease_book.cc.
 #include <algorithm>
 #include <cmath>
 
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -16,13 +16,14 @@ bool Runs(const v1::TrainerDirective& directive) {
 
 }  // namespace
 
-// Clocks of machines run at speeds of their own. They go on while a process is frozen.
-double World::ClockOf(const Process& process) const { return queue_.now() * nodes_.at(process.node).clock_rate; }
+// Returns the time by the clock of the process's machine. Each machine's clock has a speed of its own and goes on while
+// a process is frozen.
+double SimCluster::ClockOf(const Process& process) const { return queue_.now() * nodes_.at(process.node).clock_rate; }
 
-bool World::Holds(const Process& process, int generation) const { return process.lease->Holds(generation); }
+bool SimCluster::Holds(const Process& process, int generation) const { return process.lease->Holds(generation); }
 
-// An answer that tells something new.
-void World::TakeLease(Process& process, const Answer& answer, double sent) {
+// Takes the lease from an answer that says something new.
+void SimCluster::TakeLease(Process& process, const Answer& answer, double sent) {
   const v1::TrainerDirective& directive = answer.directive;
   if (directive.tell_membership()) return;
   process.lease->Spend(answer.spend_seconds, sent);
@@ -31,8 +32,8 @@ void World::TakeLease(Process& process, const Answer& answer, double sent) {
   process.lease->Begin(membership.generation(), membership.lease_seconds(), sent);
 }
 
-// Each asks beside its reports.
-void World::HoldLoop(const std::string& id) {
+// Lets each process ask for its lease again and again, independently of its reports.
+void SimCluster::HoldLoop(const std::string& id) {
   Process& process = processes_[id];
   const int generation = process.directive.membership().generation();
   const double sent = ClockOf(process);
@@ -55,8 +56,8 @@ void World::HoldLoop(const std::string& id) {
   AtProcess(id, kAskSeconds, [this](Process& p) { HoldLoop(p.id); });
 }
 
-// What the coordinator has saved.
-void World::SetLease(const v1::JobRecord& record) {
+// Sets the lease to match what the coordinator has saved.
+void SimCluster::SetLease(const v1::JobRecord& record) {
   SetSpending(record);
   const v1::JobState state = record.job().status().state();
   const int generation = record.membership().generation();
@@ -68,13 +69,13 @@ void World::SetLease(const v1::JobRecord& record) {
   }
 }
 
-void World::NoteAnswer(const std::string& uid, const v1::TrainerDirective& directive) {
+void SimCluster::NoteAnswer(const std::string& uid, const v1::TrainerDirective& directive) {
   const auto lease = leases_.find(uid);
   if (!Runs(directive) || lease == leases_.end()) return;
   if (lease->second.generation == directive.membership().generation()) lease->second.answered = queue_.now();
 }
 
-void World::AnswerLease(const LeaseQuestion& question) {
+void SimCluster::AnswerLease(const LeaseQuestion& question) {
   const auto lease = leases_.find(question.uid);
   const bool stands = lease != leases_.end() && lease->second.generation == question.generation;
   const double left = stands ? lease->second.answered + question.seconds - queue_.now() : 0;
@@ -86,8 +87,9 @@ void World::AnswerLease(const LeaseQuestion& question) {
   Feed(LeaseChecked{question.uid, question.generation, std::max(0.0, left)});
 }
 
-// No rank's lease held as they sent their part of the step: it is reduced, and not applied.
-void World::StandStill(SimJob& job, int generation, int step, Ending ending) {
+// Lets the ranks stand still, because no rank's lease held when it sent its part of the step. The step is reduced but
+// not applied.
+void SimCluster::StandStill(SimJob& job, int generation, int step, Ending ending) {
   Fabric& fabric = job.fabrics[generation];
   tally_.Count(Fault::kStoodStill);
   if (!processes_[fabric.membership.members(0).trainer()].lease->MaySpend()) tally_.Count(Fault::kMaySpendNoMore);
@@ -102,7 +104,7 @@ void World::StandStill(SimJob& job, int generation, int step, Ending ending) {
   AskAgain(job, generation, step, ending);
 }
 
-void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
+void SimCluster::AskAgain(SimJob& job, int generation, int step, Ending ending) {
   queue_.At(queue_.now() + kAskSeconds, [this, &job, generation, step, ending] {
     Fabric& fabric = job.fabrics[generation];
     bool holds = false;
@@ -126,8 +128,9 @@ void World::AskAgain(SimJob& job, int generation, int step, Ending ending) {
   });
 }
 
-// One of them has gone: where no connection was closed the others hear nothing of it until their deadline.
-void World::EndStanding(const v1::Membership& membership) {
+// Ends a generation that stands still because one member has gone. If no connection was closed, the others notice that
+// only at their deadline.
+void SimCluster::EndStanding(const v1::Membership& membership) {
   for (const v1::Member& member : membership.members()) {
     AtProcess(member.trainer(), kProgressDeadline, [this, membership](Process& p) {
       if (!In(p, membership.generation())) return;
@@ -140,8 +143,9 @@ void World::EndStanding(const v1::Membership& membership) {
   }
 }
 
-// What another rank said of its lease counts for a moment only: a machine may have slept since.
-bool World::IsFresh(const Process& process, int generation) const {
+// Returns whether the process may rely on a lease. What another rank said of its lease counts only for a moment,
+// because a machine may have slept since.
+bool SimCluster::IsFresh(const Process& process, int generation) const {
   const double longest = process.job->fabrics.at(generation).membership.lease_step_seconds();
   return Holds(process, generation) || ClockOf(process) - process.said <= longest;
 }

@@ -1,4 +1,4 @@
-// Test-only: what a simulated cluster is made of. Plain values.
+// Defines the plain values that a simulated cluster is made of. This file is for tests only.
 #ifndef REKINDLE_TESTS_SIMULATION_MODEL_H_
 #define REKINDLE_TESTS_SIMULATION_MODEL_H_
 
@@ -10,76 +10,39 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/core/pool_orders.h"
-#include "coordinator/core/prices.h"
+#include "coordinator/market/pool_orders.h"
+#include "coordinator/market/prices.h"
 #include "rekindle/v1/job_file.pb.h"
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/node.pb.h"
 #include "rekindle/v1/trainer.pb.h"
 #include "tests/simulation/reporting.h"
-#include "worker/agent/alone.h"
-#include "worker/agent/reconcile.h"
-#include "worker/train/lease.h"
+#include "tests/simulation/schedule_options.h"
+#include "worker/agent/decisions/alone.h"
+#include "worker/agent/decisions/slot_plan.h"
+#include "worker/train/control/lease.h"
 
 namespace rekindle::core::simulation {
 
-// Of the coordinator; shorter than usual, as schedules are of a minute.
+// These are settings of the coordinator. They are shorter than usual because a schedule lasts about a minute.
 inline constexpr double kPauseSeconds = 6;
 inline constexpr double kPoolStartSeconds = 6;
-inline constexpr double kRegisterSeconds = 18;  // More than a machine that is late takes.
+// This is longer than a late machine takes to register.
+inline constexpr double kRegisterSeconds = 18;
 inline constexpr double kLeaseSeconds = 6;
 inline constexpr double kLeaseSaveSeconds = 1;
 inline constexpr double kLeaseStepSeconds = 1;
-inline constexpr double kClocksDiffer = 0.009;  // At most, by that share.
-inline constexpr double kUnixStart = 1e6;       // However a clock is set, it is after 1970.
+// The clock of a machine runs faster or slower than the coordinator's by at most this share.
+inline constexpr double kClocksDiffer = 0.009;
+// The coordinator's Unix time starts here, so that it stays after 1970 however the clock is set.
+inline constexpr double kUnixStart = 1e6;
 inline constexpr char kCluster[] = "cluster";
-inline constexpr char kData[] = "data";  // What trainers say of their data and of their arithmetic.
+// Trainers report these values as the fingerprint of their data and the digest of their arithmetic probe.
+inline constexpr char kData[] = "data";
 inline constexpr char kProbe[] = "probe";
 
-struct JobOptions {
-  std::string name = "job";
-  int micro_batches = 8;
-  int steps = 40;
-  bool sharded = false;  // The optimizer's state, two holders a shard.
-  int priority = 0;
-  int min = 0, max = 0;  // Workers; 0: as the coordinator resolves it.
-  double submit_at = 0;
-  double budget = 0;  // In the currency of the pools' prices; 0: none.
-  bool lease = true;  // Without word of the coordinator it stands still, and not only for its budget.
-};
-
-// Of spot machines that come by orders.
-struct PoolOptions {
-  std::string name;
-  int max = 2;
-  double price = 1;    // An hour, at first.
-  int slots = 1;       // Of each machine.
-  bool asked = false;  // Its provider is asked for the price; else the fleet file states it.
-};
-
-struct Options {
-  int nodes = 3;
-  int most_slots = 1;  // Of each of these.
-  std::vector<JobOptions> jobs = {{}};
-  std::vector<PoolOptions> pools;
-  double chaos_seconds = 12;
-  int faults = 7;
-  int database = 0;          // So often the coordinator's database fails or is slow for a while,
-  int clocks = 0;            // and its wall clock is set.
-  int strangers = 0;         // So often a node gets other data or another processor.
-  bool renames = false;      // Machines that die may come back under other names.
-  double longest_away = 3;   // Of the coordinator, when it is killed.
-  int absences = 0;          // So often it is away for longer than what was granted lasts.
-  bool compare = false;      // Looks at everything after each turn, not after the last alone.
-  int unheard = 0;           // So often the coordinator hears none of some nodes for a while.
-  int store = 0;             // So often something is wrong with the store of a job.
-  int prices = 0;            // So often the price of a pool changes.
-  double alone_seconds = 0;  // An ordered machine ends itself after so long without a coordinator; 0: never.
-  int copies = 0;            // So often the coordinator's records are brought back from a copy,
-  bool from_stores = false;  // of which only what the jobs' stores keep is left.
-};
-
-enum class Damage { kNone, kShard, kManifest };  // The first is only seen by whoever reads all of it.
+// Only a reader of the whole checkpoint notices a damaged shard. A damaged manifest is noticed at once.
+enum class Damage { kNone, kShard, kManifest };
 
 struct SavedCheckpoint {
   int generation = 0;
@@ -91,77 +54,105 @@ inline std::string ManifestOf(int generation, int step) {
   return std::to_string(generation) + "-" + std::to_string(step);
 }
 
-// The communicator of one generation.
+// Models the communicator of one generation.
 struct Fabric {
   v1::Membership membership;
   train::Membership plain;
   std::set<std::string> entered;
   std::set<std::string> aborted;
   std::set<std::string> has_state;
-  std::map<std::string, std::pair<int, std::set<int>>> contributed;  // Trainer -> (step, micro-batches).
+  // Maps each trainer to the step and the micro-batches that it has contributed.
+  std::map<std::string, std::pair<int, std::set<int>>> contributed;
   bool connected = false;
-  std::map<std::string, bool> holds;              // Whose lease held as it contributed.
-  std::map<int, std::vector<int>> cuts;           // Step -> ends of the ranges that the ranks agreed on from it on.
-  int reduced = -1;                               // The newest step whose all-reduce is done.
-  std::map<int, std::set<std::string>> prepared;  // Sharded: steps -> who can apply its part by itself.
-  std::map<int, std::set<std::string>> applied;   // Steps -> who has applied so many.
+  // Maps each trainer to whether its lease held when it contributed.
+  std::map<std::string, bool> holds;
+  // Maps a step to the ends of the ranges that the ranks agreed to use from that step on.
+  std::map<int, std::vector<int>> cuts;
+  // `reduced` is the newest step whose all-reduce is done.
+  int reduced = -1;
+  // With a sharded state, maps a step to the trainers that have prepared it and can apply their part alone.
+  std::map<int, std::set<std::string>> prepared;
+  // Maps a number of steps to the trainers that have applied that many.
+  std::map<int, std::set<std::string>> applied;
 };
 
-// What a job costs by our own count, and what of its budget is not to be held against that.
+// Holds what a job costs by the simulation's own count, and which part of the cost its budget does not limit.
 struct Bill {
-  double ran = 0;           // What processes on priced machines have cost at least.
-  int processes = 0;        // Of these, so far.
-  double budget = 0;        // The highest that its user has allowed.
-  double forgiven = 0;      // Spent beyond it to save a result.
-  double unsure = 0;        // Seconds that the coordinator could not tell from a clock that was set while it was away.
-  bool over = false;        // Nothing is charged any more, ...
-  bool rest_comes = false;  // ... but for the time in which nobody could be told that.
-  bool stopped = false;     // Its user is about to allow more.
+  // The job's processes on priced machines have cost at least `ran`.
+  double ran = 0;
+  // `processes` is the number of processes that have run on priced machines so far.
+  int processes = 0;
+  // `budget` is the highest budget that the user has allowed.
+  double budget = 0;
+  // The amount `forgiven` was spent beyond the budget in order to save a result.
+  double forgiven = 0;
+  // For `unsure` seconds the coordinator could not tell passing time from a clock that was set while it was away.
+  double unsure = 0;
+  // `over` says that the job is over and nothing is charged any more.
+  bool over = false;
+  // `rest_comes` says that one charge is still to come, for the time in which nobody could be told that the job is
+  // over.
+  bool rest_comes = false;
+  // `stopped` says that the job is stopped and its user is about to allow more.
+  bool stopped = false;
 };
 
-// What there is of a job beside the coordinator's record, for the day on which that is gone.
+// Holds what exists of a job outside the coordinator's records. It is needed once those records are lost.
 struct Lost {
-  v1::JobFile told;         // As the coordinator had it last.
-  v1::JobFile stored;       // As its store has it; without a uid: not at all.
-  bool found = false;       // The coordinator of this epoch has said that it lives.
-  double adopt_at = 0;      // Its user waits no longer.
-  double provable_for = 0;  // So long nothing has stood in the way of whoever would know whose it is.
+  // `told` is the job file as the coordinator had it last.
+  v1::JobFile told;
+  // `stored` is the job file as the job's store has it. Without a uid the store has none.
+  v1::JobFile stored;
+  // `found` says that the coordinator of this epoch has said that the job lives.
+  bool found = false;
+  // At `adopt_at` the user stops waiting and asks the coordinator to take the job over.
+  double adopt_at = 0;
+  // For `provable_for` seconds nothing has prevented the coordinator from finding out whose job it is.
+  double provable_for = 0;
 };
 
-// By which generations are older or newer: the epoch of the coordinator that formed it, and its number. Where a copy of
-// the records is brought back, numbers that nobody knows of any more are given again.
+// Orders generations by age: first by the epoch of the coordinator that formed them, then by number. The number alone
+// is not enough, because after a copy of the records was brought back forgotten numbers are given again.
 using Age = std::pair<int, int>;
 inline Age AgeOf(const v1::Membership& membership) { return {membership.epoch(), membership.generation()}; }
 
-// A job, with what is true of it whether the coordinator knows or not.
+// Holds a job and what is true of it, whether the coordinator knows that or not.
 struct SimJob {
   JobOptions options;
   std::string uid;
   bool submitted = false;
   bool paused = false;
-  std::map<int, Fabric> fabrics;  // By generation.
+  // Maps each generation to its communicator.
+  std::map<int, Fabric> fabrics;
   std::vector<SavedCheckpoint> store;
-  double store_full_until = 0;     // Nobody writes it.
-  Age highest_reducing;            // Of the newest generation that has completed an all-reduce.
-  int completed = 0;               // Steps that every member of a generation has applied, and were not rolled back.
-  std::set<std::string> late;      // Trainer and generation: applied the step it was in after a newer one stepped.
-  std::set<std::string> recorded;  // Checkpoints that the coordinator has recorded as durable.
-  double inverted_for = 0;         // So long somebody below runs although its minimum could be filled,
-  std::string usable;              // with these machines, and this coordinator.
+  // Nobody can write to the store until `store_full_until`.
+  double store_full_until = 0;
+  // `highest_reducing` is the age of the newest generation that has completed an all-reduce.
+  Age highest_reducing;
+  // `completed` counts the steps that every member of a generation has applied and that were not rolled back.
+  int completed = 0;
+  // `late` names each trainer and generation that has applied the step it was in after a newer generation had stepped.
+  std::set<std::string> late;
+  // `recorded` names the checkpoints that the coordinator has recorded as durable.
+  std::set<std::string> recorded;
+  // For `inverted_for` seconds a less important job has been running although this job's minimum could be filled.
+  double inverted_for = 0;
+  // `usable` names the machines and the life of the coordinator for which `inverted_for` counts.
+  std::string usable;
   Bill bill;
   Lost lost;
 };
 
-// A rank waits for the others for so many seconds.
+// A rank waits this many seconds for the others.
 inline constexpr double kProgressDeadline = 2;
 
-// With nobody accused.
+// This kind of accusation is used when a generation ends and no rank is accused.
 inline constexpr auto kAccusesNobody = comm::Accusation::Kind::kClosed;
 
-// How a generation ends at a step boundary.
+// Says how a generation ends at a step boundary.
 enum class Ending { kNone, kYield, kSave };
 
-// One trainer process.
+// Models one trainer process.
 struct Process {
   SimJob* job = nullptr;
   std::string id;
@@ -170,21 +161,32 @@ struct Process {
   bool alive = true;
   double started_at = 0;
   double frozen_until = 0;
-  std::unique_ptr<Reporting> reporting;  // Null: it has never been started.
-  v1::TrainerReport report;              // What is true of it, published or not. World::Say alone changes it.
-  int64_t sequence = 0;                  // Of the newest message.
-  bool applies = false;                  // It writes the state: what ends its generation waits for that.
+  // `reporting` is null before the process has been started.
+  std::unique_ptr<Reporting> reporting;
+  // `report` is what is true of the process, whether it is published or not. Only `SimCluster::Say` changes it.
+  v1::TrainerReport report;
+  // `sequence` is the number of the newest message.
+  int64_t sequence = 0;
+  // `applies` says that the process is writing the state. Whatever ends its generation waits until that is done.
+  bool applies = false;
   int known_revision = 0;
-  int last_reply = 0;  // Sequence of the newest request that was answered.
+  // `last_reply` is the sequence number of the newest request that was answered.
+  int last_reply = 0;
   std::unique_ptr<train::Lease> lease;
-  double said = 0;            // When it told the others whether its lease holds, by its machine's clock.
-  double counted_until = -1;  // On its bill; negative: its machine has no price.
+  // `said` is the time by its machine's clock at which the process told the other ranks whether its lease holds.
+  double said = 0;
+  // The process is on the job's bill until `counted_until`. A negative value means that its machine has no price.
+  double counted_until = -1;
   v1::TrainerDirective directive;
   Ending ending_seen = Ending::kNone;
-  bool has_started = false;        // It reports.
-  bool is_known = false;           // The coordinator has heard of its agent that it runs.
-  bool is_paid_by_others = false;  // Another job pays for its slot.
-  std::string sought;              // Its directive named this checkpoint when it looked last.
+  // `has_started` says that the process has begun to report.
+  bool has_started = false;
+  // `is_known` says that the coordinator has heard from the agent that the process runs.
+  bool is_known = false;
+  // `is_paid_by_others` says that another job pays for the slot of the process.
+  bool is_paid_by_others = false;
+  // `sought` is the checkpoint that the directive named when the process last followed it.
+  std::string sought;
   bool sought_verified = false;
   double search_at = 0;
   double look_at = 0;
@@ -199,61 +201,85 @@ struct Exit {
 };
 
 struct SimSlot {
-  int started = 0;         // Trainer processes so far.
-  std::string process;     // Empty: none.
-  std::string last_ended;  // Trainer.
+  // `started` is the number of trainer processes that were started in the slot so far.
+  int started = 0;
+  // `process` is the trainer that runs in the slot. It is empty if none does.
+  std::string process;
+  // `last_ended` is the trainer that has ended in the slot last.
+  std::string last_ended;
 };
 
 struct SimNode {
   std::string name;
-  std::string pool;  // Empty: a machine that nobody ordered.
+  // `pool` is empty for a machine that nobody ordered.
+  std::string pool;
   bool up = true;
   bool agent = true;
-  bool gone = false;  // For good.
+  // `gone` says that the machine never comes back.
+  bool gone = false;
   int incarnation = 1;
   int agent_incarnation = 1;
   std::vector<SimSlot> slots = std::vector<SimSlot>(1);
-  std::vector<Exit> exits;  // Not acknowledged.
-  double wake_at = 0;       // Its agent acts then.
+  // `exits` holds the exits that the coordinator has not acknowledged.
+  std::vector<Exit> exits;
+  // The agent acts again at `wake_at`.
+  double wake_at = 0;
   bool draining = false;
-  double store_away_until = 0;  // No store answers.
-  double unmounted_until = 0;   // Where the stores should be there is an empty folder.
-  double clock_rate = 1;        // Against the coordinator's.
-  std::string data = kData;     // What its trainers read,
-  std::string probe = kProbe;   // and how they compute.
-  double unheard_until = 0;     // Neither its agent nor its trainers reach the coordinator, or it them.
+  // No store answers the node until `store_away_until`.
+  double store_away_until = 0;
+  // Until `unmounted_until` the node has an empty folder where the stores should be.
+  double unmounted_until = 0;
+  // `clock_rate` is the speed of the node's clock relative to the coordinator's.
+  double clock_rate = 1;
+  // `data` is the fingerprint of the data that the node's trainers read, and `probe` the digest of how they compute.
+  std::string data = kData;
+  std::string probe = kProbe;
+  // Until `unheard_until` no message passes between the coordinator and the node's agent or trainers.
+  double unheard_until = 0;
   v1::NodeDirective directive;
-  std::map<std::string, v1::DesiredTrainer> wanted;  // By uid: as it was told last.
-  agent::Node decides;  // What the agent knows: of its directive, its trainer and the deaths of those before.
+  // Maps each job's uid to what the agent was last asked to run for it.
+  std::map<std::string, v1::DesiredTrainer> wanted;
+  // `decides` is what the agent knows: its directive, its trainers and the deaths of earlier trainers.
+  agent::Node decides;
   agent::Alone alone{0, 0};
-  double ends_at = 0;  // It has seen that its time is over; 0: it is not.
+  // The machine's time without a coordinator is over and it ends at `ends_at`. 0 means that its time is not over.
+  double ends_at = 0;
   int request = 0;
   int last_reply = 0;
 };
 
-// What the coordinator's server knows of the answers to members of a generation.
+// Holds what the coordinator's server knows of the answers that it gave to members of a generation.
 struct SimLease {
   int generation = 0;
   double answered = 0;
 };
 
-// A provider's pool, and the market behind it.
+// Models a provider's pool and the market behind it.
 struct SimPool {
   PoolOptions options;
-  int offered = 0;  // Machines that the market gives at most.
+  // `offered` is the largest number of machines that the market gives now.
+  int offered = 0;
   bool says_when_short = false;
   bool says_what_ended = true;
   PoolOrder order;
-  int made = 0;                    // Machines so far.
-  std::set<std::string> machines;  // That exist or are being made.
-  std::set<std::string> dead;      // Of these: they run, and no node comes of them.
-  bool answered = true;            // The newest order.
-  int reported = -1;               // So many machines; -1: nothing since the coordinator started.
-  std::vector<std::string> ended;  // As was reported then, as are the next.
+  // `made` is the number of machines that were made so far.
+  int made = 0;
+  // `machines` names the machines that exist or are being made.
+  std::set<std::string> machines;
+  // `dead` names those machines that run but never register a node.
+  std::set<std::string> dead;
+  // `answered` says that the provider has answered the newest order.
+  bool answered = true;
+  // `reported` is the number of machines in the last report. It is -1 if none was sent since the coordinator started.
+  int reported = -1;
+  // `ended` and `told` are the ended machines and all machines of that report.
+  std::vector<std::string> ended;
   std::vector<PoolMachine> told;
   PriceHistory prices;
-  double least_price = 0;    // That the coordinator may count with now.
-  double highest_price = 0;  // So far.
+  // `least_price` is the lowest price that the coordinator may count with now.
+  double least_price = 0;
+  // `highest_price` is the highest price so far.
+  double highest_price = 0;
 };
 
 inline const v1::Member* FindMember(const v1::Membership& membership, const std::string& id) {

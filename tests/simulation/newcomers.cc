@@ -1,8 +1,8 @@
-// Machines that come in the place of others: under a name of their own, or with other data or another processor.
+// Models machines that come in the place of others, under another name, with other data or with another processor.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -11,7 +11,7 @@ constexpr double kSayAgainSeconds = 20;
 
 }  // namespace
 
-void World::AddNode() {
+void SimCluster::AddNode() {
   SimNode node;
   node.name = absl::StrCat("n", ++named_);
   node.clock_rate = 1 + chance_.Uniform(-kClocksDiffer, kClocksDiffer);
@@ -22,15 +22,16 @@ void World::AddNode() {
   AgentLoop(name, 1);
 }
 
-// The machine does not come back; another does.
-void World::ReplaceNode(SimNode& node) {
+// Replaces the machine with another one. The old one never comes back.
+void SimCluster::ReplaceNode(SimNode& node) {
   tally_.Count(Fault::kNodeRenamed);
   node.gone = true;
   queue_.At(queue_.now() + chance_.Uniform(0.5, 5), [this] { AddNode(); });
 }
 
-// Its operator knows that it does not run any more, and says so until it is taken in.
-void World::GiveUpGone() {
+// Says again and again that machines are gone for good, as their operators know, until the coordinator has taken that
+// in.
+void SimCluster::GiveUpGone() {
   queue_.At(queue_.now() + kSayAgainSeconds, [this] { GiveUpGone(); });
   if (!coordinator_up_ || cluster_->IsListening()) return;
   for (const auto& [name, node] : nodes_) {
@@ -39,9 +40,9 @@ void World::GiveUpGone() {
   }
 }
 
-// Whatever starts there from now on reads other data, or computes otherwise.
-void World::ChangeNode(SimNode& node) {
-  // Who comes first says what is right: here that is before any fault.
+// Makes the trainers that start on the node from now on read other data or compute differently.
+void SimCluster::ChangeNode(SimNode& node) {
+  // The first trainer decides which data and arithmetic are right. Here that happens before any fault.
   for (const auto& [uid, job] : jobs_) {
     if (records_[uid].membership().generation() == 0) return;
   }
@@ -51,13 +52,13 @@ void World::ChangeNode(SimNode& node) {
   (data ? node.data : node.probe) = "another";
 }
 
-bool World::AnyIsOther() const {
+bool SimCluster::AnyIsOther() const {
   return std::any_of(nodes_.begin(), nodes_.end(),
                      [](const auto& node) { return node.second.data != kData || node.second.probe != kProbe; });
 }
 
-// Their operators mend them.
-void World::MendNodes() {
+// Gives all nodes the right data and arithmetic again, as their operators would.
+void SimCluster::MendNodes() {
   for (auto& [name, node] : nodes_) {
     if (node.data == kData && node.probe == kProbe) continue;
     node.data = kData;
@@ -66,8 +67,8 @@ void World::MendNodes() {
   }
 }
 
-// All that train read the same data and compute alike.
-void World::CheckAlike(const v1::Membership& membership) {
+// Checks that all members read the same data and compute alike.
+void SimCluster::CheckAlike(const v1::Membership& membership) {
   std::set<std::string> kinds;
   for (const v1::Member& member : membership.members()) {
     const v1::TrainerReport& report = processes_[member.trainer()].report;

@@ -1,8 +1,8 @@
-// Pools that take orders: a provider that fulfils them late or in part, and a market that gives and takes machines.
+// Models pools that take orders. A provider fulfils the orders late or in part, and a market gives and takes machines.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -12,8 +12,9 @@ constexpr double kLate = 5;
 
 }  // namespace
 
-// What the coordinator ordered when it died may be lost: the next one says all again.
-void World::TakeOrder(const PoolOrder& order) {
+// Takes the order unless the coordinator dies before. Such an order may be lost, because the next one contains the
+// whole desired state again.
+void SimCluster::TakeOrder(const PoolOrder& order) {
   queue_.At(queue_.now() + kOrderSeconds, [this, order, life = coordinator_life_] {
     if (!coordinator_up_ || life != coordinator_life_) return;
     SimPool& pool = pools_.at(order.pool);
@@ -26,15 +27,16 @@ void World::TakeOrder(const PoolOrder& order) {
   });
 }
 
-void World::PoolLoop(const std::string& name) {
+void SimCluster::PoolLoop(const std::string& name) {
   SimPool& pool = pools_.at(name);
   Fulfil(pool);
   TellOfPool(pool);
   queue_.At(queue_.now() + chance_.Uniform(0.5, 2), [this, name] { PoolLoop(name); });
 }
 
-// Where fewer are wanted those that were named go first, then the newest.
-void World::Fulfil(SimPool& pool) {
+// Makes or ends machines until the pool matches its order. If fewer are wanted, the machines that were named go first,
+// and then the newest ones.
+void SimCluster::Fulfil(SimPool& pool) {
   const int desired = std::clamp(pool.order.nodes, 0, pool.options.max);
   const bool ends = pool.order.surplus == Surplus::kEnds;
   while (ends && static_cast<int>(pool.machines.size()) > desired) {
@@ -47,7 +49,7 @@ void World::Fulfil(SimPool& pool) {
   while (static_cast<int>(pool.machines.size()) < std::min(desired, pool.offered)) MakeMachine(pool);
 }
 
-void World::MakeMachine(SimPool& pool) {
+void SimCluster::MakeMachine(SimPool& pool) {
   const std::string name = absl::StrCat(pool.options.name, "-", ++pool.made);
   const bool late = chance_.Happens(0.2) && lossy_;
   if (late) tally_.Count(Fault::kMachineLate);
@@ -73,7 +75,7 @@ void World::MakeMachine(SimPool& pool) {
   });
 }
 
-void World::EndMachine(const std::string& name) {
+void SimCluster::EndMachine(const std::string& name) {
   for (auto& [pool_name, pool] : pools_) {
     pool.machines.erase(name);
     pool.dead.erase(name);
@@ -88,7 +90,7 @@ void World::EndMachine(const std::string& name) {
   for (Process* process : Running(node)) StopTrainer(*process, -9, false);
 }
 
-void World::TellOfPool(SimPool& pool) {
+void SimCluster::TellOfPool(SimPool& pool) {
   const auto running = static_cast<int>(pool.machines.size());
   PoolReported report;
   for (const std::string& name : pool.order.look_for) {
@@ -118,7 +120,7 @@ void World::TellOfPool(SimPool& pool) {
   Feed(report);
 }
 
-void World::MarketFault() {
+void SimCluster::MarketFault() {
   auto it = pools_.begin();
   std::advance(it, chance_.Pick(static_cast<int>(pools_.size())));
   SimPool& pool = it->second;

@@ -1,14 +1,14 @@
-// What the machines of pools cost, and how that changes.
+// Models what the machines of pools cost and how that changes.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 
-// As the fleet file has it, with what was heard since.
-PriceBook World::PricesOfPools() const {
+// Returns the prices of the fleet file together with those that were heard since.
+PriceBook SimCluster::PricesOfPools() const {
   PriceBook book;
   for (const auto& [name, pool] : pools_) {
     PoolPrices& prices = book.pools[name];
@@ -23,8 +23,9 @@ PriceBook World::PricesOfPools() const {
   return book;
 }
 
-// It holds at once; until the coordinator has heard of it, what runs costs the lower one at least.
-void World::ChangePrice() {
+// Changes the price of a pool. It holds at once. Until the coordinator has heard of it, what runs costs at least the
+// lower price.
+void SimCluster::ChangePrice() {
   auto it = pools_.begin();
   std::advance(it, chance_.Pick(static_cast<int>(pools_.size())));
   SimPool& pool = it->second;
@@ -46,8 +47,8 @@ void World::ChangePrice() {
   Feed(PricesSet{PricesOfPools()}, known);
 }
 
-// Whoever starts knows them all.
-void World::KnowPrices() {
+// Lets a coordinator that starts know all prices.
+void SimCluster::KnowPrices() {
   CountAllRan();
   for (auto& [name, pool] : pools_) pool.least_price = pool.prices.back().price;
 }

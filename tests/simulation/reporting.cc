@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "worker/train/control_plane_proto.h"
+#include "worker/train/sessions/control_plane_proto.h"
 
 namespace rekindle::core::simulation {
 

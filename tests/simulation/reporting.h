@@ -1,4 +1,5 @@
-// Test-only: the real Reporter of a simulated trainer, and what it has published, as messages.
+// Runs the real Reporter of a simulated trainer and returns what it has published as messages. This file is for tests
+// only.
 #ifndef REKINDLE_TESTS_SIMULATION_REPORTING_H_
 #define REKINDLE_TESTS_SIMULATION_REPORTING_H_
 
@@ -7,36 +8,34 @@
 
 #include "rekindle/v1/membership.pb.h"
 #include "rekindle/v1/trainer.pb.h"
-#include "worker/train/control_plane.h"
-#include "worker/train/reporter.h"
+#include "worker/train/control/control_plane.h"
+#include "worker/train/control/reporter.h"
 
 namespace rekindle::core::simulation {
 
-// As a trainer reads it.
+// Converts the membership to the form in which a trainer reads it.
 train::Membership PlainOf(const v1::Membership& membership);
 
 class Reporting {
  public:
-  // `identity`: what a report says beside that which a Reporter keeps.
+  // `identity` holds those fields of a report that a Reporter does not keep.
   explicit Reporting(v1::TrainerReport identity);
 
-  // Calls the reporter. True: it published something that the coordinator may decide on.
+  // Lets `change` call the reporter. Returns whether it published something that the coordinator may decide on.
   bool Do(const std::function<void(train::Reporter&)>& change);
 
-  // What is true of the trainer now; it may be published only later.
+  // Returns what is true of the trainer now. The trainer may publish it only later.
   const v1::TrainerReport& truth() const { return truth_; }
-  // What it published last, without number and poll.
+  // Returns what the trainer published last, without sequence number and without the fields for polling.
   v1::TrainerReport Said() const;
 
  private:
-  // Keeps what was published; the simulation delivers it.
+  // Keeps what was published. The simulation delivers it.
   class Control final : public train::ControlPlane {
    public:
     void Publish(const train::Report& report, bool urgent) override;
     void AddLoss(const train::StepLoss&) override {}
-    train::Directive Latest() const override { return {}; }
-    int64_t Version() const override { return 0; }
-    void WaitForChange(int64_t, double) const override {}
+    const train::DirectiveBox& directives() const override { return directives_; }
     const train::Lease& lease() const override { return lease_; }
     checkpoint::JobFile JobFileNow() override { return {}; }
     std::string JobFileOfEnd(double) override { return ""; }
@@ -45,6 +44,7 @@ class Reporting {
     bool urgent = false;
 
    private:
+    train::DirectiveBox directives_;
     train::Lease lease_;
   };
 

@@ -1,20 +1,21 @@
-// The model of checkpoints being written, as worker/train/engine_{checkpoint,flush}.cc.
-#include "tests/simulation/world.h"
+// Models how checkpoints are written, following worker/train/engine_{checkpoint,flush}.cc.
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kSaveDeadline = 4;
-constexpr double kFinalIsTaken = 0.5;  // While there are faults.
+// The final checkpoint is taken with this probability while there are faults.
+constexpr double kFinalIsTaken = 0.5;
 
 }  // namespace
 
-void World::BeginSave(Process& process, int generation, int step) {
+void SimCluster::BeginSave(Process& process, int generation, int step) {
   AtProcess(process.id, chance_.Uniform(0.05, 0.5),
             [this, generation, step](Process& p) { Commit(p, generation, step); });
 }
 
-void World::Commit(Process& process, int generation, int step) {
+void SimCluster::Commit(Process& process, int generation, int step) {
   train::CheckpointName name;
   std::string error;
   if (!CanRead(process) || process.job->store_full_until > queue_.now()) {
@@ -36,8 +37,8 @@ void World::Commit(Process& process, int generation, int step) {
   });
 }
 
-// The generation's last: nobody leaves before rank 0 has written it, or given up.
-void World::SaveAndStop(Process& process, int generation, train::Phase phase) {
+// Saves the last checkpoint of the generation. No rank leaves before rank 0 has written it or given up.
+void SimCluster::SaveAndStop(Process& process, int generation, train::Phase phase) {
   const std::string first = FabricOf(process).membership.members(0).trainer();
   if (process.id != first) {
     return AtProcess(process.id, kSaveDeadline, [this, generation, first](Process& p) {
@@ -57,7 +58,7 @@ void World::SaveAndStop(Process& process, int generation, train::Phase phase) {
   });
 }
 
-void World::Stop(Process& process, train::Phase phase) {
+void SimCluster::Stop(Process& process, train::Phase phase) {
   Say(process, [&](train::Reporter& r) {
     if (phase == train::Phase::kFinished) {
       r.Update(

@@ -8,7 +8,8 @@
 namespace rekindle::core::simulation {
 namespace {
 
-// One of so many is compared with a look at everything after each turn, which takes minutes for 200 nodes.
+// One in this many schedules compares the decisions with a look at everything after each turn. That takes minutes for
+// 200 nodes.
 constexpr uint64_t kCompareEvery = 50;
 constexpr int kMostMoreToCompare = 10;
 
@@ -25,34 +26,34 @@ Options OneJob(uint64_t seed) {
   return options;
 }
 
-// Long enough for nodes that are not heard of to be given up.
+// Makes the schedule long enough that nodes that cannot be heard are given up.
 void AddUnheard(uint64_t seed, Options* options) {
   options->unheard = 1 + static_cast<int>(seed / 5 % 2);
   options->jobs[0].steps = 400;
   options->chaos_seconds = 60;
 }
 
-// Something is wrong with the store, and some of the trainers die.
+// Adds faults of the store, after which some of the trainers die.
 void AddStore(uint64_t seed, Options* options) {
   options->store = 1 + static_cast<int>(seed / 5 % 4);
   options->jobs[0].steps = 80;
   options->chaos_seconds = 25;
 }
 
-// Another job is submitted, before the copy is made or after.
+// Adds a second job that is submitted before or after the copy is made.
 void AddLaterJob(Chance& chance, Options* options) {
   options->nodes = std::max(options->nodes, 3);
   options->jobs[0].max = options->nodes - 1;
   JobOptions later = options->jobs[0];
   later.name = "later";
-  later.min = chance.Happens(0.4) ? 2 : 1;  // With two it may have to wait.
+  later.min = chance.Happens(0.4) ? 2 : 1;  // With two workers it may have to wait.
   later.max = 2;
   later.steps = 300;
   later.submit_at = chance.Uniform(10, 40);
   options->jobs.push_back(later);
 }
 
-// The records are brought back from a copy when others have joined and left.
+// Brings the records back from a copy after other nodes have joined and left.
 void AddCopies(uint64_t seed, Options* options) {
   options->copies = 1 + static_cast<int>(seed / 10 % 2);
   options->from_stores = seed / 20 % 2 == 1;
@@ -62,7 +63,7 @@ void AddCopies(uint64_t seed, Options* options) {
   if (chance.Happens(0.9)) AddLaterJob(chance, options);
 }
 
-// What machines cost may change, jobs may have budgets, and machines may be cut off and end themselves.
+// Lets the prices of machines change, gives budgets to jobs, and lets machines be cut off and end themselves.
 void AddMoney(Chance& chance, Options* options) {
   if (options->pools.empty()) return;
   if (chance.Happens(0.5)) options->alone_seconds = chance.Uniform(10, 40);
@@ -75,7 +76,8 @@ void AddMoney(Chance& chance, Options* options) {
     pool.slots = chance.Happens(0.3) ? 2 : 1;
     cheapest = std::min(cheapest, pool.price / pool.slots);
   }
-  // Enough for more than a minute of its minimum, also when that costs 2.5 times as much: with less none is submitted.
+  // The budget pays for more than a minute of the job's minimum even if that costs 2.5 times as much. A job with less
+  // would not be accepted.
   const double least = options->prices > 0 ? 2.6 : 1.1;
   for (JobOptions& job : options->jobs) {
     if (chance.Happens(0.3)) continue;
@@ -84,7 +86,8 @@ void AddMoney(Chance& chance, Options* options) {
   }
 }
 
-// They share machines that are there, or machines of pools that take orders, or both; each fits by itself.
+// Makes jobs that share machines that are there from the start, machines of pools that take orders, or both. Each job
+// fits on the machines if it is alone.
 Options ManyJobs(uint64_t seed, int fewest_pools) {
   Chance chance(~seed);
   Options options;
@@ -114,7 +117,7 @@ Options ManyJobs(uint64_t seed, int fewest_pools) {
   return options;
 }
 
-// Small schedules, one kind of trouble each beside the usual faults.
+// Makes small schedules. Each has at most one kind of trouble beside the usual faults.
 Options Few(uint64_t seed) {
   if (seed % 10 == 8) return ManyJobs(seed, 0);
   if (seed % 20 == 6) return ManyJobs(seed, 1);
@@ -125,7 +128,7 @@ Options Few(uint64_t seed) {
   return options;
 }
 
-// Jobs that share many machines, some of them of pools. Of each kind of trouble there may be some, at once.
+// Makes jobs that share many machines. Several kinds of trouble may come at once.
 Options Many(uint64_t seed, int nodes) {
   Chance chance(~seed);
   Options options;
@@ -156,13 +159,14 @@ Options Many(uint64_t seed, int nodes) {
   return options;
 }
 
-// What may come beside any of these.
+// Adds troubles that may come beside those of any schedule.
 void AddTroubles(uint64_t seed, Options* options) {
   Chance chance(seed ^ 0x9e3779b97f4a7c15);
   if (chance.Happens(0.25)) options->database = 1 + chance.Pick(3);
   if (chance.Happens(0.25)) options->clocks = 1 + chance.Pick(3);
   if (chance.Happens(0.2)) options->strangers = 1 + chance.Pick(2);
-  if (options->prices > 0) options->clocks = 0;  // A price holds since a time of the clock.
+  // The price book gives each price a start time by the wall clock, so that clock must not be set.
+  if (options->prices > 0) options->clocks = 0;
   options->renames = chance.Happens(0.3);
   if (chance.Happens(0.1)) {
     options->longest_away = 150;

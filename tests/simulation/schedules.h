@@ -1,19 +1,19 @@
-// Test-only: what kind of schedule a seed plays.
+// Chooses the kind of schedule that a seed plays. This file is for tests only.
 #ifndef REKINDLE_TESTS_SIMULATION_SCHEDULES_H_
 #define REKINDLE_TESTS_SIMULATION_SCHEDULES_H_
 
 #include <cstdint>
 
-#include "tests/simulation/model.h"
+#include "tests/simulation/schedule_options.h"
 
 namespace rekindle::core::simulation {
 
-// By the machines that are there at first: up to 8, 9 to 40, 41 to 200.
+// Sizes a cluster by the machines that are there at first: up to 8, 9 to 40, or 41 to 200.
 enum class Size { kSmall, kMiddle, kLarge };
 inline constexpr Size kSizes[] = {Size::kSmall, Size::kMiddle, Size::kLarge};
 const char* NameOf(Size size);
 
-// The size is that of the seed's remainder by 3.
+// Returns the size that belongs to the seed's remainder by 3.
 Size SizeOf(uint64_t seed);
 Options OptionsOf(uint64_t seed);
 

@@ -1,8 +1,8 @@
-// The model of a sharded optimizer state, as worker/train/sharded_*.cc.
+// Models a sharded optimizer state, following worker/train/sharded_*.cc.
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -17,7 +17,7 @@ std::vector<bool> BlocksIn(const v1::TrainerReport& report) {
   return blocks;
 }
 
-// Ranges, as a report has them.
+// Returns the blocks as the ranges that a report contains.
 std::vector<int> RangesOf(const std::vector<bool>& blocks) {
   std::vector<int> ranges;
   for (int b = 0; b < kBlocks; ++b) {
@@ -47,8 +47,9 @@ bool Reaches(const v1::TrainerReport& report, int step) {
 
 }  // namespace
 
-// Whether they have every block of that step together, and one of them all of its weights.
-bool World::AreThere(const std::set<std::string>& processes, int step) const {
+// Returns whether the processes together have every block of that step, and at least one of them has all of its
+// weights.
+bool SimCluster::AreThere(const std::set<std::string>& processes, int step) const {
   std::vector<bool> there(kBlocks);
   bool whole = false;
   for (const std::string& id : processes) {
@@ -62,8 +63,9 @@ bool World::AreThere(const std::set<std::string>& processes, int step) const {
   return whole;
 }
 
-// Beside what it has and is still good; others may need that until all have got theirs.
-void World::TakeShards(Process& process, int step) {
+// Adds the blocks that the generation wants from the process to those it has that are still good. Others may need the
+// old blocks until all ranks have theirs.
+void SimCluster::TakeShards(Process& process, int step) {
   if (!process.job->options.sharded) return;
   std::vector<bool> blocks = Wanted(FabricOf(process).membership, process.id);
   if (Reaches(process.report, step)) {
@@ -73,7 +75,7 @@ void World::TakeShards(Process& process, int step) {
   Say(process, [&](train::Reporter& r) { r.Hold(RangesOf(blocks), kBlocks); });
 }
 
-void World::SettleShards(Process& process) {
+void SimCluster::ReleaseShards(Process& process) {
   const std::vector<bool> wanted = Wanted(FabricOf(process).membership, process.id);
   Say(process, [&](train::Reporter& r) { r.Hold(RangesOf(wanted), kBlocks); });
 }

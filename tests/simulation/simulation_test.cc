@@ -1,8 +1,9 @@
-// Random schedules of faults. Each size of cluster gets about a third of the time.
-//   REKINDLE_SIM_SEED=N        plays only that one and prints its journal;
-//   REKINDLE_SIM_FIRST_SEED=N  plays those from N on instead of from 1;
-//   REKINDLE_SIM_COUNT=N       plays so many small ones, and as many larger ones as go with them;
-//   REKINDLE_SIM_SECONDS=N     goes on for so long instead, whatever their number.
+// Plays random schedules of faults. Each size of cluster gets about a third of the time. Environment variables change
+// what is played:
+//   REKINDLE_SIM_SEED=N plays only the schedule of seed N and prints its journal.
+//   REKINDLE_SIM_FIRST_SEED=N starts with seed N instead of 1.
+//   REKINDLE_SIM_COUNT=N plays N small schedules and as many larger ones as belong to them.
+//   REKINDLE_SIM_SECONDS=N plays for N seconds instead, whatever the number of schedules.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -22,8 +23,8 @@
 #include "absl/strings/str_join.h"
 #include "coordinator/core/simulation/from_environment.h"
 #include "tests/simulation/schedules.h"
+#include "tests/simulation/sim_cluster.h"
 #include "tests/simulation/tally.h"
-#include "tests/simulation/world.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -35,13 +36,13 @@ constexpr int kSchedules = 150;
 #endif
 constexpr int kEnoughForEachFault = 500;
 constexpr int kMostSeedsNamed = 200;
-// So many small ones take as long as one of that size, as was measured.
+// This many small schedules take as long as one schedule of that size. The numbers were measured.
 constexpr std::array<int, std::size(kSizes)> kWorth = {1, 10, 60};
 
-// Plays schedules and keeps what they showed.
-volatile std::sig_atomic_t playing = 0;  // The seed, for whoever crashes.
+// This is the seed of the schedule that is being played. The signal handler needs it after a crash.
+volatile std::sig_atomic_t playing = 0;
 
-// Says how to play the schedule again in which this program crashed, by what a signal handler may call.
+// Prints how to play the schedule again in which this program crashed. It uses only what a signal handler may call.
 void TellSeed(int signal) {
   char text[] = "\ncrashed: play it again with REKINDLE_SIM_SEED=0000000000\n";
   auto seed = static_cast<uint32_t>(playing);
@@ -52,6 +53,7 @@ void TellSeed(int signal) {
   std::raise(signal);
 }
 
+// Plays schedules and keeps what they showed.
 class Search {
  public:
   explicit Search(uint64_t first) : first_(first) {}
@@ -59,20 +61,20 @@ class Search {
   void Play(uint64_t seed, bool show = false) {
     const auto start = std::chrono::steady_clock::now();
     playing = static_cast<std::sig_atomic_t>(seed);
-    World world(seed, OptionsOf(seed));
-    const std::string violation = world.Play();
+    SimCluster cluster(seed, OptionsOf(seed));
+    const std::string violation = cluster.Play();
     const auto size = static_cast<size_t>(SizeOf(seed));
     ++played_[size];
     seconds_[size] += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    events_ += world.steps_of_coordinator();
-    tally_.Add(world.tally());
-    if (show) std::cout << absl::StrJoin(world.journal(), "\n") << "\n";
+    events_ += cluster.steps_of_coordinator();
+    tally_.Add(cluster.tally());
+    if (show) std::cout << absl::StrJoin(cluster.journal(), "\n") << "\n";
     if (violation.empty()) return;
-    if (++failed_ == 1) first_failure_ = absl::StrJoin(world.journal(), "\n");
+    if (++failed_ == 1) first_failure_ = absl::StrJoin(cluster.journal(), "\n");
     if (failed_ <= kMostSeedsNamed) absl::StrAppend(&seeds_, "REKINDLE_SIM_SEED=", seed, ": ", violation, "\n");
   }
 
-  // The next one of that size.
+  // Plays the next schedule of that size.
   void PlayNext(size_t size) {
     uint64_t seed = first_ + 3 * static_cast<uint64_t>(next_[size]++);
     while (static_cast<size_t>(SizeOf(seed)) != size) ++seed;
@@ -137,10 +139,10 @@ TEST(Simulation, HoldsUnderEverySchedule) {
   }
 }
 
-// The same seed plays the same schedule: a failure can be looked into.
+// A seed always plays the same schedule, so that a failure can be investigated.
 TEST(Simulation, IsAFunctionOfTheSeed) {
   for (const uint64_t seed : {18, 21, 24, 36, 39, 42, 28}) {
-    World a(seed, OptionsOf(seed)), b(seed, OptionsOf(seed));
+    SimCluster a(seed, OptionsOf(seed)), b(seed, OptionsOf(seed));
     EXPECT_EQ(a.Play(), b.Play());
     EXPECT_EQ(a.journal(), b.journal());
   }

@@ -1,6 +1,5 @@
-// For how long jobs may spend, and ordered machines run, without word from the coordinator, as
-// coordinator/server/{lease_book,loop}.cc tell it. What a trainer makes of that is the real Lease, what an agent does
-// the real Alone.
+// Models how long jobs may spend and ordered machines may run without word from the coordinator. It follows
+// coordinator/server/{lease_book,loop}.cc. The real Lease decides for a trainer and the real Alone for an agent.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -8,8 +7,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/alone.h"
-#include "tests/simulation/world.h"
+#include "common/agreed/agreed_limits.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -23,7 +22,7 @@ bool IsOver(const v1::JobRecord& record) {
 
 }  // namespace
 
-void World::SetSpending(const v1::JobRecord& record) {
+void SimCluster::SetSpending(const v1::JobRecord& record) {
   const std::string& uid = record.job().uid();
   if (record.granted_until() <= 0 || IsOver(record)) {
     spend_until_.erase(uid);
@@ -32,12 +31,12 @@ void World::SetSpending(const v1::JobRecord& record) {
   }
 }
 
-double World::SpendSeconds(const std::string& uid) const {
+double SimCluster::SpendSeconds(const std::string& uid) const {
   const auto until = spend_until_.find(uid);
   return until == spend_until_.end() ? kNever : std::max(0.0, until->second - queue_.now());
 }
 
-void World::TellAlone(SimNode& node, double sent, double alone_seconds, double spend_seconds) {
+void SimCluster::TellAlone(SimNode& node, double sent, double alone_seconds, double spend_seconds) {
   const std::vector<Process*> running = Running(node);
   const bool leaves_alone = std::any_of(running.begin(), running.end(), [&](const Process* process) {
     return node.decides.left_alone.count(process->job->uid) > 0;
@@ -46,20 +45,21 @@ void World::TellAlone(SimNode& node, double sent, double alone_seconds, double s
                    leaves_alone);
 }
 
-// All steps are made, and what has the result does not go before that is durable.
-bool World::KeepsFinalState(const Process& process) {
+// Returns whether the process has made all steps. It keeps the result and does not go before that is durable.
+bool SimCluster::KeepsFinalState(const Process& process) {
   return In(process, process.report.generation()) && process.report.step() >= process.job->options.steps;
 }
 
-// Where a coordinator answers, it decides.
-void World::ConsiderEnd(SimNode& node) {
+// Ends an ordered machine whose time without a coordinator is over. As long as a coordinator answers, the coordinator
+// decides instead.
+void SimCluster::ConsiderEnd(SimNode& node) {
   const bool is_heard = coordinator_up_ && node.unheard_until <= queue_.now();
   const std::vector<Process*> running = Running(node);
   if (is_heard || queue_.now() * node.clock_rate < node.alone.until()) {
     node.ends_at = 0;
     return;
   }
-  // So long it takes to save what runs there.
+  // The machine takes that long to save what runs there.
   if (node.ends_at == 0) {
     node.ends_at = queue_.now() + chance_.Uniform(0, chance_.Happens(0.7) ? 5 : common::kMachineEndSeconds);
   }

@@ -1,9 +1,9 @@
-// The model of the checkpoint service and of whoever looks into it, as checkpoint/store.cc and
-// worker/train/checkpoint_search.cc; and what may be wrong with a store.
+// Models the checkpoint service and the search for checkpoints, following checkpoint/job/job_checkpoints.cc and
+// worker/train/save/checkpoint_search.cc. It also models what may go wrong with a store.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -16,8 +16,8 @@ train::CheckpointName NameOf(const SavedCheckpoint& saved) {
   return {ManifestOf(saved.generation, saved.step), saved.generation, saved.step};
 }
 
-// What is not damaged, as far as it was looked at, of that name or older; all, without a name. Empty, or what is
-// missing.
+// Reports the newest undamaged checkpoint that has that name or is older. Without a name all checkpoints count. Damaged
+// shards are found only if `verify` is set. Returns an empty string, or what is missing.
 std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, bool verify, train::Report* report) {
   report->restorable = {};
   report->damaged.clear();
@@ -44,27 +44,29 @@ std::string LookAt(std::vector<SavedCheckpoint> there, const std::string& name, 
 
 }  // namespace
 
-bool World::IsAway(const Process& process) const { return nodes_.at(process.node).store_away_until > queue_.now(); }
+bool SimCluster::IsAway(const Process& process) const {
+  return nodes_.at(process.node).store_away_until > queue_.now();
+}
 
-bool World::CanRead(const Process& process) const {
+bool SimCluster::CanRead(const Process& process) const {
   return !IsAway(process) && nodes_.at(process.node).unmounted_until <= queue_.now();
 }
 
-bool World::CanRestore(const Process& process, const std::string& manifest) const {
+bool SimCluster::CanRestore(const Process& process, const std::string& manifest) const {
   const auto& store = process.job->store;
   return CanRead(process) && std::any_of(store.begin(), store.end(), [&](const SavedCheckpoint& saved) {
            return ManifestOf(saved.generation, saved.step) == manifest && saved.damage == Damage::kNone;
          });
 }
 
-// What its node finds where the store should be.
-std::vector<SavedCheckpoint> World::FoundBy(const Process& process) const {
+// Returns what the node of the process finds where the store should be.
+std::vector<SavedCheckpoint> SimCluster::FoundBy(const Process& process) const {
   const bool empty = nodes_.at(process.node).unmounted_until > queue_.now();
   return empty ? std::vector<SavedCheckpoint>() : process.job->store;
 }
 
-// A trainer that cannot look into the job's store is not ready, unless it is told that it need not.
-void World::AwaitStore(Process& process) {
+// Looks into the job's store. A trainer that cannot do so is not ready, unless its directive says that it need not.
+void SimCluster::AwaitStore(Process& process) {
   const bool away = IsAway(process), goes_on = !away || process.directive.without_store();
   Say(process, [&](train::Reporter& r) {
     r.Update(
@@ -89,8 +91,9 @@ void World::AwaitStore(Process& process) {
   });
 }
 
-// Whoever is not in a generation looks for what it is told to, at once and then after growing pauses.
-void World::FollowSearch(Process& process) {
+// Looks for the checkpoint that the directive names, at once and then after growing pauses. A process in a generation
+// does not look.
+void SimCluster::FollowSearch(Process& process) {
   const v1::TrainerReport& report = process.report;
   if (report.phase() == v1::TRAINER_RUNNING || report.phase() == v1::TRAINER_STARTING) return;
   if (process.directive.look() > report.looked()) LookAnew(process);
@@ -110,7 +113,7 @@ void World::FollowSearch(Process& process) {
   });
 }
 
-void World::LookAnew(Process& process) {
+void SimCluster::LookAnew(Process& process) {
   if (queue_.now() < process.look_at) return;
   process.look_at = queue_.now() + kRetrySeconds;
   AtProcess(process.id, chance_.Uniform(0.005, 0.2), [this, look = process.directive.look()](Process& p) {
@@ -132,7 +135,7 @@ void World::LookAnew(Process& process) {
   });
 }
 
-void World::Find(Process& process, const std::string& manifest, bool verify) {
+void SimCluster::Find(Process& process, const std::string& manifest, bool verify) {
   const bool away = IsAway(process);
   Say(process, [&](train::Reporter& r) {
     r.Update(
@@ -146,8 +149,8 @@ void World::Find(Process& process, const std::string& manifest, bool verify) {
   });
 }
 
-// Often those that have the state die soon after: then the store is needed.
-void World::StoreFault() {
+// Breaks something in a store. Often the processes that have the state die soon after, so that the store is needed.
+void SimCluster::StoreFault() {
   SimJob& job = AnyJob();
   const double until = queue_.now() + chance_.Uniform(2, 20);
   const int kind = chance_.Pick(4);
@@ -172,7 +175,7 @@ void World::StoreFault() {
   }
 }
 
-void World::KillHolders(bool others_too) {
+void SimCluster::KillHolders(bool others_too) {
   tally_.Count(others_too ? Fault::kAllTrainersKilled : Fault::kHoldersKilled);
   Note(others_too ? "all trainers are killed" : "all trainers that have the newest state are killed");
   for (auto& [name, node] : nodes_) {
@@ -183,8 +186,8 @@ void World::KillHolders(bool others_too) {
   }
 }
 
-// There is an older one that is not.
-bool World::DamageNewest(SimJob& job) {
+// Damages the newest checkpoint if there is an older one that is not damaged. Returns whether it did.
+bool SimCluster::DamageNewest(SimJob& job) {
   SavedCheckpoint* newest = nullptr;
   int whole = 0;
   for (SavedCheckpoint& saved : job.store) {

@@ -1,4 +1,5 @@
-// Test-only: what really happened in schedules, to be printed, and so that no kind of fault is planned only.
+// Counts which faults really happened in schedules. The counts are printed, and they show whether a kind of fault was
+// planned but never happened. This file is for tests only.
 #ifndef REKINDLE_TESTS_SIMULATION_TALLY_H_
 #define REKINDLE_TESTS_SIMULATION_TALLY_H_
 
@@ -38,7 +39,8 @@ enum class Fault {
   kMarketGives,
   kMachineLate,
   kMachineNeverRegisters,
-  kMachineEnded,  // As its provider says of a node that is not heard of.
+  // A provider says this of a node that the coordinator no longer hears from.
+  kMachineEnded,
   kOrderShort,
   kSaveFailed,
   kStoreFull,
@@ -76,7 +78,7 @@ class Tally {
 
   void Add(const Tally& other);
   int Times(Fault fault) const { return faults_[static_cast<size_t>(fault)]; }
-  // One line a kind.
+  // Returns one line for each kind of fault.
   std::string Describe() const;
 
  private:

@@ -1,8 +1,8 @@
-// The model of a trainer towards the coordinator, as worker/train/{engine,reporter,coordinator_session}.cc.
+// Models how a trainer talks to the coordinator, following worker/train/{engine,reporter,coordinator_session}.cc.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -14,8 +14,8 @@ Ending EndingIn(const v1::TrainerDirective& directive) {
 
 }  // namespace
 
-// A dead process does nothing; a frozen one does it when it wakes.
-void World::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
+// Runs `run` after the delay. A dead process does nothing. A frozen process does it when it wakes.
+void SimCluster::AtProcess(const std::string& id, double delay, std::function<void(Process&)> run) {
   queue_.At(queue_.now() + delay, [this, id, run = std::move(run)] {
     Process& process = processes_[id];
     if (!process.alive) return;
@@ -27,7 +27,7 @@ void World::AtProcess(const std::string& id, double delay, std::function<void(Pr
   });
 }
 
-void World::TrainerLoop(const std::string& id) {
+void SimCluster::TrainerLoop(const std::string& id) {
   Process& process = processes_[id];
   FollowSearch(process);
   Report(process);
@@ -35,13 +35,13 @@ void World::TrainerLoop(const std::string& id) {
   AtProcess(id, chance_.Uniform(0.05, running ? 0.4 : 0.15), [this](Process& p) { TrainerLoop(p.id); });
 }
 
-void World::Say(Process& process, const std::function<void(train::Reporter&)>& change) {
+void SimCluster::Say(Process& process, const std::function<void(train::Reporter&)>& change) {
   const bool urgent = process.reporting->Do(change);
   process.report = process.reporting->truth();
   if (urgent && process.has_started) Report(process);
 }
 
-void World::Report(Process& process) {
+void SimCluster::Report(Process& process) {
   v1::TrainerReport report = process.reporting->Said();
   report.set_sequence(++process.sequence);
   report.set_known_revision(process.known_revision);
@@ -70,8 +70,8 @@ void World::Report(Process& process) {
   });
 }
 
-// With the right data and arithmetic nobody is ever refused.
-void World::BeRefused(Process& process, const std::string& error) {
+// Ends the process that the coordinator refuses. A trainer with the right data and arithmetic must never be refused.
+void SimCluster::BeRefused(Process& process, const std::string& error) {
   if (process.report.data_fingerprint() == kData && process.report.probe_digest() == kProbe) {
     return Violate(absl::StrCat(process.id, " is refused: ", error));
   }
@@ -86,9 +86,9 @@ void World::BeRefused(Process& process, const std::string& error) {
   AtProcess(process.id, chance_.Uniform(0.01, 0.2), [this](Process& p) { StopTrainer(p, 1, false); });
 }
 
-void World::Obey(Process& process, const v1::TrainerDirective& directive) {
+void SimCluster::Obey(Process& process, const v1::TrainerDirective& directive) {
   process.known_revision = directive.revision();
-  if (directive.tell_membership()) return;  // What it was told before stands.
+  if (directive.tell_membership()) return;  // The earlier directive stands.
   process.directive = directive;
   if (!directive.error().empty()) return BeRefused(process, directive.error());
   if (directive.action() == v1::TrainerDirective::EXIT) {
@@ -100,15 +100,18 @@ void World::Obey(Process& process, const v1::TrainerDirective& directive) {
   if (In(process, report.generation())) {
     process.ending_seen = newer ? Ending::kNone : EndingIn(directive);
     if (!newer && directive.action() != v1::TrainerDirective::WAIT) return;
-    return Abort(process, kAccusesNobody, {});  // What it is told is obeyed once it has left.
+    // The directive is obeyed once the process has left its generation.
+    return Abort(process, kAccusesNobody, {});
   }
   if (newer && FindMember(directive.membership(), process.id) != nullptr) return Enter(process, directive.membership());
   if (!newer || report.phase() == v1::TRAINER_READY) return;
-  Say(process, [](train::Reporter& r) { r.BecomeReady(); });  // Left out: warm, but what it holds counts no more.
+  // The process is not a member of the newer generation. It stays warm, but the state it holds no longer counts.
+  Say(process, [](train::Reporter& r) { r.BecomeReady(); });
 }
 
-// Records of a copy may give a number a second time: ranks of two memberships never meet, whatever their number.
-Fabric& World::FabricFor(const Process& process, const v1::Membership& membership) {
+// Returns the communicator of the membership. After a copy of the records was brought back, a number may be given a
+// second time. Ranks of two memberships never meet, even if both have the same number.
+Fabric& SimCluster::FabricFor(const Process& process, const v1::Membership& membership) {
   const int generation = membership.generation();
   Fabric& fabric = process.job->fabrics[generation];
   const bool other = fabric.membership.generation() > 0 && fabric.membership.digest() != membership.digest();
@@ -127,7 +130,7 @@ Fabric& World::FabricFor(const Process& process, const v1::Membership& membershi
   return fabric;
 }
 
-void World::Enter(Process& process, const v1::Membership& membership) {
+void SimCluster::Enter(Process& process, const v1::Membership& membership) {
   Fabric& fabric = FabricFor(process, membership);
   process.ending_seen = EndingIn(process.directive);
   fabric.entered.insert(process.id);
@@ -140,7 +143,8 @@ void World::Enter(Process& process, const v1::Membership& membership) {
     });
     return;
   }
-  AtProcess(process.id, 1.5, [this, generation](Process& p) {  // The connect deadline.
+  // This is the deadline for connecting.
+  AtProcess(process.id, 1.5, [this, generation](Process& p) {
     Fabric& fabric = p.job->fabrics[generation];
     if (fabric.connected || p.report.generation() != generation) return;
     std::set<std::string> accused;

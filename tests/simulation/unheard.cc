@@ -1,15 +1,15 @@
-// The coordinator hears none of some nodes for a while, although these hear each other.
+// Models times in which the coordinator hears nothing from some nodes, although these nodes hear each other.
 #include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "tests/simulation/world.h"
+#include "tests/simulation/sim_cluster.h"
 
 namespace rekindle::core::simulation {
 
-// Often just those that train.
-void World::StopHearing() {
+// Cuts some nodes off from the coordinator for a while. Often these are just the nodes that train.
+void SimCluster::StopHearing() {
   std::set<std::string> names;
   if (chance_.Happens(0.6)) {
     for (const v1::Member& member : records_[AnyJob().uid].membership().members()) names.insert(member.node());

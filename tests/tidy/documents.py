@@ -1,4 +1,4 @@
-"""What README.md and docs/ tell a reader to run or to open exists."""
+"""Checks that what README.md, CONTRIBUTING.md and docs/ tell a reader to run or to open exists."""
 
 import os
 import posixpath
@@ -7,14 +7,20 @@ import subprocess
 
 from repository import Finding
 
+# The documents at the top that are checked beside those in docs/.
+FOR_READERS = ("README.md", "CONTRIBUTING.md")
 PATH = re.compile(r"(?<![\w/.-])((?:\./)?(?:scripts|examples|docs|bench|tests|deploy|\.ci)/[\w./-]*\w)")
 LINK = re.compile(r"\]\(([^)#\s]+)[^)]*\)")
 CODE = re.compile(r"`([^`]+)`")
+SUITE = re.compile(r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)\s*\)", re.MULTILINE)
+METHOD = re.compile(r"^\s*def (test_\w+)", re.MULTILINE)
+TEST_OF_SUITE = re.compile(r"^(\w+)\.(\w+)$")
+TEST_METHOD = re.compile(r"(?:^|\.)(test_\w+)$")
 VERB = re.compile(r"(?:^|[\s;&|/])rekindle\s+([a-z][a-z-]*)")
 
 
 def code_of(repository, path):
-    """(line, code) of fenced blocks and of code within a line."""
+    """Yields (line, code) of fenced blocks and of code within a line."""
     fenced = False
     for number, line in repository.lines(path):
         if line.lstrip().startswith("```"):
@@ -27,7 +33,7 @@ def code_of(repository, path):
 
 
 def check(repository):
-    for path in [p for p in repository.select(".md") if p == "README.md" or p.startswith("docs/")]:
+    for path in [p for p in repository.select(".md") if p in FOR_READERS or p.startswith("docs/")]:
         for number, code in code_of(repository, path):
             for name in PATH.findall(code):
                 if not repository.has(name.removeprefix("./")):
@@ -39,10 +45,29 @@ def check(repository):
                 if not repository.has(posixpath.normpath(posixpath.join(posixpath.dirname(path), target))):
                     yield Finding(path, number, f"links to {target}, which does not exist", "correct the link")
         yield from verbs(repository, path)
+    yield from tests(repository)
+
+
+def tests(repository):
+    """Checks that every test that a document names exists."""
+    suites = {}
+    for path in repository.select(".cc"):
+        for suite, test in SUITE.findall(repository.text(path)):
+            suites.setdefault(suite, set()).add(test)
+    methods = {name for path in repository.select(".py") for name in METHOD.findall(repository.text(path))}
+    scripts = {path.rpartition("/")[2].removesuffix(".py") for path in repository.select("_test.py", "_test.cc")}
+    for path in [p for p in repository.select(".md") if p.startswith("docs/")]:
+        for number, code in code_of(repository, path):
+            method = TEST_METHOD.search(code)
+            if method and method.group(1) not in methods | scripts:
+                yield Finding(path, number, f"names the test {code}, which does not exist", "correct the name")
+            test = None if method else TEST_OF_SUITE.match(code)
+            if test and test.group(1) in suites and test.group(2) not in suites[test.group(1)]:
+                yield Finding(path, number, f"names the test {code}, which does not exist", "correct the name")
 
 
 def verbs(repository, path):
-    """Every `rekindle VERB` is one that the program knows; only where the program has been built."""
+    """Checks that the program knows every `rekindle VERB`, where the program has been built."""
     program = repository.build and os.path.join(repository.build, "bin", "rekindle")
     if not program or not os.path.exists(program):
         return

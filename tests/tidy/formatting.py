@@ -1,4 +1,4 @@
-"""C++ and CUDA files are formatted as .clang-format says."""
+"""Checks that C++ and CUDA files are formatted as .clang-format says."""
 
 import os
 import re
@@ -16,7 +16,7 @@ def check(repository):
 
 
 def findings(code, output):
-    """One finding a file, at its first line that differs."""
+    """Yields one finding a file, at its first line that differs."""
     first = {}
     for path, line in PLACE.findall(output):
         first.setdefault(path, int(line))

@@ -1,4 +1,6 @@
-"""Which part may include what (docs/architecture.md). Includes are followed through the project's own headers."""
+"""Checks which room may include what: the order of rooms, and which outside parts each may reach.
+
+docs/architecture.md has the table of rooms. Includes are followed through the project's own headers."""
 
 import re
 
@@ -11,60 +13,172 @@ TORCH = re.compile(r"^(torch|ATen|c10|caffe2)/")
 CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|nvtx3/|thrust/|cub/)")
 NCCL = re.compile(r"^nccl")
 ARROW = re.compile(r"^(arrow|parquet)/")
-OBJECTS = re.compile(r"^common/object_(store|plugin|client)\.h$")
+OBJECTS = re.compile(r"^common/objects/object_(store|plugin|client)\.h$")
 RPC = re.compile(r"^(grpc|grpcpp|grpc\+\+|google/protobuf)/|\.pb\.h$")
-# What would make a pure core depend on more than its input.
+# The headers of `WORLD` would make a pure function depend on more than its input.
 WORLD = re.compile(
     r"^(chrono|ctime|time\.h|thread|mutex|shared_mutex|condition_variable|future|atomic|semaphore|fstream|filesystem|"
     r"unistd\.h|fcntl\.h|signal\.h|csignal|netdb\.h|pthread\.h|sys/.*|arpa/.*|netinet/.*)$"
 )
-FOLDERS = ("coordinator", "worker", "checkpoint", "kernels", "cli", "tests", "bench")
-OTHER_FOLDERS = re.compile(r"^(%s)/" % "|".join(FOLDERS))
+OUTSIDE = {"world": WORLD, "rpc": RPC, "torch": TORCH, "cuda": CUDA, "nccl": NCCL, "objects": OBJECTS}
 
-
-def in_folder(*folders):
-    return lambda path: path.startswith(folders)
-
-
-def is_core(path):
-    """Tests of a core, and what only they use, may use the world."""
-    cores = ("coordinator/core/", "coordinator/scheduler/", "coordinator/fleet/")
-    adapters = ("coordinator/fleet/providers/",)
-    return path.startswith(cores) and not path.startswith(adapters) and not re.search(
-        r"_test\.cc$|/test(ing|s|data)?/|testing_", path)
-
-
-# (whom it binds, what it may not reach, fix)
-RULES = [
-    (in_folder("coordinator/", "cli/", "worker/agent/"), TORCH, "these programs never see torch: move it to worker/"),
-    (in_folder("coordinator/", "cli/", "worker/agent/"), CUDA,
-     "these programs never see CUDA: move it to kernels/cuda/"),
-    (lambda path: path not in ("common/object_store_arrow.cc", "worker/data/parquet_arrow.cc"), ARROW,
-     "only the plugins see Arrow: common/object_store_arrow.cc behind common/object_client.h, and "
-     "worker/data/parquet_arrow.cc behind worker/data/parquet.h"),
-    (in_folder("coordinator/", "worker/"), OBJECTS,
-     "only checkpoint/ and what uses it opens buckets: object_uri.h is enough to check one's name"),
-    (lambda path: not path.startswith("worker/comm/nccl"), NCCL, "only worker/comm/nccl* sees NCCL"),
-    (in_folder("common/"), OTHER_FOLDERS, "common/ sees none of the other folders: pass in what it needs"),
-    (in_folder("kernels/"), RPC, "kernels see no gRPC and no protobuf: pass plain values"),
-    (is_core, WORLD, "a core is a pure function: let an adapter do it and pass the result in"),
+# The rooms are listed from the lowest to the highest, each with the outside parts that it may reach. A room includes
+# itself and those above it in this list.
+ROOMS = [
+    ("cmake/precompiled", "world rpc"),
+    ("common/check", ""),
+    ("kernels/vector", ""),
+    ("kernels/sums", ""),
+    ("kernels/optimizers", ""),
+    ("kernels/planes", ""),
+    ("kernels/layers", ""),
+    ("kernels/cuda", "cuda"),
+    ("common/text", ""),
+    ("common/sync", "world"),
+    ("common/digest", "world"),
+    ("common/agreed", ""),
+    ("common/time", "world"),
+    ("common/log", "world"),
+    ("common/files", "world"),
+    ("common/process", "world"),
+    ("common/memory", "world"),
+    ("common/net", "world"),
+    ("common/rpc", "world rpc"),
+    ("common/serve", "world rpc"),
+    ("common/metrics", "world rpc"),
+    ("common/objects", "world objects"),
+    ("common/spec", "rpc"),
+    ("worker/numeric", ""),
+    ("checkpoint/format", ""),
+    ("checkpoint/backends", "world objects"),
+    ("checkpoint/job", "world"),
+    ("checkpoint/store", "world objects"),
+    ("checkpoint/weights", "world"),
+    ("checkpoint/wire", "rpc"),
+    ("checkpoint/service", "world rpc objects"),
+    ("checkpoint/client", "world rpc"),
+    ("worker/contract", ""),
+    ("worker/comm/contract", "world"),
+    ("worker/comm/links", "world"),
+    ("worker/comm/rings", "world"),
+    ("worker/comm/watch", "world"),
+    ("worker/comm/connect", "world"),
+    ("worker/comm/nccl", "world cuda nccl"),
+    ("worker/cuda_plugin", "world cuda nccl"),
+    ("worker/train/arithmetic", ""),
+    ("worker/train/levers", ""),
+    ("worker/train/optimizers", ""),
+    ("worker/train/control", "world"),
+    ("worker/train/state", "world"),
+    ("worker/train/step", "world"),
+    ("worker/train/save", "world"),
+    ("worker/train/engine", "world"),
+    ("worker/train/micro_batch", "world"),
+    ("worker/data/declared", "rpc"),
+    ("worker/data/files", "world"),
+    ("worker/data/samples", ""),
+    ("worker/data/kinds", "world rpc"),
+    ("worker/data/opening", "world rpc"),
+    ("worker/models/declared", "rpc"),
+    ("worker/models/aten", "world torch"),
+    ("worker/models/kinds", "torch"),
+    ("worker/models/registry", "torch"),
+    ("worker/train/sessions", "world rpc"),
+    ("worker/train/program", "world rpc"),
+    ("worker/agent/notices", "world"),
+    ("worker/agent/folder", "world"),
+    ("worker/agent/init", "world"),
+    ("worker/agent/decisions", "world rpc"),
+    ("worker/agent/logs", "world rpc"),
+    ("worker/agent/trainers", "world rpc"),
+    ("worker/agent/lines", "world rpc"),
+    ("worker/agent/program", "world rpc"),
+    ("coordinator/scheduler", ""),
+    ("coordinator/market", "rpc"),
+    ("coordinator/fleet/simulator", "rpc"),
+    ("coordinator/core/state", "rpc"),
+    ("coordinator/core/certainty", "rpc"),
+    ("coordinator/core/choices", "rpc"),
+    ("coordinator/core/account", "rpc"),
+    ("coordinator/core/record", "rpc"),
+    ("coordinator/core/keeping", "rpc"),
+    ("coordinator/core/machines", "rpc"),
+    ("coordinator/core/formation", "rpc"),
+    ("coordinator/core/members", "rpc"),
+    ("coordinator/core/stopping", "rpc"),
+    ("coordinator/core/generation", "rpc"),
+    ("coordinator/core/taken_over", "rpc"),
+    ("coordinator/core/reports", "rpc"),
+    ("coordinator/core/planning", "rpc"),
+    ("coordinator/core/nodes", "rpc"),
+    ("coordinator/core", "rpc"),
+    ("coordinator/fleet/providers/contract", "rpc"),
+    ("coordinator/fleet/providers/http", ""),
+    ("coordinator/fleet/providers/aws", "world rpc"),
+    ("coordinator/fleet/providers/azure", "rpc"),
+    ("coordinator/fleet/providers/exec", "world rpc"),
+    ("coordinator/fleet/providers/gcp", "world rpc"),
+    ("coordinator/fleet/providers/kubernetes", "world rpc"),
+    ("coordinator/fleet/providers/local", "world rpc"),
+    ("coordinator/fleet/providers/driving", "world"),
+    ("coordinator/fleet/providers/registry", "world rpc"),
+    ("coordinator/fleet/file", "rpc"),
+    ("coordinator/spec", "world rpc"),
+    ("coordinator/store", "world rpc"),
+    ("coordinator/folder", "world"),
+    ("coordinator/restoring", "world rpc"),
+    ("coordinator/logs", "world rpc"),
+    ("coordinator/server/boards", "world rpc"),
+    ("coordinator/server/metrics", "world rpc"),
+    ("coordinator/server/loop", "world rpc"),
+    ("coordinator/server/services", "world rpc"),
+    ("coordinator/server/watchers", "world rpc"),
+    ("coordinator/server/assembly", "world rpc"),
+    ("coordinator/web/parts", "world rpc"),
+    ("coordinator/web/views", "world rpc"),
+    ("coordinator/web/server", "world rpc"),
+    ("coordinator/program", "world rpc"),
+    ("cli/text", "world rpc"),
+    ("cli/connection", "world rpc"),
+    ("cli/shared", "world rpc"),
+    ("cli/watch", "world rpc"),
+    ("cli/store", "world rpc objects"),
+    ("cli/list", "world rpc"),
+    ("cli/job_file", "world rpc"),
+    ("cli/simulation", "world rpc"),
+    ("cli/submit", "world rpc"),
+    ("cli/checkpoint", "world rpc objects"),
+    ("cli/local", "world rpc"),
+    ("cli/verbs", "world rpc"),
+    ("cli/help", "world rpc"),
+    ("cli/program", "world rpc"),
 ]
+RANK = {room: rank for rank, (room, _) in enumerate(ROOMS)}
+# A file that matches `OUT_OF_PRODUCT` may include all of the product, and no file of the product includes it.
+OUT_OF_PRODUCT = re.compile(
+    r"^(bench|tests|examples)/|/(testing|fuzz|testdata)/|^coordinator/core/(scenario|simulation)/|_test\.(cc|cu)$")
+# The plugins that use Arrow are loaded behind a header that shows nothing of it.
+ARROW_FILES = ("common/objects/object_store_arrow.cc", "worker/data/kinds/parquet_arrow.cc")
+
+
+def room_of(path):
+    return path.rpartition("/")[0]
 
 
 def direct_includes(repository, path):
-    """(line, name) of each include."""
+    """Returns (line, name) of each include."""
     found = ((number, INCLUDE.match(line)) for number, line in repository.lines(path))
     return [(number, match.group(1)) for number, match in found if match]
 
 
 class Graph:
-    """Includes of every file, and the shortest way from a file to a header that a pattern matches."""
+    """Holds the includes of every file, and finds the shortest way from a file to a header that a pattern matches."""
 
     def __init__(self, repository):
         self.direct = {path: direct_includes(repository, path) for path in repository.select(*SOURCES)}
 
     def way(self, path, pattern, stop=lambda path: False):
-        """[(line, name), ...] from path to the first match, or None. Does not enter headers for which stop is true."""
+        """Returns [(line, name), ...] from `path` to a match, or None. Headers where `stop` holds are not entered."""
         queue, seen = [(path, [])], {path}
         for current, trail in queue:
             for line, name in self.direct.get(current, []):
@@ -85,16 +199,41 @@ def finding(path, way, fix):
 def check(repository):
     graph = Graph(repository)
     for path in graph.direct:
-        for binds, pattern, fix in RULES:
-            # A header that is bound too is reported itself.
-            way = graph.way(path, pattern, stop=binds) if binds(path) else None
-            if way:
-                yield finding(path, way, fix)
+        if not OUT_OF_PRODUCT.search(path):
+            yield from check_file(graph, path)
     yield from torch_and_rpc(graph)
 
 
+def check_file(graph, path):
+    room = room_of(path)
+    if room not in RANK:
+        yield Finding(path, 1, f"{room or 'the root'} is no room",
+                      "move the file, or add its folder to ROOMS in tests/tidy/includes.py, where its order belongs")
+        return
+    for line, name in graph.direct[path]:
+        if name not in graph.direct:
+            continue
+        if OUT_OF_PRODUCT.search(name):
+            yield Finding(path, line, f"includes {name}", "what is for tests is in no program")
+        elif RANK.get(room_of(name), 0) > RANK[room]:
+            yield Finding(path, line, f"includes {name}, and {room_of(name)} is above {room}",
+                          "includes only go down: pass in what is needed, or move it below")
+    reaches = dict(ROOMS)[room].split()
+    for kind, pattern in OUTSIDE.items():
+        # A header that has the same limit is reported itself, so the search does not enter it.
+        way = None if kind in reaches else graph.way(path, pattern, stop=lambda other: kind not in reach_of(other))
+        if way:
+            yield finding(path, way, f"{room} may not reach that ({kind}): see ROOMS in tests/tidy/includes.py")
+    if path not in ARROW_FILES and (way := graph.way(path, ARROW)):
+        yield finding(path, way, f"only the plugins see Arrow: {' and '.join(ARROW_FILES)}")
+
+
+def reach_of(path):
+    return dict(ROOMS).get(room_of(path), "").split()
+
+
 def torch_and_rpc(graph):
-    """Torch ships a protobuf of its own: one translation unit cannot see both."""
+    """Checks that no translation unit sees both Torch and RPC, because Torch ships a protobuf of its own."""
 
     def sees_both(path):
         return graph.way(path, TORCH) is not None and graph.way(path, RPC) is not None

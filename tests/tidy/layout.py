@@ -1,18 +1,24 @@
-"""Files stay small, each top-level folder tells what lives there, header guards follow the path."""
+"""Checks that files and folders stay small, that each folder says what lives there, and how header guards are named."""
 
 import re
 
+from includes import OUT_OF_PRODUCT, ROOMS, room_of
 from repository import Finding
 
 SOURCES = (".h", ".cc", ".cu", ".cuh", ".py", ".sh", ".proto", ".cmake", "CMakeLists.txt")
-WARN_LINES, MAX_LINES, README_LINES = 300, 500, 25
+WARN_LINES, MAX_LINES, README_LINES = 300, 400, 25
+# `MOST_FILES` is the largest number of files of the product, or of the benches, in one folder.
+MOST_FILES = 25
 
 
 def check(repository):
     yield from lengths(repository)
     yield from readmes(repository)
+    yield from rooms(repository)
     for path in repository.select(".h", ".cuh"):
-        yield from guard(repository, path)
+        # Only the compiler's command line includes the headers that are compiled once.
+        if not path.startswith("cmake/precompiled/"):
+            yield from guard(repository, path)
 
 
 def lengths(repository):
@@ -30,6 +36,19 @@ def readmes(repository):
             yield Finding(readme, 1, "is missing", "ten lines: what lives in the folder, what may not, where to start")
         elif folder != "docs" and len(repository.text(readme).splitlines()) > README_LINES:
             yield Finding(readme, README_LINES + 1, f"more than {README_LINES} lines", "move the rest to docs/")
+
+
+def rooms(repository):
+    benches = {room_of(path) for path in repository.select("", under="bench/")}
+    for room in [*(room for room, _ in ROOMS), *sorted(benches)]:
+        files = [path for path in repository.select("", under=f"{room}/")
+                 if room_of(path) == room and (room in benches or not OUT_OF_PRODUCT.search(path))]
+        if len(files) > MOST_FILES:
+            yield Finding(room, 1, f"has {len(files)} files, and {MOST_FILES} are the most",
+                          "find the two ideas in it, and give each a folder")
+        if files and f"{room}/README.md" not in repository.paths:
+            yield Finding(f"{room}/README.md", 1, "is missing",
+                          "ten lines: what lives in the folder, what may not, where to start")
 
 
 def guard(repository, path):

@@ -1,4 +1,4 @@
-"""Which target may link what: the CMake side of the include rules, through all dependencies."""
+"""Checks which target may link what, through all dependencies. This is the CMake side of the include rules."""
 
 import re
 
@@ -9,13 +9,26 @@ COMMAND = re.compile(
 KEYWORDS = {"SRCS", "DEPS", "LABELS", "TIMEOUT", "PUBLIC", "PRIVATE", "INTERFACE"}
 RPC = re.compile(r"^rk_proto$|grpc|protobuf", re.IGNORECASE)
 
-# (folders it binds, what it may not link, fix)
+# Each rule is (folders it applies to, what their targets may not link, fix).
 RULES = [
     (("coordinator/", "cli/", "worker/agent/"), re.compile(r"torch|cuda|arrow|parquet|nccl", re.IGNORECASE),
      "these programs never link torch, CUDA, NCCL or Arrow: split the library that brings it"),
     (("checkpoint/", "worker/", "bench/"), re.compile(r"^rk_arrow$"),
      "nobody links Arrow but the plugins rekindle_objects and, as rk_parquet, rekindle_parquet, loaded when needed"),
     (("kernels/",), RPC, "kernels link no gRPC and no protobuf"),
+]
+# This is the code that reads data or computes. The declarations of the same kinds are rk_data_declared,
+# rk_models_declared and rk_levers.
+DATA_OR_KERNELS = re.compile(
+    r"^rk_(data|data_kinds|data_samples|kernels\w*|models|models_aten|models_kinds|optimizers)$")
+
+# Each rule is (target, what it may not link, fix).
+TARGET_RULES = [
+    ("rekindle-coordinator", DATA_OR_KERNELS,
+     "the coordinator asks what the kinds declare, and links none of their code"),
+    ("rekindle-worker", DATA_OR_KERNELS, "the agent neither reads data nor computes: that is the trainer's"),
+    ("rk_coordinator_core", re.compile(r"http|OpenSSL::SSL|rk_common_rpc"),
+     "the pure core links no HTTP, no TLS and no RPC: pass the result in"),
 ]
 PROGRAM = re.compile(r"^rekindle(-|$)")
 FOR_TESTS = re.compile(r"_testing$|_fault_file$")
@@ -26,7 +39,7 @@ def expand(word, variables):
 
 
 def parse(repository, path):
-    """(line, target, dependencies) of each command that links."""
+    """Yields (line, target, dependencies) of each command that links."""
     text = re.sub(r"#[^\n]*", "", repository.text(path))
     variables = {name: value for name, value in re.findall(r"\bset\((\w+)\s+([^()]*)\)", text)}
     for match in COMMAND.finditer(text):
@@ -45,7 +58,7 @@ def parse(repository, path):
 
 
 def way(graph, target, pattern):
-    """The shortest chain of targets from target to one that the pattern matches, or None."""
+    """Returns the shortest chain of targets from `target` to one that the pattern matches, or None."""
     queue, seen = [(target, [])], {target}
     for current, trail in queue:
         for name in graph.get(current, []):
@@ -74,6 +87,10 @@ def check(repository):
             chain = way(graph, target, pattern) if path.startswith(folders) else None
             if chain:
                 reported.add(target)
+                yield Finding(path, line, f"{target} links {' -> '.join(chain)}", fix)
+        for bound, pattern, fix in TARGET_RULES:
+            chain = way(graph, target, pattern) if target == bound else None
+            if chain:
                 yield Finding(path, line, f"{target} links {' -> '.join(chain)}", fix)
         chain = way(graph, target, FOR_TESTS) if PROGRAM.search(target) else None
         if chain:

@@ -1,4 +1,4 @@
-"""Every source is compiled and every test is run by ctest: by what CMake left in the build folder."""
+"""Checks by what CMake left in the build folder that every source is compiled and that ctest runs every test."""
 
 import json
 import os
@@ -8,12 +8,12 @@ import subprocess
 from repository import Finding
 
 
-# The object file of a compiler command lies in a folder called like its target.
+# The object file of a compiler command lies in a folder that is named like its target.
 OBJECT = re.compile(r" -o \S*CMakeFiles/([^/]+)\.dir/")
 
 
 class Skipped(Exception):
-    """The rule cannot be checked here; the message says why."""
+    """Says that the rule cannot be checked here, and why."""
 
 
 def check(repository):
@@ -29,11 +29,14 @@ def check(repository):
 
 
 def has_everything(build):
-    return all(os.path.exists(os.path.join(build, marker)) for marker in ("rekindle-has-torch", "rekindle-has-cuda", "rekindle-has-arrow"))
+    return all(os.path.exists(os.path.join(build, marker))
+               for marker in ("rekindle-has-torch", "rekindle-has-cuda", "rekindle-has-arrow"))
 
 
 def compare(repository, compile_commands, tests):
-    """tests: ctest's own list, whose entries have a command, unless the program is not built yet, and a name."""
+    """Yields what is not compiled or not run.
+
+    `tests` is ctest's own list. Its entries have a name and, once the program is built, a command."""
     programs = {}
     for command in compile_commands:
         path = os.path.relpath(os.path.realpath(os.path.join(command["directory"], command["file"])), repository.root)

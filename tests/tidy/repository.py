@@ -1,4 +1,4 @@
-"""The tracked files of a checkout, as the rules read them; in the self-test, files that exist only in memory."""
+"""Reads the tracked files of a checkout for the rules. In the self-test, the files exist only in memory."""
 
 import dataclasses
 import os
@@ -7,7 +7,7 @@ import subprocess
 
 @dataclasses.dataclass(frozen=True, order=True)
 class Finding:
-    """One breach of a rule: where, what, and how to mend it. A warning does not fail the run."""
+    """Describes one breach of a rule: where, what, and how to mend it. A warning does not fail the run."""
 
     path: str
     line: int
@@ -20,7 +20,7 @@ class Finding:
 
 
 class Repository:
-    """Files by path relative to the root, read once. `build` is the build folder, or None."""
+    """Holds files by their path relative to the root, each read once. `build` is the build folder, or None."""
 
     def __init__(self, files=None, root=None, build=None):
         self.root = root
@@ -34,7 +34,7 @@ class Repository:
         return sorted(path for path in listed if path and os.path.isfile(os.path.join(self.root, path)))
 
     def text(self, path):
-        """The file's text; empty for one that is not text."""
+        """Returns the file's text, or "" for a file that is not text."""
         if path not in self._text:
             with open(os.path.join(self.root, path), "rb") as file:
                 data = file.read()
@@ -42,13 +42,13 @@ class Repository:
         return self._text[path]
 
     def lines(self, path):
-        """(number, line) from 1."""
+        """Yields (number, line), where numbers begin with 1."""
         return enumerate(self.text(path).splitlines(), 1)
 
     def select(self, *suffixes, under=""):
         return [path for path in self.paths if path.startswith(under) and path.endswith(suffixes)]
 
     def has(self, path):
-        """Whether a tracked file, or a folder with one, has this path."""
+        """Returns whether a tracked file, or a folder with one, has this path."""
         folder = path.rstrip("/") + "/"
         return path in self.paths or any(known.startswith(folder) for known in self.paths)

@@ -1,73 +1,105 @@
 #!/usr/bin/python3
-"""Each rule finds its bad snippet, names the line, and leaves the good one alone."""
+"""Tests that each rule of the text finds its bad snippet, names the line, and leaves the good snippet alone."""
 
 import unittest
 
+import adding
 import documents
-import formatting
+import functions
 import includes
 import layout
 import links
-import registered
+import rooms
 import words
 from repository import Repository
 
 
 def found(rule, files):
-    """Sorted (path, line) of the findings that fail a run."""
+    """Returns the sorted (path, line) of the findings that fail a run."""
     return sorted((one.path, one.line) for one in rule.check(Repository(files)) if not one.warning)
 
 
 class Includes(unittest.TestCase):
-    def test_torch_through_a_header_of_another_folder(self):
+    def test_upward(self):
+        files = {"common/text/a.h": '\n#include "worker/train/state/state.h"\n', "worker/train/state/state.h": ""}
+        self.assertEqual(found(includes, files), [("common/text/a.h", 2)])
+
+    def test_between_rooms_of_one_folder(self):
         files = {
-            "coordinator/a.cc": '#include "coordinator/a.h"\n',
-            "coordinator/a.h": '#include <string>\n#include "worker/x.h"\n',
-            "worker/x.h": "#include <torch/torch.h>\n",
+            "coordinator/core/state/a.h": '#include "coordinator/core/planning/b.h"\n',
+            "coordinator/core/planning/b.h": '#include "coordinator/core/state/c.h"\n',
+            "coordinator/core/state/c.h": "",
         }
-        self.assertEqual(found(includes, files), [("coordinator/a.h", 2)])
+        self.assertEqual(found(includes, files), [("coordinator/core/state/a.h", 1)])
 
-    def test_folders_that_never_see_torch_cuda_or_arrow(self):
-        for folder in ("coordinator", "cli", "worker/agent"):
+    def test_a_folder_that_is_no_room(self):
+        self.assertEqual(found(includes, {"worker/train/x.cc": ""}), [("worker/train/x.cc", 1)])
+        self.assertEqual(found(includes, {"worker/train/testing/x.cc": "", "tests/simulation/x.cc": ""}), [])
+
+    def test_nothing_for_tests_in_the_product(self):
+        files = {"cli/text/a.cc": '#include "cli/testing/b.h"\n', "cli/testing/b.h": ""}
+        self.assertEqual(found(includes, files), [("cli/text/a.cc", 1)])
+        files = {"cli/text/a_test.cc": '#include "cli/testing/b.h"\n', "cli/testing/b.h": ""}
+        self.assertEqual(found(includes, files), [])
+
+    def test_torch_through_a_header_of_another_room(self):
+        files = {
+            "worker/train/engine/a.cc": '#include "worker/train/state/a.h"\n',
+            "worker/train/state/a.h": '#include <string>\n#include "worker/numeric/x.h"\n',
+            "worker/numeric/x.h": "#include <torch/torch.h>\n",
+        }
+        self.assertEqual(found(includes, files), [("worker/numeric/x.h", 1)])
+
+    def test_rooms_that_never_see_torch_cuda_or_arrow(self):
+        for room in ("coordinator/server/loop", "cli/text", "worker/agent/trainers", "worker/train/engine"):
             for header in ("ATen/ATen.h", "c10/util/Half.h", "cuda_runtime_api.h", "arrow/api.h", "parquet/types.h"):
-                path = f"{folder}/x.cc"
+                path = f"{room}/x.cc"
                 self.assertEqual(found(includes, {path: f"#include <{header}>\n"}), [(path, 1)], header)
-        self.assertEqual(found(includes, {"worker/train/x.cc": "#include <ATen/ATen.h>\n"}), [])
+        self.assertEqual(found(includes, {"worker/models/aten/x.cc": "#include <ATen/ATen.h>\n"}), [])
 
-    def test_arrow_is_in_its_plugin_only(self):
+    def test_arrow_is_in_its_plugins_only(self):
         text = "#include <arrow/buffer.h>\n"
-        self.assertEqual(found(includes, {"checkpoint/x.cc": text}), [("checkpoint/x.cc", 1)])
-        self.assertEqual(found(includes, {"common/object_store_arrow.cc": text}), [])
-        opens = '#include "common/object_store.h"\n'
-        self.assertEqual(found(includes, {"worker/agent/x.cc": opens}), [("worker/agent/x.cc", 1)])
-        self.assertEqual(found(includes, {"coordinator/x.cc": '#include "common/object_uri.h"\n'}), [])
+        self.assertEqual(found(includes, {"checkpoint/store/x.cc": text}), [("checkpoint/store/x.cc", 1)])
+        self.assertEqual(found(includes, {"common/objects/object_store_arrow.cc": text}), [])
+
+    def test_buckets_are_opened_for_stores_only(self):
+        files = {"common/objects/object_store.h": "", "common/objects/object_uri.h": ""}
+        opens = '#include "common/objects/object_store.h"\n'
+        path = "worker/agent/lines/x.cc"
+        self.assertEqual(found(includes, {path: opens, **files}), [(path, 1)])
+        names = '#include "common/objects/object_uri.h"\n'
+        self.assertEqual(found(includes, {"coordinator/spec/x.cc": names, **files}), [])
 
     def test_nccl(self):
         text = "#  include <nccl.h>\n"
-        self.assertEqual(found(includes, {"worker/comm/host.cc": text}), [("worker/comm/host.cc", 1)])
-        self.assertEqual(found(includes, {"worker/comm/nccl_communicator.cc": text}), [])
+        self.assertEqual(found(includes, {"worker/comm/rings/x.cc": text}), [("worker/comm/rings/x.cc", 1)])
+        self.assertEqual(found(includes, {"worker/comm/nccl/x.cc": text}), [])
 
-    def test_common_and_kernels(self):
-        self.assertEqual(found(includes, {"common/x.h": '\n#include "worker/train/state.h"\n'}), [("common/x.h", 2)])
-        self.assertEqual(found(includes, {"common/x.h": '#include "rekindle/v1/job.pb.h"\n'}), [])
+    def test_messages_stay_out_of_what_computes(self):
         for header in ("grpcpp/grpcpp.h", "google/protobuf/message.h", "rekindle/v1/job.pb.h"):
-            self.assertEqual(found(includes, {"kernels/x.cc": f"#include <{header}>\n"}), [("kernels/x.cc", 1)], header)
+            for room in ("kernels/sums", "worker/train/engine", "checkpoint/store"):
+                path = f"{room}/x.cc"
+                self.assertEqual(found(includes, {path: f"#include <{header}>\n"}), [(path, 1)], header)
+        self.assertEqual(found(includes, {"common/spec/x.h": '#include "rekindle/v1/job.pb.h"\n'}), [])
 
     def test_cores_are_pure(self):
         for header in ("chrono", "thread", "mutex", "fstream", "unistd.h", "sys/socket.h"):
-            self.assertEqual(found(includes, {"coordinator/core/x.h": f"#include <{header}>\n"}),
-                             [("coordinator/core/x.h", 1)], header)
-        through = {"coordinator/core/x.cc": '#include "common/clock.h"\n', "common/clock.h": "#include <chrono>\n"}
-        self.assertEqual(found(includes, through), [("coordinator/core/x.cc", 1)])
-        self.assertEqual(found(includes, {"coordinator/core/x_test.cc": "#include <fstream>\n"}), [])
+            path = "coordinator/core/state/x.h"
+            self.assertEqual(found(includes, {path: f"#include <{header}>\n"}), [(path, 1)], header)
+        through = {
+            "coordinator/core/state/x.cc": '#include "common/time/clock.h"\n',
+            "common/time/clock.h": "#include <chrono>\n",
+        }
+        self.assertEqual(found(includes, through), [("coordinator/core/state/x.cc", 1)])
+        self.assertEqual(found(includes, {"coordinator/core/state/x_test.cc": "#include <fstream>\n"}), [])
 
     def test_torch_beside_protobuf(self):
         files = {
-            "worker/a.h": "#include <torch/types.h>\n",
-            "worker/b.h": '#include "rekindle/v1/job.pb.h"\n',
-            "worker/c.cc": '#include "worker/a.h"\n#include "worker/b.h"\n',
+            "worker/models/aten/a.h": "#include <torch/types.h>\n",
+            "worker/models/declared/b.h": '#include "rekindle/v1/job.pb.h"\n',
+            "worker/models/testing/c.cc": '#include "worker/models/aten/a.h"\n#include "worker/models/declared/b.h"\n',
         }
-        self.assertEqual(found(includes, files), [("worker/c.cc", 2)])
+        self.assertEqual(found(includes, files), [("worker/models/testing/c.cc", 2)])
 
 
 class Links(unittest.TestCase):
@@ -94,9 +126,24 @@ class Links(unittest.TestCase):
         files["common/CMakeLists.txt"] = "rk_library(rk_common SRCS rk_state.cc DEPS rk_proto)\n"
         self.assertEqual(found(links, files), [])
 
+    def test_the_coordinator_links_declarations_and_no_code_that_reads_data_or_computes(self):
+        files = {
+            "coordinator/CMakeLists.txt": "rk_library(rk_spec SRCS s.cc DEPS rk_levers)\n"
+                                          "rk_binary(rekindle-coordinator SRCS main.cc DEPS rk_spec)\n",
+            "worker/CMakeLists.txt": "rk_library(rk_levers SRCS l.cc)\n"
+                                     "rk_library(rk_optimizers SRCS o.cc DEPS rk_kernels)\n",
+        }
+        self.assertEqual(found(links, files), [])
+        for code in ("rk_kernels", "rk_optimizers", "rk_data", "rk_data_kinds", "rk_models_aten"):
+            files["worker/CMakeLists.txt"] = f"rk_library(rk_levers SRCS l.cc DEPS {code})\n"
+            self.assertEqual(found(links, files), [("coordinator/CMakeLists.txt", 2)], code)
+        files["worker/CMakeLists.txt"] = "rk_library(rk_levers SRCS l.cc DEPS rk_data_declared rk_data_files)\n"
+        self.assertEqual(found(links, files), [])
+
     def test_programs_link_nothing_that_is_for_tests(self):
         files = {
-            "coordinator/CMakeLists.txt": "rk_library(rk_c_testing SRCS t.cc)\nrk_library(rk_c SRCS c.cc DEPS rk_c_testing)\n"
+            "coordinator/CMakeLists.txt": "rk_library(rk_c_testing SRCS t.cc)\n"
+                                          "rk_library(rk_c SRCS c.cc DEPS rk_c_testing)\n"
                                           "rk_test(c_test SRCS c_test.cc DEPS rk_c)\n"
                                           "rk_binary(rekindle-c SRCS main.cc DEPS rk_c)\n",
         }
@@ -141,6 +188,12 @@ class Documents(unittest.TestCase):
         files = {"docs/a.md": "[b](b.md#part)\n[c](../cli/x.md)\n[d](https://example.com/x)\n", "docs/b.md": ""}
         self.assertEqual(found(documents, files), [("docs/a.md", 2)])
 
+    def test_tests_that_are_named(self):
+        files = {"docs/a.md": "`Save.Works`, `Save.Gone`, `Other.Name`\n`kill_test.KillTest.test_gone`\n`test_kept`\n",
+                 "worker/save_test.cc": "TEST(Save, Works) {}\n",
+                 "tests/e2e/kill_test.py": "    def test_kept(self):\n"}
+        self.assertEqual(found(documents, files), [("docs/a.md", 1), ("docs/a.md", 2)])
+
     def test_verbs_are_found_in_code_only(self):
         code = "$ rekindle up --workers 3 # rekindle is fine\nbin/rekindle get x\nrekindle-worker init\n"
         self.assertEqual(documents.VERB.findall(code.split("#")[0]), ["up"])
@@ -149,16 +202,83 @@ class Documents(unittest.TestCase):
                          [(2, "rekindle jobs"), (4, "rekindle nodes")])
 
 
+class Adding(unittest.TestCase):
+    """The optimizer of these tests is `sum`. It has its file, its registry, its list of sources and a test."""
+
+    GOOD = {
+        "kernels/sum.cc": "void Sum();", "kernels/registry.cc": "&kSumOptimizer",
+        "kernels/CMakeLists.txt": "set(x sum)", "kernels/sum_test.cc": "Sum();",
+    }
+
+    def found(self, more=None, **fields):
+        files = {**self.GOOD, **(more or {})}
+        thing = adding.Thing("optimizer", "sum", r"kernels/sum\.", **fields)
+        repository = Repository({path: text for path, text in files.items() if text is not None})
+        return sorted((one.path, one.line) for one in adding.check(repository, [thing]))
+
+    def test_two_lists_may_name_it(self):
+        self.assertEqual(self.found(), [])
+        self.assertEqual(self.found({"kernels/sum.h": "Sum", "docs/a.md": "sum", "tests/sum.cc": "kSum"}), [])
+        # These are other words, and a list of sources may name a test.
+        fine = {"cli/a.cc": "kSummary = assume + resum;", "worker/CMakeLists.txt": "rk_test(t SRCS x_sum_test.cc)"}
+        self.assertEqual(self.found(fine), [])
+
+    def test_what_names_it_elsewhere(self):
+        three = ["kernels/CMakeLists.txt", "kernels/registry.cc"]
+        for text in ('if (kind == "sum") {', "kSumOptimizer.update()", "spec.sum()", "// as sum does", "add_sum(1)"):
+            expected = sorted([("cli/a.cc", 2)] + [(path, 1) for path in three])
+            self.assertEqual(self.found({"cli/a.cc": f"\n{text}\n"}), expected, text)
+
+    def test_a_field_is_in_the_proto(self):
+        proto = {"proto/job.proto": "int32 sum = 1;"}
+        self.assertEqual(len(self.found(proto)), 3)
+        self.assertEqual(self.found(proto, brings_field=True), [])
+        self.assertEqual(len(self.found({**proto, "cli/a.cc": "sum()"}, brings_field=True)), 4)
+
+    def test_the_thing_has_files_and_a_test(self):
+        rule = [("tests/tidy/adding.py", 1)]
+        self.assertEqual(self.found({"kernels/sum.cc": None}), rule)
+        self.assertEqual(self.found({"kernels/sum_test.cc": None}), rule)
+
+    def test_ordinary_words_are_not_the_thing(self):
+        things = {thing.name: thing.pattern() for thing in adding.THINGS}
+        other = (("mlp", '"h.0.mlp.c_fc"'), ("mlp", "YamlProblem"), ("table", "FittedTable table(rows);"),
+                 ("operator", "bool operator==(const A&)"), ("exec", 'user["exec"]'), ("exec", "execvp(a, b)"))
+        for name, text in other:
+            self.assertIsNone(things[name].search(text), text)
+        meant = (("mlp", "kMlpModel"), ("mlp", '== "mlp"'), ("table", "spec.data().table().files()"),
+                 ("operator", "&kFileNotices,"), ("lion", "optimizer_lion.cc"), ("early_stop", "EarlyStopSpec"),
+                 ("exec", 'provider == "exec"'))
+        for name, text in meant:
+            self.assertIsNotNone(things[name].search(text), text)
+
+
 class Layout(unittest.TestCase):
     def test_length(self):
-        files = {"worker/README.md": "", "worker/a.cc": "x\n" * 501,
+        files = {"worker/README.md": "", "worker/a.cc": "x\n" * 401,
                  "worker/b.cc": "x\n" * 301, "worker/c.cc": "x\n" * 300}
-        self.assertEqual(found(layout, files), [("worker/a.cc", 501)])
+        self.assertEqual(found(layout, files), [("worker/a.cc", 401)])
         self.assertEqual([one.path for one in layout.check(Repository(files))], ["worker/a.cc", "worker/b.cc"])
 
     def test_readme(self):
         self.assertEqual(found(layout, {"worker/a.cc": ""}), [("worker/README.md", 1)])
         self.assertEqual(found(layout, {"worker/README.md": "x\n" * 26}), [("worker/README.md", 26)])
+        files = {"worker/README.md": "", "worker/numeric/a.cc": ""}
+        self.assertEqual(found(layout, files), [("worker/numeric/README.md", 1)])
+
+    def test_files_of_a_room(self):
+        room = "worker/numeric"
+        files = {"worker/README.md": "", f"{room}/README.md": "", **{f"{room}/{i}.cc": "" for i in range(24)},
+                 f"{room}/0_test.cc": "", f"{room}/testing/x.cc": ""}
+        self.assertEqual(found(layout, files), [])
+        self.assertEqual(found(layout, {**files, f"{room}/24.cc": ""}), [(room, 1)])
+
+    def test_files_of_a_room_of_benches(self):
+        room = "bench/step"
+        files = {"bench/README.md": "", f"{room}/README.md": "", **{f"{room}/{i}.py": "" for i in range(24)}}
+        self.assertEqual(found(layout, files), [])
+        self.assertEqual(found(layout, {**files, f"{room}/24.py": ""}), [(room, 1)])
+        self.assertEqual(found(layout, {"bench/README.md": "", f"{room}/a.py": ""}), [(f"{room}/README.md", 1)])
 
     def test_guard(self):
         name = "REKINDLE_KERNELS_A_B_H_"
@@ -169,35 +289,62 @@ class Layout(unittest.TestCase):
         self.assertEqual(found(layout, {"kernels/a_b.h": "#pragma once\n", **readme}), [("kernels/a_b.h", 1)])
 
 
-class Registered(unittest.TestCase):
-    def compare(self, targets, tests):
-        """targets: {source: target}; the rule's findings for a tree of three sources."""
-        files = dict.fromkeys(["a/x.cc", "a/x_test.cc", "tests/y_test.py"], "")
-        commands = [{"directory": "/b", "file": f"/src/{path}",
-                     "command": f"g++ -o a/CMakeFiles/{target}.dir/{path}.o -c /src/{path}"}
-                    for path, target in targets.items()]
-        return [one.path for one in registered.compare(Repository(files, root="/src"), commands, tests)]
+class Functions(unittest.TestCase):
+    def test_long_functions(self):
+        body = "  x();\n" * 58
+        self.assertEqual(found(functions, {"a.cc": f"void F() {{\n{body}}}\n"}), [])
+        self.assertEqual(found(functions, {"a.cc": f"\nvoid F(int a,\n       int b) {{\n{body}}}\n"}), [("a.cc", 2)])
+        self.assertEqual(found(functions, {"a.cc": f"TEST(A, B) {{\n{body}  y();\n}}\n"}), [("a.cc", 1)])
+        self.assertEqual(found(functions, {"a.py": "class A:\n  def f(self):\n" + "    x()\n" * 60}), [("a.py", 2)])
 
-    def test_all_registered(self):
-        tests = [{"name": "t", "command": ["/b/bin/t"]},
-                 {"name": "y", "command": ["/usr/bin/python3", "/src/tests/y_test.py"]}]
-        self.assertEqual(self.compare({"a/x.cc": "x", "a/x_test.cc": "t"}, tests), [])
+    def test_long_blocks_that_are_no_functions(self):
+        body = "  // }\n  int x;\n" * 60
+        for header in ("namespace a", "class A", "struct A : public B<int(*)()>", "enum class E", "const int kA[] ="):
+            self.assertEqual(found(functions, {"a.h": f"{header} {{\n{body}}};\n"}), [], header)
+        for loop in ("for (;;)", "if (a())", "while (true)"):
+            text = f"void F() {{\n{loop} {{\n" + "  x();\n" * 56 + "}\n}\n"
+            self.assertEqual(found(functions, {"a.cc": text}), [], loop)
 
-    def test_each_kind_of_orphan(self):
-        self.assertEqual(self.compare({"a/x_test.cc": "u"}, [{"name": "t"}]),
-                         ["a/x.cc", "a/x_test.cc", "tests/y_test.py"])
+    def test_what_precedes_a_function_does_not_count(self):
+        for line in ("// What it is.", "#include <a>", "/* b */", "#define A(x) \\\n  if (x) {"):
+            text = f"{line}\n" * 60 + "int F() {\n  x();\n}\n"
+            self.assertEqual(found(functions, {"a.cc": text}), [], line)
+
+    def test_braces_in_text_do_not_count(self):
+        text = "void F() {\n" + '  x("}", \'{\', R"(\n{ {\n)");\n' + "}\n" + "int y;\n" * 60
+        self.assertEqual(found(functions, {"a.cc": text}), [])
+
+    def test_columns(self):
+        for path in ("a.cc", "a.py", "a.proto", "b/CMakeLists.txt"):
+            self.assertEqual(found(functions, {path: "#" * 120 + "\n"}), [])
+            self.assertEqual(found(functions, {path: "\n" + "#" * 121 + "\n"}), [(path, 2)])
+        self.assertEqual(found(functions, {"scripts/a": "#!/bin/sh\n" + "#" * 121}), [("scripts/a", 2)])
+        self.assertEqual(found(functions, {"a.md": "#" * 121, "deploy/a": "#" * 121}), [])
 
 
-class Format(unittest.TestCase):
-    def test_one_finding_a_file(self):
-        line = "worker/a.cc:%d:3: error: code should be clang-formatted [-Wclang-format-violations]\n"
-        self.assertEqual([(one.path, one.line) for one in formatting.findings(1, line % 4 + "x\n" + line % 9)],
-                         [("worker/a.cc", 4)])
+class Rooms(unittest.TestCase):
+    def files(self, change=lambda table: table):
+        """Returns a tree whose document has the table of rooms, after `change`."""
+        room = rooms.ROOMS[0][0]
+        readmes = {f"{room}/README.md": f"# {room}\n\nWhat lives\nhere.\n\nMore.\n"}
+        table = rooms.table(Repository(readmes))
+        return {**readmes, rooms.DOCUMENT: f"# Architecture\n\n{change(table)}\nMore.\n"}
 
-    def test_a_broken_formatter_is_no_pass(self):
-        missing = formatting.findings(1, "error: clang-format-14 is missing")
-        self.assertEqual([one.path for one in missing], ["scripts/format"])
-        self.assertEqual(list(formatting.findings(0, "")), [])
+    def test_the_table(self):
+        self.assertIn("| What lives here. |", self.files()[rooms.DOCUMENT])
+        self.assertEqual(found(rooms, self.files()), [])
+        self.assertEqual(found(rooms, {}), [])
+
+    def test_a_table_that_differs(self):
+        # The document has the first room in line `first`.
+        first = 5
+        changed = self.files(lambda table: table.replace("What lives here.", "Other."))
+        self.assertEqual(found(rooms, changed), [(rooms.DOCUMENT, first)])
+        short = self.files(lambda table: "".join(table.splitlines(keepends=True)[:-1]))
+        self.assertEqual(found(rooms, short), [(rooms.DOCUMENT, first + len(rooms.ROOMS) - 1)])
+        self.assertEqual(found(rooms, self.files(lambda table: table + "| `gone/` | x | |\n")),
+                         [(rooms.DOCUMENT, first + len(rooms.ROOMS))])
+        self.assertEqual(found(rooms, self.files(lambda table: "")), [(rooms.DOCUMENT, 1)])
 
 
 if __name__ == "__main__":

@@ -1,30 +1,38 @@
 #!/usr/bin/python3
-"""Checks rules about the repository itself. `tidy.py [RULE...]`; without a rule, all of them.
+"""Checks rules about the repository itself. `tidy.py [RULE...]` checks all rules where none is named.
 
-Prints file:line, what is wrong and how to mend it. Exit codes: 0 clean, 1 findings, 77 skipped.
+It prints file:line, what is wrong and how to mend it. The exit code is 0 where all is clean, 1 for findings and 77 for
+a skipped rule.
 """
 
 import argparse
 import os
 import sys
 
+import adding
 import documents
 import formatting
+import functions
 import includes
 import layout
 import links
+import mutexes
 import registered
+import rooms
+import thread_safety
+import unused
 import words
 from repository import Repository
 
 RULES = {
-    "documents": documents, "format": formatting, "includes": includes, "layout": layout, "links": links,
-    "registered": registered, "words": words,
+    "adding": adding, "documents": documents, "format": formatting, "functions": functions, "includes": includes,
+    "layout": layout, "links": links, "mutexes": mutexes, "registered": registered, "rooms": rooms,
+    "thread_safety": thread_safety, "unused": unused, "words": words,
 }
 
 
 def run(name, repository):
-    """0, 1 or 77."""
+    """Checks one rule, prints its findings, and returns 0, 1 or 77."""
     try:
         findings = sorted(set(RULES[name].check(repository)))
     except registered.Skipped as reason:

@@ -1,4 +1,4 @@
-"""Words that have no place in the project. The lists are in rot13, so that this file does not name what it forbids."""
+"""Checks for words that have no place in the project. The lists are in rot13, so this file has none."""
 
 import codecs
 import re
@@ -19,11 +19,11 @@ REGISTRIES = plain(
     r"qro\.qrovna\.bet|nepuvir\.hohagh\.pbz|nanpbaqn\.bet"
 )
 UNFINISHED = plain(r"GBQB|SVKZR|KKK")
-# Folders of one machine. Something like "$dir/work/" or "a/work/" is not one.
+# `FOLDERS` are folders of one machine. A path such as "$dir/work/" or "a/work/" is not meant.
 FOLDERS = plain(r"/(jbex|ebbg)/")
 SIBLING = plain(r"\.\./funerq")
 
-# (pattern, folders where it is allowed, what, fix)
+# Each rule is (pattern, folders where it is allowed, what, fix).
 RULES = [
     (re.compile(rf"\b({ASSISTANTS})\b", re.IGNORECASE), (), "names a tool or assistant",
      "say what the code does instead"),
@@ -38,7 +38,7 @@ RULES = [
 
 
 def machine_rule():
-    """The name of this machine, where it is telling enough not to be an ordinary word."""
+    """Returns a rule for the name of this machine, where the name is too distinctive to be an ordinary word."""
     name = socket.gethostname().split(".")[0]
     if len(name) < 8 or not re.search(r"\d", name):
         return []

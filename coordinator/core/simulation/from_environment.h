@@ -1,4 +1,5 @@
-// Test-only: what a simulation is told by its environment: which seed to play, from which on, and how many.
+// Reads what a simulation is told by its environment: which seed to play, from which one on, and how many. This is for
+// tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_FROM_ENVIRONMENT_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_FROM_ENVIRONMENT_H_
 

@@ -9,8 +9,10 @@ namespace rekindle::core::simulation {
 namespace {
 
 constexpr double kBeat = 0.5;
-constexpr double kDisturbed = 300;  // Seconds of jobs, faults and markets that come and go; then,
-constexpr double kQuiet = 900;      // for so long, nothing does.
+// For so many seconds there are jobs, faults and markets that come and go.
+constexpr double kDisturbed = 300;
+// After that nothing of the kind happens for so many seconds.
+constexpr double kQuiet = 900;
 constexpr size_t kJournal = 400;
 
 }  // namespace
@@ -31,7 +33,8 @@ Market::Market(uint64_t seed) : chance_(seed) {
     prices.max = pool.max;
     Note(absl::StrCat("pool ", name, " may have ", pool.max, ", its market has ", pool.market));
   }
-  for (int n = chance_.Pick(3); n > 0; --n) machines_[absl::StrCat("n", n)] = {};  // Those that come by themselves.
+  // These are nodes that come by themselves, and belong to no pool.
+  for (int n = chance_.Pick(3); n > 0; --n) machines_[absl::StrCat("n", n)] = {};
 }
 
 std::string Market::Play() {
@@ -67,7 +70,8 @@ void Market::Feed(const Event& event) {
   }
   for (const PoolOrder& order : effects.orders) {
     Pool& pool = pools_[order.pool];
-    if (order.nodes > pool.ordered) pool.refuses = false;  // A provider answers each order, also after it refused one.
+    // A provider answers each order, also after it refused one.
+    if (order.nodes > pool.ordered) pool.refuses = false;
     pool.ordered = order.nodes;
     pool.doubted = order.look_for;
     for (const std::string& name : order.release) machines_.erase(name);
@@ -78,7 +82,8 @@ void Market::Feed(const Event& event) {
 void Market::Start() {
   cluster_ = std::make_unique<Cluster>();
   Restored restored;
-  restored.wall_offset = 0.001;  // Its clock is known.
+  // The offset is not 0, which would say that the clock is not known.
+  restored.wall_offset = 0.001;
   restored.prices = prices_;
   for (const auto& [uid, record] : records_) restored.jobs.push_back(record);
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
@@ -139,12 +144,13 @@ void Market::Disturb() {
   }
 }
 
-// The coordinator has to find out who is there. Whoever was to give something up may have lost it.
+// Counts anew who starves, because the coordinator has to find out who is there. A job that was to give something up
+// may have lost it.
 void Market::CountAnew() {
   for (auto& [uid, wish] : wishes_) wish.starved = false;
 }
 
-// Each pool has as many machines as are ordered, as far as its market has them; says so when it has not.
+// Gives each pool as many machines as are ordered, as far as its market has them, and says so when it has not.
 void Market::Provide() {
   for (auto& [name, pool] : pools_) {
     std::vector<std::string> there;

@@ -1,6 +1,6 @@
-// Test-only: many jobs in virtual time on pools that take orders, whose markets may have less than is ordered. The
-// coordinator is the real core; providers, agents and trainers are models that do as told, each in its own time.
-// Everything that happens is a function of the seed.
+// Plays many jobs in virtual time on pools that take orders, whose markets may have less than is ordered. The
+// coordinator is the real core. Providers, agents and trainers are models that do as they are told, each in its own
+// time. Everything that happens is a function of the seed. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_MARKET_H_
 
@@ -20,22 +20,25 @@ class Market {
  public:
   explicit Market(uint64_t seed);
 
-  // Plays the whole schedule. Empty, or what went wrong.
+  // Plays the whole schedule. Returns what went wrong, or an empty string.
   std::string Play();
-  // The last things that happened, oldest first.
+  // Returns the last things that happened, oldest first.
   const std::deque<std::string>& journal() const { return journal_; }
   int preemptions() const { return preemptions_; }
 
  private:
   struct Machine {
     std::string pool;
-    double ready_at = 0;              // It boots until then.
-    std::map<int, std::string> jobs;  // Of its slots: whom they are to serve.
+    // The machine boots until `ready_at`.
+    double ready_at = 0;
+    // `jobs` maps its slots to the jobs that they have to serve.
+    std::map<int, std::string> jobs;
     v1::NodeReport report;
   };
   struct Pool {
     int max = 0;
-    int market = 0;  // So many machines it has.
+    // `market` is how many machines the provider has for this pool.
+    int market = 0;
     int ordered = 0;
     std::vector<std::string> doubted;
     int made = 0;
@@ -44,7 +47,8 @@ class Market {
   struct Process {
     v1::TrainerReport report;
     double ready_at = 0;
-    bool checkpoint = false;  // Saves when it stops.
+    // `checkpoint` says that the process saves when it stops.
+    bool checkpoint = false;
   };
   struct Wish {
     int priority = 0;
@@ -53,11 +57,12 @@ class Market {
     int steps = 0;
     double starved_since = 0;
     bool starved = false;
-    std::string saved;  // Its newest checkpoint.
+    // `saved` is the job's newest checkpoint.
+    std::string saved;
     std::deque<double> stops;
   };
 
-  // market.cc: the coordinator, users and providers
+  // These functions, of the coordinator, users and providers, are in market.cc.
   void Start();
   void Feed(const Event& event);
   void Note(const std::string& line);
@@ -66,7 +71,7 @@ class Market {
   void Provide();
   void Tick();
 
-  // market_work.cc: agents and trainers
+  // These functions, of agents and trainers, are in market_work.cc.
   void Agents();
   void Obey(const std::string& node, Machine& machine);
   void Trainers();
@@ -74,7 +79,7 @@ class Market {
   void End(const std::string& trainer, int code);
   void Report(Process& process);
 
-  // market_checks.cc
+  // These functions are in market_checks.cc.
   void CheckEvent(const v1::Event& event);
   void Check();
   bool CouldRun(const std::string& uid) const;
@@ -87,8 +92,10 @@ class Market {
   Chance chance_;
   double now_ = 100;
   double wake_at_ = 0;
-  double changed_at_ = 0;  // The last time that something happened beside what the coordinator decides.
-  double retried_at_ = 0;  // When a pool was last to be tried again.
+  // `changed_at_` is the last time that something happened beside what the coordinator decides.
+  double changed_at_ = 0;
+  // `retried_at_` is when a pool was last to be tried again.
+  double retried_at_ = 0;
   std::unique_ptr<Cluster> cluster_;
   PriceBook prices_;
   std::map<std::string, v1::JobRecord> records_;
@@ -98,7 +105,7 @@ class Market {
   std::map<std::string, Machine> machines_;
   std::map<std::string, Process> processes_;  // By trainer.
   std::map<std::string, Wish> wishes_;        // By uid.
-  std::map<std::string, int> starts_;         // Of a slot.
+  std::map<std::string, int> starts_;         // By slot.
   std::deque<std::string> journal_;
   std::string violation_;
   int preemptions_ = 0;

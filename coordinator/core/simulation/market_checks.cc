@@ -2,14 +2,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "coordinator/core/simulation/market.h"
-#include "coordinator/core/simulation/status_check.h"
+#include "coordinator/core/testing/status_check.h"
 
 namespace rekindle::core::simulation {
 namespace {
 
-// To find out that a machine is lost, to give up on what it might have saved, to end trainers and to start others.
+// A job may starve for so many seconds. It takes time to find out that a machine is lost, to give up on what it might
+// have saved, to end trainers and to start others.
 constexpr double kPatience = 45;
-constexpr double kSettled = 300;  // Until nothing follows from the last thing that happened any more.
+// After so many seconds nothing follows any more from the last thing that happened.
+constexpr double kSettled = 300;
 constexpr double kSoon = 60;
 constexpr size_t kOften = 5;
 
@@ -39,13 +41,14 @@ bool Market::Wants(const std::string& uid) const {
   return record != nullptr && !IsOver(*record) && !record->want_paused();
 }
 
-// Who is stopped for others again and again, or without any cause, is stopped for nothing.
+// Checks that no job is stopped for others again and again, or without any cause, because then it is stopped for
+// nothing.
 void Market::CheckEvent(const v1::Event& event) {
   if (event.kind() == "succeeded") changed_at_ = now_;
   if (event.kind() == "pool_retried") retried_at_ = now_;
   if (event.kind() != "preempted" || event.text().find(" of priority ") == std::string::npos) return;
   ++preemptions_;
-  // Whoever hopes for machines of a pool that may be tried again leaves what it has to others, as in a new world.
+  // A job that hopes for machines of a pool that may be tried again leaves what it has to others, as in a new world.
   const bool has_cause = now_ <= changed_at_ + kSettled || now_ <= retried_at_ + kPatience;
   if (!has_cause) Violate(absl::StrCat(event.job(), " is stopped without a cause"));
   std::deque<double>& stops = wishes_[event.job()].stops;
@@ -61,7 +64,8 @@ int Market::SlotsOf(const std::string& uid) const {
   }));
 }
 
-// What is free is kept for the first that waits, also while it is too little for it.
+// Returns whether a job waits behind another. What is free is kept for the first that waits, also while it is too
+// little for it.
 bool Market::WaitsBehind(const std::string& uid) const {
   const auto submitted = [&](const std::string& job) { return cluster_->FindJob(job)->job().status().submitted_at(); };
   return std::any_of(wishes_.begin(), wishes_.end(), [&](const auto& other) {
@@ -72,8 +76,8 @@ bool Market::WaitsBehind(const std::string& uid) const {
   });
 }
 
-// On what it has, on what nobody has and on what those below work on. A gang is in one pool that takes orders, or on
-// nodes that come by themselves.
+// Returns whether a job could run on what it has, on what nobody has and on what those below work on. A gang is in one
+// pool that takes orders, or on nodes that come by themselves.
 bool Market::CouldRun(const std::string& uid) const {
   const Wish& wish = wishes_.at(uid);
   const bool gang = wish.min == wish.max && wish.min > 1;

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "common/version.h"
-#include "coordinator/core/scenario_trainer.h"
+#include "common/agreed/version.h"
+#include "coordinator/core/scenario/scenario_trainer.h"
 #include "coordinator/core/simulation/market.h"
-#include "coordinator/core/text.h"
+#include "coordinator/core/state/text.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -36,7 +36,8 @@ void Market::End(const std::string& trainer, int code) {
 }
 
 void Market::Agents() {
-  for (auto it = processes_.begin(); it != processes_.end();) {  // They end with their machine.
+  for (auto it = processes_.begin(); it != processes_.end();) {
+    // Processes end with their machine.
     it = machines_.count(it->second.report.node()) ? std::next(it) : processes_.erase(it);
   }
   std::vector<std::string> names;
@@ -103,7 +104,7 @@ void Market::Trainers() {
     Report(process);
     const std::string& uid = process.report.job_uid();
     v1::TrainerDirective directive = cluster_->DirectiveForTrainer(uid, id);
-    // A newer membership is entered, also by who is to stop at its first boundary.
+    // A newer membership is entered, also by a trainer that has to stop at its first boundary.
     const bool newer = directive.membership().generation() > process.report.generation();
     if (newer && directive.action() == v1::TrainerDirective::YIELD) directive.set_action(v1::TrainerDirective::RUN);
     if (directive.action() == v1::TrainerDirective::EXIT) {
@@ -119,7 +120,8 @@ void Market::Trainers() {
   for (const auto& [uid, ids] : members) Work(uid, ids);
 }
 
-// A step of all members together; at a boundary they stop as told. Without one of them the others are interrupted.
+// Makes a step of all members together, who stop at a boundary as they are told. Without one of them the others are
+// interrupted.
 void Market::Work(const std::string& uid, const std::vector<std::string>& members) {
   int generation = 0, entered = 0;
   v1::TrainerDirective directive;
@@ -130,7 +132,8 @@ void Market::Work(const std::string& uid, const std::vector<std::string>& member
     directive = cluster_->DirectiveForTrainer(uid, id);
   }
   const v1::Membership& membership = directive.membership();
-  if (membership.generation() != generation) {  // Nobody tells it what to do, but the others of its generation.
+  if (membership.generation() != generation) {
+    // The members learn only from the others of their generation that it has ended.
     const bool broken = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
       const v1::TrainerReport& report = other.second.report;
       return report.job_uid() == uid && report.generation() == generation && report.phase() == v1::TRAINER_INTERRUPTED;
@@ -148,7 +151,8 @@ void Market::Work(const std::string& uid, const std::vector<std::string>& member
     entered += process != processes_.end() && process->second.report.phase() == v1::TRAINER_RUNNING &&
                process->second.report.generation() == generation;
   }
-  if (whole && (entered < membership.members_size() || chance_.Happens(0.3))) return;  // Each takes its time.
+  // Members enter a generation, and make a step, each in its own time.
+  if (whole && (entered < membership.members_size() || chance_.Happens(0.3))) return;
   const bool yields = directive.action() == v1::TrainerDirective::YIELD;
   Wish& wish = wishes_[uid];
   for (const v1::Member& member : membership.members()) {
@@ -167,7 +171,8 @@ void Market::Work(const std::string& uid, const std::vector<std::string>& member
       if (process.report.step() < wish.steps) continue;
       process.report.set_phase(v1::TRAINER_FINISHED);
       process.report.set_state_digest("d");
-      wish.saved = absl::StrCat(generation, "-", process.report.step(), "-x");  // Its result is kept at once.
+      // The job's result is kept at once.
+      wish.saved = absl::StrCat(generation, "-", process.report.step(), "-x");
       (void)SetFields({{"committed", wish.saved}}, process.report);
     }
   }

@@ -1,4 +1,4 @@
-// Test-only: virtual time and a seeded source of chance.
+// Provides virtual time and a seeded source of chance. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_QUEUE_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_QUEUE_H_
 
@@ -13,7 +13,7 @@ namespace rekindle::core::simulation {
 class Chance {
  public:
   explicit Chance(uint64_t seed) : engine_(seed) {}
-  // Spelled out: the distributions of the standard library differ between implementations.
+  // The formula is spelled out because the distributions of the standard library differ between implementations.
   double Uniform(double low, double high) {
     return low + (high - low) * static_cast<double>(engine_() >> 11) * 0x1p-53;
   }
@@ -24,14 +24,14 @@ class Chance {
   std::mt19937_64 engine_;
 };
 
-// Events in order of time, then of scheduling.
+// A Queue runs events in order of time, then of scheduling.
 class Queue {
  public:
   double now() const { return now_; }
   void At(double time, std::function<void()> run) {
     events_.push({time < now_ ? now_ : time, next_++, std::move(run)});
   }
-  // Runs the next event if it is due before `end`. False: there is none.
+  // Runs the next event if it is due before `end`. Returns false where there is none.
   bool RunOne(double end) {
     if (events_.empty() || events_.top().time > end) return false;
     Event event = events_.top();

@@ -1,7 +1,7 @@
-// Random worlds of one job with a budget, on machines that are cut off.
-//   REKINDLE_SIM_SEED=N        plays only that one and prints its journal;
-//   REKINDLE_SIM_FIRST_SEED=N  plays those from N on instead of from 1;
-//   REKINDLE_SIM_COUNT=N       plays so many.
+// Plays random worlds of one job with a budget, on machines that are cut off.
+// REKINDLE_SIM_SEED=N plays only that one and prints its journal.
+// REKINDLE_SIM_FIRST_SEED=N plays those from N on instead of from 1.
+// REKINDLE_SIM_COUNT=N plays so many.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,8 @@ constexpr uint64_t kWorlds = 10;
 #else
 constexpr uint64_t kWorlds = 100;
 #endif
-constexpr uint64_t kEnoughForEach = 100;  // In so many worlds machines end by themselves, and budgets stop jobs.
+// In so many worlds there are some machines that end by themselves, and some budgets that stop jobs.
+constexpr uint64_t kEnoughForEach = 100;
 
 TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
   const bool one = std::getenv("REKINDLE_SIM_SEED") != nullptr;
@@ -43,21 +44,27 @@ TEST(Spending, WhatRanIsOnTheBillAndTheBudgetIsKept) {
   EXPECT_GT(stopped, 0);
 }
 
-// Worlds that once were found to be wrong. They are always played, as the seeds of the others change with the commit.
+// In these worlds something once was wrong. They are always played, as the seeds of the others change with the commit.
 TEST(Spending, HoldsWhereItDidNot) {
   for (const uint64_t seed : {
-           102001,  // The coordinator went away right after its job had got its first nodes: that time was not charged.
-           300596,  // It went away after a job that had held nothing for a while got nodes: that while was charged.
-           400832,  // A released job's lost nodes were charged until something else happened, beyond their time.
-           402475,  // The same happened with one machine.
-           401324,  // After a restart nodes of a released job were charged as lost, and as held.
+           // The coordinator went away right after its job had got its first nodes, and that time was not charged.
+           102001,
+           // The coordinator went away after a job that had held nothing for a while got nodes, and that while was
+           // charged.
+           300596,
+           // A released job's lost nodes were charged until something else happened, beyond their time.
+           400832,
+           // The same happened with one machine.
+           402475,
+           // After a restart nodes of a released job were charged as lost, and as held.
+           401324,
        }) {
     SpendingWorld world(seed);
     EXPECT_EQ(world.Play(), "") << "play it again with REKINDLE_SIM_SEED=" << seed;
   }
 }
 
-// The same seed plays the same schedule: a failure can be looked into.
+// The same seed plays the same schedule, so that a failure can be looked into.
 TEST(Spending, IsAFunctionOfTheSeed) {
   SpendingWorld a(7), b(7);
   EXPECT_EQ(a.Play(), b.Play());

@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/alone.h"
-#include "common/version.h"
-#include "coordinator/core/scenario_trainer.h"
+#include "common/agreed/agreed_limits.h"
+#include "common/agreed/version.h"
+#include "coordinator/core/scenario/scenario_trainer.h"
 
 namespace rekindle::core::simulation {
 namespace {
@@ -16,11 +16,15 @@ namespace {
 constexpr char kJob[] = "job";
 constexpr char kPool[] = "a";
 constexpr double kHours = 3600;
-constexpr double kDisturbed = 2 * kHours;  // For so long machines and the coordinator come to harm; then,
-constexpr double kQuiet = 3 * kHours;      // for so long, nothing does.
+// Machines and the coordinator come to harm for so many seconds.
+constexpr double kDisturbed = 2 * kHours;
+// After that nothing comes to harm for so many seconds.
+constexpr double kQuiet = 3 * kHours;
 constexpr double kClocksDiffer = 0.009;
-constexpr double kPlanningPeriod = 60;  // By so much of its rate a budget may be crossed.
-constexpr double kSlow = 3;             // Seconds from a decision to the machine that it concerns.
+// A budget may be crossed by what the job costs in so many seconds.
+constexpr double kPlanningPeriod = 60;
+// A decision takes at most so many seconds to reach the machine that it concerns.
+constexpr double kSlow = 3;
 constexpr double kNoEnd = std::numeric_limits<double>::infinity();
 constexpr size_t kJournal = 600;
 
@@ -114,7 +118,8 @@ void SpendingWorld::Feed(const Event& event) {
 void SpendingWorld::Start() {
   cluster_ = std::make_unique<Cluster>(tunables_);
   Restored restored;
-  restored.wall_offset = 0.001;  // Its clock is known.
+  // The offset is not 0, which would say that the clock is not known.
+  restored.wall_offset = 0.001;
   restored.prices = prices_;
   for (const auto& [uid, record] : records_) restored.jobs.push_back(record);
   for (const auto& [name, record] : node_records_) restored.nodes.push_back(record);
@@ -148,7 +153,8 @@ void SpendingWorld::Remove(const std::string& name, const std::string& why) {
   machines_.erase(machine);
 }
 
-// As many machines as are ordered; whoever is cut off from the coordinator is not cut off from its provider.
+// Makes as many machines as are ordered. A machine that is cut off from the coordinator is not cut off from its
+// provider.
 void SpendingWorld::Provide() {
   while (static_cast<int>(machines_.size()) < std::min(ordered_, prices_.pools[kPool].max)) {
     const std::string name = absl::StrCat(kPool, ++made_);
@@ -164,7 +170,8 @@ void SpendingWorld::Provide() {
   for (const auto& [name, machine] : machines_) {
     report.machines.push_back({.id = name, .node = name, .running = machine.ready_at <= now_});
   }
-  if (chance_.Happens(0.5)) {  // Often it does not know yet.
+  if (chance_.Happens(0.5)) {
+    // Often the provider does not know yet.
     for (const std::string& name : doubted_) {
       if (machines_.count(name) == 0) report.ended.push_back(name);
     }
@@ -228,7 +235,7 @@ void SpendingWorld::Obey(const std::string& name, Machine& machine) {
   }
 }
 
-// Members of one generation step together, whether they are heard or not, while each of them is there.
+// Lets the members of one generation step together while each of them is there, whether they are heard or not.
 void SpendingWorld::Work() {
   std::map<int, std::vector<v1::TrainerReport*>> running;  // By generation.
   bool yields = false, saves = false;

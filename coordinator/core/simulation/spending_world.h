@@ -1,6 +1,6 @@
-// Test-only: a job with a budget on ordered machines that are cut off, killed, or never register, under a coordinator
-// that is away at times. Machines keep to what they were told of how long they may run, each by a clock of its own. In
-// the end the job's bill is held against what ran for it, and against its budget.
+// Plays a job with a budget on ordered machines that are cut off, killed, or never register, under a coordinator that
+// is away at times. Machines keep to what they were told of how long they may run, each by a clock of its own. In the
+// end the job's bill is compared with what ran for it, and with its budget. This is for tests only.
 #ifndef REKINDLE_COORDINATOR_CORE_SIMULATION_SPENDING_WORLD_H_
 #define REKINDLE_COORDINATOR_CORE_SIMULATION_SPENDING_WORLD_H_
 
@@ -20,7 +20,7 @@ class SpendingWorld {
  public:
   explicit SpendingWorld(uint64_t seed);
 
-  // What is wrong; empty: nothing.
+  // Plays the whole schedule. Returns what is wrong, or an empty string.
   std::string Play();
   const std::deque<std::string>& journal() const { return journal_; }
   int ended_alone() const { return ended_alone_; }
@@ -31,12 +31,16 @@ class SpendingWorld {
     double ready_at = 0;
     bool registers = true;
     double cut_until = 0;
-    double pace = 1;         // Of its clock.
-    double alone_until = 0;  // By the world's clock, as is the next. Infinite: for ever.
+    // `pace` is how fast the machine's clock runs, where 1 is true.
+    double pace = 1;
+    // `alone_until` and `spend_until` are on the world's clock, and infinite where there is no limit.
+    double alone_until = 0;
     double spend_until = 0;
-    double over_at = 0;  // When it saw that its time is over; 0: it is not.
+    // `over_at` is when the machine saw that its time is over, or 0 as long as it is not.
+    double over_at = 0;
     double saves_for = 0;
-    std::string serves;  // As it was told last.
+    // `serves` is the job that the machine was last told to serve.
+    std::string serves;
     v1::NodeReport report;
     bool has_trainer = false;
     v1::TrainerReport trainer;
@@ -59,8 +63,9 @@ class SpendingWorld {
   Chance chance_;
   double now_ = 1000;
   double wake_at_ = 0;
-  double back_at_ = 0;  // Of a coordinator that is away.
-  double price_ = 0;    // A second.
+  // `back_at_` is when a coordinator that is away comes back.
+  double back_at_ = 0;
+  double price_ = 0;  // Per second.
   double budget_ = 0;
   int most_ = 0;
   PriceBook prices_;
@@ -74,8 +79,10 @@ class SpendingWorld {
   int ordered_ = 0;
   int made_ = 0;
   int starts_ = 0;
-  double ran_ = 0;   // Seconds of machines that served the job.
-  int changes_ = 0;  // How often that began or ended.
+  // `ran_` is how many seconds machines have served the job, added up.
+  double ran_ = 0;
+  // `changes_` is how often a machine began or ended to serve the job.
+  int changes_ = 0;
   int ended_alone_ = 0;
   int stopped_for_budget_ = 0;
   std::string saved_;

@@ -16,11 +16,11 @@ constexpr std::pair<core::PoolTrouble, const char*> kTroubles[] = {{core::PoolTr
                                                                    {core::PoolTrouble::kThrottled, "throttled"},
                                                                    {core::PoolTrouble::kFailed, "failed"}};
 
-// What the nodes of one pool are together.
+// Holds sums over the nodes of one pool.
 struct PoolNodes {
   std::map<std::string, double> by_state;
   double registered = 0;
-  double used = 0;  // Slots, as the next.
+  double used = 0;  // Slots.
   double free = 0;
 };
 
@@ -33,7 +33,7 @@ void Count(const v1::Node& node, PoolNodes& pool) {
   if (node.state() == "ready") pool.free += node.slots() - used;
 }
 
-// Names that have series of their own.
+// Returns the names of the pools that get series of their own.
 std::set<std::string> ListedPools(const FleetFacts& fleet) {
   std::set<std::string> listed;
   const auto add = [&](const std::string& name) {
@@ -102,7 +102,8 @@ void AddFleetSamples(const FleetFacts& fleet, common::MetricSamples& samples) {
   std::map<std::string, PoolNodes> nodes;
   for (const std::string& name : listed) nodes[name];
   for (const v1::Node& node : fleet.nodes) Count(node, nodes[listed.contains(node.pool()) ? node.pool() : kOther]);
-  if (nodes.empty()) nodes[""];  // So that there is a 0 where there is no node.
+  // The metrics then show a 0 instead of nothing when there is no node.
+  if (nodes.empty()) nodes[""];
   for (const auto& [name, of_pool] : nodes) {
     const auto found = listed.contains(name) ? fleet.pools.find(name) : fleet.pools.end();
     const PoolFacts* pool = found == fleet.pools.end() ? nullptr : &found->second;

@@ -1,4 +1,4 @@
-// What the page says of nodes, slots and pools. At most kListedPools pools have series of their own.
+// Writes the metrics of nodes, slots and pools. At most kListedPools pools have series of their own.
 #ifndef REKINDLE_COORDINATOR_SERVER_METRICS_FLEET_SAMPLES_H_
 #define REKINDLE_COORDINATOR_SERVER_METRICS_FLEET_SAMPLES_H_
 
@@ -6,33 +6,38 @@
 #include <string>
 #include <vector>
 
-#include "common/metric_samples.h"
-#include "coordinator/core/pool_orders.h"
+#include "common/metrics/metric_samples.h"
+#include "coordinator/market/pool_orders.h"
 #include "rekindle/v1/node.pb.h"
 
 namespace rekindle::coordinator {
 
-// Pools of the fleet file first, by name. Nodes of others are together in one pool "other": a node may name any.
+// Pools of the fleet file come first, in the order of their names. The nodes of all further pools are counted together
+// as one pool "other", because a node may name any pool.
 inline constexpr size_t kListedPools = 200;
 
-// A pool of the fleet file, or one that the coordinator keeps a record of.
+// Describes a pool of the fleet file, or one of which the coordinator keeps a record.
 struct PoolFacts {
   bool in_fleet_file = false;
-  std::string capacity;  // "spot" or "on_demand".
+  // `capacity` is "spot" or "on_demand".
+  std::string capacity;
   double price_per_hour = 0;
   int slots_per_node = 1;
   bool takes_orders = false;
   int nodes_ordered = 0;
-  int machines_running = 0;  // The provider's own count.
+  // `machines_running` is the provider's own count.
+  int machines_running = 0;
   core::PoolTrouble trouble = core::PoolTrouble::kNone;
   bool avoided = false;
-  double never_registered = 0;  // Machines, in all.
+  // `never_registered` counts all machines so far that ran and whose nodes never registered.
+  double never_registered = 0;
   double never_registered_cost = 0;
 };
 
 struct FleetFacts {
   std::vector<v1::Node> nodes;
-  std::map<std::string, PoolFacts> pools;  // By name.
+  // The key of `pools` is the pool's name.
+  std::map<std::string, PoolFacts> pools;
   std::string currency;
 };
 

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/server/metrics/samples_testing.h"
+#include "coordinator/testing/samples_testing.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -41,7 +41,8 @@ TEST(FleetSamples, WithoutAnyNodeThereIsAZero) {
 TEST(FleetSamples, SlotsAreUsedFreeOrOrdered) {
   FleetFacts fleet;
   fleet.nodes = {NodeOf("a", "ready", 4, 1), NodeOf("a", "draining", 4, 2), NodeOf("a", "lost", 4, 4),
-                 NodeOf("a", "ready", 1, 3)};  // More than it has slots for: while one replaces another.
+                 // This node has more trainers than slots, as happens while one trainer replaces another.
+                 NodeOf("a", "ready", 1, 3)};
   fleet.pools["a"] = {.in_fleet_file = true, .slots_per_node = 4, .takes_orders = true, .nodes_ordered = 5};
   const TakenSamples samples = SamplesOf(fleet);
   EXPECT_EQ(samples.Of("rekindle_slots", {{"pool", "a"}, {"state", "used"}}), 1 + 2 + 1);

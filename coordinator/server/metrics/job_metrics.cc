@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "coordinator/server/job_board.h"
+#include "coordinator/server/boards/job_board.h"
 
 namespace rekindle::coordinator {
 namespace {
 
-constexpr double kUnheardSeconds = 10;  // A job of which nothing is heard for so long is not waited for.
+// The totals do not wait any longer for a job of which nothing was heard for `kUnheardSeconds` seconds.
+constexpr double kUnheardSeconds = 10;
 
-// What opened that generation: a fault's kind, else that of the event that told of it. Both are from a fixed set.
+// Returns what opened the job's newest generation: the kind of a fault, or else the kind of the event that reported it.
+// Both come from a fixed set of words.
 std::string GenerationReason(const v1::Job& job, const std::vector<v1::Event>& events) {
   const int generation = job.status().generation();
   for (const v1::Fault& fault : job.status().faults()) {
@@ -59,7 +61,7 @@ bool JobMetrics::AreTotalsSettled(double now) const {
                       [now](const auto& each) { return now < each.second + kUnheardSeconds; });
 }
 
-// A pause is known once a step was completed after the fault.
+// The length of a pause is known once a step was completed after the fault.
 void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
   if (IsOver(after)) {
     measured_faults_.erase(after.uid());
@@ -67,7 +69,8 @@ void JobMetrics::CountFaults(const v1::Job* before, const v1::Job& after) {
   }
   if (before != nullptr && after.status().step() <= before->status().step()) return;
   std::set<int>& measured = measured_faults_[after.uid()];
-  std::set<int> shown;  // The status of a job that lives long has the newest faults only.
+  // The status of a job that lives long contains only its newest faults.
+  std::set<int> shown;
   for (const v1::Fault& fault : after.status().faults()) {
     const bool is_new = shown.insert(fault.generation()).second && measured.count(fault.generation()) == 0;
     if (is_new && before != nullptr) pause_seconds_.Observe(fault.pause_seconds());

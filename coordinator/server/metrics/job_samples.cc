@@ -6,15 +6,15 @@
 #include <string>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
 #include "coordinator/server/metrics/job_times.h"
+#include "worker/models/declared/model_kind.h"
 
 namespace rekindle::coordinator {
 namespace {
 
 constexpr double kGramsAKilogram = 1000;
 
-// Those of one job: with its name, where the value is a number.
+// Adds the gauges of one job, labelled with its name. It leaves out values that are not finite numbers.
 class JobGauges {
  public:
   JobGauges(const v1::Job& job, common::MetricSamples& samples) : job_(job), samples_(samples) {}
@@ -49,7 +49,8 @@ void AddSpeed(const v1::JobStatus& status, JobGauges& gauges) {
   if (status.step_seconds() > 0)
     gauges.Add("rekindle_job_step_seconds", "Time of a step, smoothed.", status.step_seconds());
   if (status.tokens_per_second() <= 0) return;
-  if (absl::StartsWith(status.resolved_spec().model().kind(), "gpt")) {
+  const models::ModelKind* model = models::FindModel(status.resolved_spec().model().kind());
+  if (model != nullptr && train::IsWindow(model->reads)) {
     gauges.Add("rekindle_job_tokens_per_second", "Tokens trained on, of models that read tokens.",
                status.tokens_per_second());
   } else {

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
-#include "coordinator/server/metrics/samples_testing.h"
+#include "coordinator/testing/samples_testing.h"
 
 namespace rekindle::coordinator {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "coordinator/server/job_board.h"
+#include "coordinator/server/boards/job_board.h"
 
 namespace rekindle::coordinator {
 

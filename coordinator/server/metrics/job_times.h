@@ -1,4 +1,5 @@
-// When what a job's status does not tell has happened: since when it waits, and since when nothing of it was saved.
+// Remembers times that a job's status does not contain: since when the job waits, and since when none of its work was
+// saved.
 #ifndef REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TIMES_H_
 #define REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TIMES_H_
 
@@ -10,22 +11,25 @@
 
 namespace rekindle::coordinator {
 
-// Times are Unix seconds. Thread-compatible.
+// Times are Unix seconds. This class is thread-compatible.
 class JobTimes {
  public:
   // `before` is null for a job that is seen for the first time.
   void Update(const v1::Job* before, const v1::Job& after, double now);
   void Forget(const std::string& uid) { jobs_.erase(uid); }
 
-  // Since when a PENDING job waits: its submit, or where it has trained before, when it was seen to stop.
+  // Returns since when a PENDING job waits. That is its submission, or, if it has trained before, the moment at which
+  // it was seen to stop.
   double WaitsSince(const v1::Job& job) const;
-  // Since when nothing of a job that trains was saved: its newest durable checkpoint, or when it began, where that is
-  // later or where there is no checkpoint.
+  // Returns since when nothing of a job that trains was saved. That is the time of its newest durable checkpoint, or
+  // the time at which it began to train, whichever is later.
   double UnsavedSince(const v1::Job& job) const;
 
-  // Did that job train when it was seen for the first time, so that its events know more than this does?
+  // Returns whether the job was already training when it was seen for the first time. Its events then know more than
+  // this object does.
   bool IsGuessed(const std::string& uid) const;
-  // What its events say (the latest of UnsavedSinceBy); 0: nothing, and the guess stays.
+  // Replaces a guess by what the job's events say, which is the latest UnsavedSinceBy of them. 0 means that they say
+  // nothing, and the guess stays.
   void Recall(const std::string& uid, double unsaved_since);
 
  private:
@@ -37,10 +41,11 @@ class JobTimes {
   };
   const Times* Find(const std::string& uid) const;
 
-  std::map<std::string, Times> jobs_;  // By uid.
+  // The keys of `jobs_` are uids.
+  std::map<std::string, Times> jobs_;
 };
 
-// What an event of a job says of since when nothing was saved; 0: nothing.
+// Returns since when, according to an event of a job, nothing was saved, or 0 when the event does not say.
 double UnsavedSinceBy(const v1::Event& event);
 
 bool IsTraining(const v1::Job& job);

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "common/log.h"
-#include "coordinator/record_keys.h"
+#include "common/log/log.h"
+#include "coordinator/store/record_keys.h"
 
 namespace rekindle::coordinator {
 namespace {
@@ -70,7 +70,8 @@ absl::StatusOr<JobSums> ParseJobSums(const std::string& text) {
   if (!parsed.is_object()) return damaged;
   JobSums sums;
   for (const NamedSum& sum : kSums) {
-    if (!parsed.contains(sum.name)) continue;  // An earlier release did not keep it.
+    // An earlier release did not save this sum.
+    if (!parsed.contains(sum.name)) continue;
     const std::optional<double> value = amount(parsed[sum.name]);
     if (!value) return damaged;
     sums.*sum.value = *value;

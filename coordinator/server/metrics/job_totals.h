@@ -1,5 +1,5 @@
-// Sums over all jobs there ever were: those that the coordinator keeps, and those that it has forgotten, whose sums it
-// keeps. So they go on where they were when the coordinator is started again.
+// Sums over all jobs there ever were. The sums of jobs that the coordinator has forgotten are saved, so that the totals
+// continue where they were when the coordinator is started again.
 #ifndef REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TOTALS_H_
 #define REKINDLE_COORDINATOR_SERVER_METRICS_JOB_TOTALS_H_
 
@@ -7,13 +7,12 @@
 #include <set>
 #include <string>
 
-#include "common/metric_samples.h"
-#include "coordinator/state_store.h"
+#include "common/metrics/metric_samples.h"
+#include "coordinator/store/state_store.h"
 #include "rekindle/v1/job.pb.h"
 
 namespace rekindle::coordinator {
 
-// Plain values.
 struct JobSums {
   double steps = 0;
   double steps_redone = 0;
@@ -22,40 +21,41 @@ struct JobSums {
   double checkpoints_failed = 0;
   double node_hours = 0;
   double kg_co2 = 0;
-  std::map<std::string, double> cost;  // By currency.
+  // The key of `cost` is the currency.
+  std::map<std::string, double> cost;
 
   void Add(const v1::JobStatus& status);
   void Add(const JobSums& other);
-  // The larger one of each.
+  // Takes the larger of both values for each sum.
   void Raise(const JobSums& other);
   bool operator==(const JobSums&) const = default;
 };
 
 std::string ToText(const JobSums& sums);
-// DATA_LOSS where it is no such text.
+// Returns DATA_LOSS when the text is not one that ToText has written.
 absl::StatusOr<JobSums> ParseJobSums(const std::string& text);
 
-// As counters.
+// Adds the sums to the metrics page as counters.
 void AddTotals(const JobSums& sums, common::MetricSamples& samples);
 
-// Thread-compatible.
+// This class is thread-compatible.
 class JobTotals {
  public:
-  // Once, first: what the store keeps of forgotten jobs. Where that cannot be read, sums begin anew, which the log
-  // tells. Errors are the store's.
+  // Reads what the store keeps of forgotten jobs. It must be called once, before anything else. If the record cannot be
+  // read, the sums begin anew and the log says so. It returns only errors of the store.
   absl::Status Load(StateStore& store);
-  // Jobs that are kept and not shown yet; `job` as it was read.
+  // Takes in a job that is kept and not shown yet, with `job` as it was read.
   void Restore(const v1::Job& job) { restored_[job.uid()].Add(job.status()); }
-  // All of these are shown by now, or gone.
+  // Says that all restored jobs are shown by now, or gone.
   void EndRestoring() { restored_.clear(); }
 
-  // Takes in a job that is forgotten, `job` as it was shown; null: it never was. Gives what is to be durable in the
-  // same transaction.
+  // Adds a job that is forgotten to the saved sums. `job` is the job as it was shown, or null when it never was.
+  // Returns what has to become durable in the same transaction.
   Write Forget(const std::string& uid, const v1::Job* job);
-  // It is not among the kept ones any more.
+  // Takes note that the job is not among the kept ones any more.
   void Gone(const std::string& uid) { leaving_.erase(uid); }
 
-  // `kept`: pointers to jobs, by anything.
+  // `kept` is a map with any keys, whose values are pointers to jobs.
   template <typename Jobs>
   JobSums Sum(const Jobs& kept) const {
     JobSums sums = forgotten_;
@@ -67,8 +67,10 @@ class JobTotals {
 
  private:
   JobSums forgotten_;
-  std::map<std::string, JobSums> restored_;  // By uid.
-  std::set<std::string> leaving_;            // Uids: taken in, and not gone yet.
+  // The keys of `restored_` are uids.
+  std::map<std::string, JobSums> restored_;
+  // `leaving_` holds the uids of jobs that are in the saved sums and still among the kept jobs.
+  std::set<std::string> leaving_;
 };
 
 }  // namespace rekindle::coordinator

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "coordinator/memory_store.h"
-#include "coordinator/record_keys.h"
-#include "coordinator/server/metrics/samples_testing.h"
+#include "coordinator/store/record_keys.h"
+#include "coordinator/store/testing/memory_store.h"
+#include "coordinator/testing/samples_testing.h"
 
 namespace rekindle::coordinator {
 namespace {

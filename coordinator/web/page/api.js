@@ -1,19 +1,22 @@
-// Asks the coordinator. The token stays in this tab, and goes with each question as a header: a browser sends it nowhere
-// by itself.
+// Sends requests to the coordinator. The token stays in this tab and goes with each request as a header. So the browser
+// never sends it anywhere by itself.
 
 const KEY = "rekindle-token";
 const PATIENCE_MS = 10_000;
 
+// `NoToken` says that the token is missing or wrong, `Missing` that what was asked for does not exist or no longer
+// exists, and `Refused` that the request was wrong.
 export class NoToken extends Error {}
-export class Missing extends Error {}   // There is no such thing (any more).
-export class Refused extends Error {}   // The question was wrong.
+export class Missing extends Error {}
+export class Refused extends Error {}
 
 let token = "";
-const known = new Map();   // By question: the newest answer and its tag.
+// `known` maps a question to its newest answer and the tag of that answer.
+const known = new Map();
 const MOST_KNOWN = 50;
 
-// The token in the address that `rekindle up` prints. It is taken out of the address at once: addresses are seen by people behind
-// one's back, and kept in histories.
+// Takes the token from the address that `rekindle up` prints. The token is removed from the address at once, because
+// other people may see the address on the screen and the browser keeps it in its history.
 export function takeToken() {
   const given = /^#token=([^&]+)/.exec(location.hash);
   token = sessionStorage.getItem(KEY) || "";
@@ -22,7 +25,7 @@ export function takeToken() {
   try {
     setToken(decodeURIComponent(given[1]));
   } catch {
-    // No token of ours: the form asks for one.
+    // The text is no token, so the form asks for one.
   }
 }
 
@@ -31,8 +34,8 @@ export function setToken(text) {
   sessionStorage.setItem(KEY, token);
 }
 
-// {value, changed, now}: the answer, whether it is another one than the last to this question, and the coordinator's time
-// in Unix seconds.
+// Returns {value, changed, now}. `value` is the answer, `changed` says whether it differs from the last answer to this
+// question, and `now` is the coordinator's time in Unix seconds.
 export async function ask(question) {
   if (!token) throw new NoToken("this page needs the coordinator's token");
   const before = known.get(question);
@@ -56,7 +59,7 @@ async function failure(answer) {
   try {
     message = (await answer.json()).error || message;
   } catch {
-    // Not from the coordinator: the status says all.
+    // The answer is not from the coordinator, so only its status is known.
   }
   if (answer.status === 401) return new NoToken(message);
   if (answer.status === 404) return new Missing(message);

@@ -1,12 +1,13 @@
-// The curves of a job, by uPlot.
+// Draws the curves of a job with uPlot.
 /* global uPlot */
 import { el, setText, Table } from "./dom.js";
 import { clock, fixed, isWanted, number, short, when } from "./format.js";
 
 const HEIGHT = 220;
-const ROWS = 40;   // The table of values has at most so many.
+// The table of values has at most this many rows.
+const ROWS = 40;
 
-// What CSS makes of a colour's name: a canvas does not know of dark and light.
+// Returns the colour that CSS gives to the class `name`. A canvas does not follow the dark or light theme by itself.
 function colour(name) {
   const probe = el("span", { class: `ink ${name}`, hidden: true });
   document.body.append(probe);
@@ -15,13 +16,16 @@ function colour(name) {
   return seen;
 }
 
-// One figure: a chart, what it shows in words, and its values as a table, for whoever does not see it.
+// Shows one figure: a chart, a caption that says in words what it shows, and its values as a table. The words and the
+// table are for people who cannot see the chart.
 class Figure {
   constructor(title, { series, x, values, marks = false }) {
     this.title = title;
-    this.series = series;   // [{label, ink, value(text)}]
-    this.x = x;             // {label, time, text(value)}
-    this.marks = [];        // {at}: faults, as lines.
+    // `series` is a list of {label, ink, text(value)}, and `x` is {label, time, text(value)}.
+    this.series = series;
+    this.x = x;
+    // `marks` is a list of {at}, the times of faults. Each is drawn as a line.
+    this.marks = [];
     this.withMarks = marks;
     this.data = null;
     this.plot = null;
@@ -37,7 +41,7 @@ class Figure {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.restart());
   }
 
-  // data: [xs, ys, ...], with null where a series has no value.
+  // `data` is [xs, ys, ...]. A value is null if the series has no value there.
   show(data, said, marks = []) {
     setText(this.caption, said);
     this.holder.setAttribute("aria-label", `${this.title}: ${said}`);
@@ -105,7 +109,7 @@ class Figure {
   }
 }
 
-// Times are as exact as the values lie apart.
+// Returns the time as a label of the axis. The closer the values are to each other, the more exact the label is.
 function timeOf(value, values) {
   const apart = values.length > 1 ? values[1] - values[0] : 60;
   if (apart >= 86400) return when(value).slice(5, 10);
@@ -122,7 +126,7 @@ const finite = (value) => {
   return Number.isFinite(read) ? read : null;
 };
 
-// Both losses over the steps.
+// Shows the training loss and the validation loss over the steps.
 export class LossFigure {
   constructor() {
     const text = (value) => fixed(value, 4);
@@ -149,7 +153,7 @@ export class LossFigure {
   }
 }
 
-// Tokens a second over the time, with each fault as a line.
+// Shows the tokens per second over time. Each fault is a line.
 export class SpeedFigure {
   constructor() {
     this.figure = new Figure("Speed", {

@@ -1,4 +1,4 @@
-// What teams and jobs cost.
+// Shows what teams and jobs cost.
 import { el, Table } from "./dom.js";
 import { fixed, money, number, plain } from "./format.js";
 import { dearest } from "./jobs.js";

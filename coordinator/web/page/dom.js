@@ -1,6 +1,6 @@
-// Elements, made and changed without HTML in strings: what others wrote is text, whatever it holds.
+// Makes and changes elements without HTML in strings. So text from other people stays text, whatever it contains.
 
-// el("a", {href: "#/jobs", class: "x"}, "text", child)
+// Makes an element. An example of a call is el("a", {href: "#/jobs", class: "x"}, "text", child).
 export function el(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -10,7 +10,7 @@ export function el(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Touches nothing that is as it should be: a selection, or what a screen reader reads, stays.
+// Does not touch an element that already has this text. So a selection stays, and a screen reader can read on.
 export function setText(element, text) {
   const plain = String(text);
   if (element.textContent !== plain) element.textContent = plain;
@@ -24,7 +24,7 @@ export function setAttribute(element, name, value) {
   }
 }
 
-// What a cell or a fact shows: text, or {text, href, title, class}.
+// Fills a cell or a fact. `shown` is a text or {text, href, title, class}.
 export function fill(element, shown) {
   const { text = "", href = null, title = null, class: kind = null } = typeof shown === "object" ? shown : { text: shown };
   let holder = element;
@@ -49,7 +49,8 @@ export function svg(tag, attributes = {}, ...children) {
   return made;
 }
 
-// Names and values, in the order of the first call. facts.show([[name, shown], ...])
+// Shows pairs of a name and a value, in the order in which they were first passed to `show`. An example of a call is
+// facts.show([[name, shown], ...]).
 export class Facts {
   constructor() {
     this.element = el("dl", { class: "facts" });
@@ -70,8 +71,8 @@ export class Facts {
   }
 }
 
-// A table whose rows are changed in place. columns: [{name, label, cell(row), number, sort}]; `onSort(name)` makes the
-// labels of columns with `sort` buttons.
+// Shows a table and changes its rows in place. `columns` is a list of {name, label, cell(row), number, sort}. If
+// `onSort` is given, the label of each column with `sort` is a button that calls `onSort(name)`.
 export class Table {
   constructor(caption, columns, onSort = null) {
     this.columns = columns;
@@ -82,7 +83,7 @@ export class Table {
       return head;
     });
     this.body = el("tbody", { role: "rowgroup" });
-    // Narrow screens show rows as blocks; the roles say that it is a table all the same.
+    // Narrow screens show rows as blocks. The roles tell a screen reader that it is a table even then.
     this.element = el("table", { role: "table", class: "grid" }, el("caption", {}, caption),
       el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...this.heads)), this.body);
   }

@@ -1,10 +1,11 @@
-// The newest events of the cluster.
+// Shows the newest events of the cluster.
 import { el, setText, Table } from "./dom.js";
 import { fixed, jobLink, plain, when } from "./format.js";
 
 const MOST = 300;
 
-// Events come as those after the last one that is known. Of one job, or of all.
+// Collects the events of one job, or of all jobs if `job` is empty. Each request asks for the events after the last one
+// that is known.
 export class EventFeed {
   constructor(job = "") {
     this.job = job;
@@ -16,7 +17,8 @@ export class EventFeed {
     return `events?${new URLSearchParams({ job: this.job, after: this.last })}`;
   }
 
-  // An answer may come twice: what is known already is left out.
+  // Adds the new events of an answer and returns whether there were any. An answer may come twice, so events that are
+  // already known are left out.
   take(answer) {
     const fresh = (answer.events || []).filter((event) => event.revision > this.last);
     if (!fresh.length) return false;

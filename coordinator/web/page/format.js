@@ -1,10 +1,11 @@
-// Numbers, times and names as people read them.
+// Formats numbers, times and names as people read them.
 
-// What a terminal would obey, and what turns the direction of text around, is shown as a mark.
+// `UNFIT` matches control characters, which a terminal would obey, and characters that change the direction of text.
+// `plain` shows each of them as a replacement mark.
 const UNFIT = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 export const plain = (text) => String(text ?? "").replace(UNFIT, "\ufffd");
 
-// Absent fields of an answer are 0; numbers that are none are words there.
+// Reads a number of an answer. An absent field means 0. A value that is not finite is a word in the answer.
 export const number = (value) => (value === undefined ? 0 : Number(value));
 
 export function fixed(value, digits) {
@@ -24,7 +25,7 @@ export function money(value, currency) {
   return `${fixed(read, small ? 4 : 2)}${currency ? ` ${plain(currency)}` : ""}`;
 }
 
-// "3 h 5 min", with the two largest units.
+// Formats a duration with its two largest units, such as "3 h 5 min".
 export function duration(seconds) {
   const whole = Math.max(0, Math.round(number(seconds)));
   const units = [[86400, "d"], [3600, "h"], [60, "min"], [1, "s"]];
@@ -43,7 +44,7 @@ export const ago = (then, now) => (number(then) > 0 ? `${duration(now - then)} a
 
 const two = (part) => String(part).padStart(2, "0");
 
-// Local time: "2026-11-26 01:28:31".
+// Formats a time as local time, such as "2026-11-26 01:28:31".
 export function when(seconds) {
   if (!(number(seconds) > 0)) return "";
   const at = new Date(seconds * 1000);
@@ -57,15 +58,15 @@ export function clock(seconds) {
 
 export const jobLink = (name) => `#/job?name=${encodeURIComponent(name)}`;
 
-// What a job's badge says, and the class of its colour.
+// These are the states of a job. The badge of a job shows its state in words and has the class of its colour.
 export const STATES = ["PENDING", "RUNNING", "PAUSED", "FINISHING", "FOUND", "SUCCEEDED", "FAILED", "CANCELLED"];
 export const isOver = (state) => ["SUCCEEDED", "FAILED", "CANCELLED"].includes(state);
 export const badge = (state) => ({ text: state.toLowerCase(), class: `badge ${state.toLowerCase()}` });
 
-// Changes of members that are kept as faults, as they cost a pause, although somebody wanted them.
+// Returns whether somebody wanted this change of members. It is recorded as a fault because it cost a pause.
 export const isWanted = (fault) => ["drained", "node_added"].includes(fault.kind);
 
-// Seconds until the last step is done; null where that is not known.
+// Returns the seconds until the last step is done, or null if they are not known.
 export function left(status) {
   const steps = number(status.resolved_spec?.training?.steps) - number(status.step);
   const each = number(status.step_seconds);

@@ -1,4 +1,4 @@
-// One job: how far and how fast it is, what happened to it, who trains it, what it costs.
+// Shows one job: how far and how fast it is, what happened to it, who trains it, and what it costs.
 import { LossFigure, SpeedFigure } from "./charts.js";
 import { el, Facts, setText } from "./dom.js";
 import { EventFeed } from "./events.js";
@@ -12,7 +12,9 @@ class Job {
   constructor(params, heading) {
     this.asked = params.name || "";
     this.heading = heading;
-    this.feed = null;   // The events go by the name, which an address with the uid does not tell.
+    // Events are requested by the name of the job. `feed` is null until the first answer, as the address may have only
+    // the job's uid.
+    this.feed = null;
     this.progress = new Progress();
     this.facts = new Facts();
     this.loss = new LossFigure();
@@ -38,7 +40,8 @@ class Job {
     const { job, says, savings, speed } = answer;
     const status = job.status;
     if (!this.feed) {
-      this.asked = job.uid;   // A later job of that name is another one.
+      // From now on the page asks by the uid, because a later job with the same name is another job.
+      this.asked = job.uid;
       this.feed = new EventFeed(job.name);
       document.dispatchEvent(new Event("asknow"));
     } else {

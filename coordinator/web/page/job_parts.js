@@ -1,8 +1,8 @@
-// Parts of the view of one job: members, checkpoints, cost.
+// Shows the parts of the view of one job: members, checkpoints, cost and progress.
 import { el, Facts, fill, setAttribute, setText, svg, Table } from "./dom.js";
 import { ago, duration, fixed, money, number, plain, when } from "./format.js";
 
-// Who computes which micro-batches of a step.
+// Shows which member computes which micro-batches of a step.
 export class Members {
   constructor() {
     this.bar = svg("svg", { viewBox: "0 0 1000 20", preserveAspectRatio: "none", class: "ranges", "aria-hidden": "true" });
@@ -99,7 +99,7 @@ export class JobCost {
   }
 }
 
-// How far it is.
+// Shows how far the job is.
 export class Progress {
   constructor() {
     this.badge = el("span");

@@ -1,4 +1,4 @@
-// The list of jobs.
+// Shows the list of jobs.
 import { ago, badge, duration, fixed, jobLink, left, money, number, plain, short, STATES, when } from "./format.js";
 import { List } from "./list.js";
 
@@ -47,7 +47,7 @@ class Jobs {
 
 export const jobs = { title: "Jobs", every: 2000, make: (params) => new Jobs(params) };
 
-// For the view of costs: the same jobs by what they cost.
+// Returns the list for the view of costs. It has the same jobs, sorted by what they have spent.
 export function dearest(params) {
   return new List({
     path: "#/cost", question: "jobs", caption: "Jobs by what they cost", params, first: { sort: "spent", order: "down" },

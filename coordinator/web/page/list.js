@@ -1,5 +1,5 @@
-// A list that the coordinator filters, sorts and cuts into pages: what is asked for stands in the address, so that going
-// back, reloading and sending a link work.
+// Shows a list that the coordinator filters, sorts and cuts into pages. The address contains the whole question, so
+// that going back, reloading and sending a link work.
 import { el, setAttribute, setText, Table } from "./dom.js";
 import { fixed } from "./format.js";
 
@@ -7,7 +7,8 @@ const PAGE = 100;
 const TYPING_MS = 250;
 
 export class List {
-  // `path`: of the view, "#/jobs". `question`: "jobs" or "nodes". `filters`: [{name, label, options: [[value, label]]}].
+  // `path` is the address of the view, such as "#/jobs". `question` is "jobs" or "nodes". `filters` is a list of {name,
+  // label, options: [[value, label]]}.
   constructor({ path, question, caption, columns, params, filters, first }) {
     this.path = path;
     this.question = question;
@@ -44,7 +45,7 @@ export class List {
     return form;
   }
 
-  // What a filter may choose from; the choice stays.
+  // Sets the options of a filter. What the user has chosen stays chosen.
   offer(name, options) {
     const select = this.filters.get(name);
     const wanted = this.params[name] || "";
@@ -67,7 +68,8 @@ export class List {
     this.go({ sort: name, order, page: 1 });
   }
 
-  // Another question; without a new entry in the history for each letter that is typed.
+  // Changes the question and asks it at once. The current entry of the history is replaced, so that each typed letter
+  // does not make a new entry.
   go(change) {
     Object.assign(this.params, change);
     const said = new URLSearchParams(Object.entries(this.params).filter(([name, value]) => value && !(name === "page" && value === 1)));

@@ -1,4 +1,4 @@
-// Which view is shown, and when the coordinator is asked.
+// Decides which view is shown and when the coordinator is asked.
 import { ask, Missing, NoToken, Refused, setToken, takeToken } from "./api.js";
 import { cost } from "./cost.js";
 import { el, setAttribute, setText } from "./dom.js";
@@ -12,16 +12,20 @@ const VIEWS = { jobs, job, nodes, events, cost };
 const main = document.getElementById("main");
 const away = document.getElementById("away");
 
-let view = null;       // What is shown: {name, title, every, shown: {element, questions, show}}.
-let turn = 0;          // Another view, another turn: answers to questions of an earlier one are dropped.
+// `view` is what is shown: {name, every, shown: {element, questions, show}}.
+let view = null;
+// `turn` changes with each view. Answers to the questions of an earlier turn are dropped.
+let turn = 0;
 let timer = 0;
 let asking = false;
-let again = false;     // Something was changed while the coordinator was being asked.
+// `again` says that something was changed while the coordinator was being asked.
+let again = false;
 let failedSince = 0;
 
 function route() {
   const given = /^#\/([a-z]+)(?:\?(.*))?$/.exec(location.hash);
-  if (!given && location.hash.length > 1 && view) return;   // A place within the view.
+  // The address names a place within the view, so the view stays.
+  if (!given && location.hash.length > 1 && view) return;
   const name = given && VIEWS[given[1]] ? given[1] : "jobs";
   open(name, Object.fromEntries(new URLSearchParams(given ? given[2] : "")));
 }
@@ -50,7 +54,8 @@ function askNow() {
 }
 
 async function tick() {
-  if (!view || document.hidden) return;   // It goes on when the page is seen again.
+  // A hidden page asks nothing. It goes on when the page becomes visible again.
+  if (!view || document.hidden) return;
   const mine = turn;
   const begun = performance.now();
   asking = true;
@@ -120,7 +125,8 @@ document.addEventListener("asknow", askNow);
 document.addEventListener("visibilitychange", askNow);
 window.addEventListener("hashchange", route);
 document.getElementById("skip").addEventListener("click", (event) => {
-  event.preventDefault();   // The address says which view is shown.
+  // The link must not change the address, as the address says which view is shown.
+  event.preventDefault();
   main.focus();
 });
 document.addEventListener("keydown", (event) => {

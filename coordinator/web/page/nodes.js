@@ -1,4 +1,4 @@
-// Pools with what they cost and emit, and the nodes.
+// Shows the pools, with what they cost and emit, and the nodes.
 import { el, setAttribute, Table } from "./dom.js";
 import { ago, duration, fixed, money, number, plain } from "./format.js";
 import { List } from "./list.js";

@@ -1,4 +1,5 @@
-// Before anything is painted: dark or light, where the viewer has chosen. Else the system's choice holds.
+// Sets the dark or the light theme before anything is painted, if the viewer has chosen one. Otherwise the page has the
+// theme of the system.
 (() => {
   const KEY = "rekindle-theme";
   const apply = (theme) => {
@@ -9,7 +10,8 @@
     try {
       return localStorage.getItem(KEY) || "";
     } catch {
-      return "";  // Storage is off: the choice holds until the page is left.
+      // The browser allows no storage. The choice is then lost when the page is left.
+      return "";
     }
   };
   apply(kept());
@@ -21,7 +23,7 @@
       try {
         localStorage.setItem(KEY, select.value);
       } catch {
-        // The browser may refuse to keep it.
+        // The browser may refuse to store the choice.
       }
       document.dispatchEvent(new Event("themechange"));
     });

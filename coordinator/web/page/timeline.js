@@ -1,8 +1,9 @@
-// What happened to a job, when and why: a strip that shows all of it at once, and the list of it.
+// Shows what happened to a job, when and why: a strip that shows everything at once, and a list.
 import { el, setAttribute, setText, svg } from "./dom.js";
 import { clock, duration, fixed, isWanted, number, plain, when } from "./format.js";
 
-const WIDTH = 1000;   // The width of the strip, in units of its own.
+// The strip is this wide, in units of its own.
+const WIDTH = 1000;
 const ROWS = { fault: 14, change: 30, checkpoint: 46 };
 const MOST = 300;
 
@@ -14,7 +15,8 @@ function kindOf(event) {
   return TROUBLE.test(event.kind) ? "fault" : "change";
 }
 
-// Faults say what they cost, events are told of all: of one that is both, the fault is shown.
+// Returns the faults and events of a job, the newest first. If something is both a fault and an event, only the fault
+// is shown, as it also says what it cost.
 function itemsOf(status, events) {
   const faults = status.faults || [];
   const same = (event) => faults.some((fault) => fault.kind === event.kind && number(fault.generation) === number(event.generation));

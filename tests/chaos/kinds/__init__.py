@@ -1,4 +1,4 @@
-"""The kinds of faults, by name: every subclass of `Fault` in a file of this folder."""
+"""Collects the kinds of faults by name: every subclass of `Fault` in a file of this folder."""
 import importlib
 import pathlib
 

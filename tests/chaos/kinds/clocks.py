@@ -1,9 +1,9 @@
-"""Wall clocks that are wrong."""
+"""Defines faults that make wall clocks wrong."""
 from kinds.fault import Fault
 
 
 class ClockShifted(Fault):
-    """Of a node or of the coordinator, by minutes or days, ahead or back."""
+    """Shifts the clock of a node or of the coordinator by minutes or days, ahead or back."""
 
     name, longest = "clock shifted", 8.0
 

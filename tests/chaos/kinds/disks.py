@@ -1,4 +1,4 @@
-"""Disks that are slow or full: the coordinator's, and that of the checkpoint store."""
+"""Defines faults of slow or full disks: the coordinator's, and that of the checkpoint store."""
 import contextlib
 import errno
 import sqlite3
@@ -7,7 +7,7 @@ from kinds.fault import Fault
 
 
 class CoordinatorDiskFull(Fault):
-    """Its folder lies on a small file system, which is filled."""
+    """Fills the small file system on which the coordinator's folder lies."""
 
     name, privileged = "coordinator's disk full", True
 
@@ -27,14 +27,15 @@ class CoordinatorDiskFull(Fault):
 
 
 class CoordinatorDiskSlow(Fault):
-    """Its next write takes until another writer has ended."""
+    """Blocks the coordinator's next write until another writer has ended."""
 
     name, longest = "coordinator's disk slow", 4.0
 
     def begin(self):
         self.database = sqlite3.connect(self.world.cluster.coordinator_data() / "state.db", timeout=0,
                                         isolation_level=None)
-        with contextlib.suppress(sqlite3.OperationalError):   # The coordinator is writing, or its disk is full.
+        # The coordinator may be writing, or its disk may be full. Then there is nothing to slow down.
+        with contextlib.suppress(sqlite3.OperationalError):
             self.database.execute("BEGIN IMMEDIATE")
             return True
         self.database.close()
@@ -47,7 +48,7 @@ class CoordinatorDiskSlow(Fault):
 
 
 class StoreFails(Fault):
-    """Operations of one sort fail on all nodes."""
+    """Makes operations of one sort fail on all nodes."""
 
     name = "store full or broken"
 
@@ -67,7 +68,7 @@ class StoreFails(Fault):
 
 
 class StoreSlow(StoreFails):
-    """Operations of one sort take long on all nodes."""
+    """Makes operations of one sort slow on all nodes."""
 
     name = "store slow"
 

@@ -1,17 +1,25 @@
-"""What a kind of fault is."""
+"""Defines what a kind of fault is."""
 
 
 class Fault:
-    """One kind. It draws what it breaks when the schedule is made, from the names of the nodes alone; when it is
-    played it breaks that in a world, and puts it right later. Others may be at work on the same thing meanwhile."""
+    """Defines what each kind of fault, a subclass, has to do.
 
-    name = ""           # Of the kind, as it is printed; a class without one is no kind.
-    weight = 1.0        # How often it is drawn, beside others.
-    longest = 3.0       # Seconds until it ends, at most.
-    privileged = False  # Needs what only root may do.
-    silences = False    # Its nodes may not be heard meanwhile, though what runs there lives.
+    A fault draws what it breaks when the schedule is made, from the names of the nodes alone. When it is played, it
+    breaks that in a world, and puts it right later. Other faults may be at work on the same thing meanwhile."""
+
+    # `name` is printed. A class without a name is not a kind of its own.
+    name = ""
+    # `weight` says how often the kind is drawn, relative to others.
+    weight = 1.0
+    # The fault ends after at most `longest` seconds.
+    longest = 3.0
+    # A privileged kind needs what only root may do.
+    privileged = False
+    # Where `silences` is true, the fault's nodes may not be heard meanwhile, though what runs there lives.
+    silences = False
     stops_coordinator = False
-    damages_store = False    # Bytes of the store may be wrong, rather than missing.
+    # Where `damages_store` is true, bytes of the store may be wrong, rather than missing.
+    damages_store = False
 
     def __init__(self, world, **drawn):
         self.world, self.drawn = world, drawn
@@ -19,23 +27,23 @@ class Fault:
 
     @staticmethod
     def draw(random, nodes):
-        """What is broken, as values that JSON can hold, from a `Draw` (schedule.py)."""
+        """Draws what is broken from a `Draw` (schedule.py). Returns values that JSON can hold."""
         del random, nodes
         return {}
 
     @staticmethod
     def moves_coordinators_clock(drawn):
-        """Whether it does, with what was drawn."""
+        """Returns whether a fault with these drawn values moves the coordinator's clock."""
         del drawn
         return False
 
     def nodes(self):
-        """Names of the nodes that it is about."""
+        """Returns the names of the nodes that the fault affects."""
         return [value for value in self.drawn.values() if value in self.world.cluster.nodes]
 
     def begin(self):
-        """False where there was nothing to break; then end() is not called."""
+        """Breaks what was drawn. Returns False where there was nothing to break, and then end() is not called."""
         raise NotImplementedError
 
     def end(self):
-        """Puts it right: also where what was broken is not there any more."""
+        """Puts right what was broken, even where it does not exist any more."""

@@ -1,10 +1,10 @@
-"""Machines that go: without a word, after a notice, or because they were asked to."""
+"""Defines faults of machines that go: without a word, after a notice, or because they were asked to."""
 from kinds.fault import Fault
 from kinds.processes import TrainerKilled
 
 
 class NodeLost(Fault):
-    """All its processes at once, its disk and its memory with them. Another machine takes its name later."""
+    """Ends all processes of a node at once, with its disk and its memory. Another machine takes its name later."""
 
     name, weight, longest, silences = "node lost", 2.0, 4.0, True
 
@@ -20,7 +20,7 @@ class NodeLost(Fault):
 
 
 class AllNodesLost(Fault):
-    """Nothing is left of the job but what is in the store."""
+    """Ends all nodes, so that nothing is left of the job except what is in the store."""
 
     name, weight, longest, silences = "all nodes lost", 0.6, 4.0, True
 
@@ -39,7 +39,7 @@ class AllNodesLost(Fault):
 
 
 class Noticed(Fault):
-    """The node is told that its machine will be taken, and is told otherwise, or is gone, before that."""
+    """Announces to a node that its machine will be taken. The notice is withdrawn, or the node is gone, before that."""
 
     name, weight, longest = "notice", 1.0, 8.0
 
@@ -49,7 +49,7 @@ class Noticed(Fault):
 
     def begin(self):
         self.world.hold("worker", self.node)
-        # Whole at once, as half a line would be a notice, too.
+        # The file appears whole, because half a line would be a notice, too.
         file = self.world.notice_file(self.node)
         whole = file.with_suffix(".new")
         whole.write_text(f"{self.seconds}s the rack is moved")
@@ -62,8 +62,10 @@ class Noticed(Fault):
 
 
 class Taken(Noticed):
-    """As the market of a local pool ends a machine: a notice, and when the time is over all that runs there is killed,
-    with its disk. Another machine takes its name."""
+    """Ends a machine as the market of a local pool does.
+
+    First there is a notice. When its time is over, all that runs there is killed, with its disk. Another machine takes
+    the name."""
 
     name, silences = "machine taken after a notice", True
 
@@ -73,7 +75,7 @@ class Taken(Noticed):
 
 
 class Drained(Fault):
-    """Asked for by its user, who then puts another machine in its place."""
+    """Drains a node for its user, who then puts another machine in its place."""
 
     name, weight, longest, silences = "drain", 1.0, 8.0, True
 
@@ -90,7 +92,7 @@ class Drained(Fault):
 
 
 class PriceChanged(Fault):
-    """The fleet file has another price, and is read again."""
+    """Writes another price into the fleet file and has it read again."""
 
     name, weight, longest = "price changed", 1.0, 5.0
 

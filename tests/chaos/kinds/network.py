@@ -1,10 +1,10 @@
-"""Packets that are dropped, and links that are slow."""
+"""Defines faults that drop packets or make links slow."""
 from kinds.fault import Fault
 from kinds.processes import TrainerKilled
 
 
 class Cut(Fault):
-    """Between two nodes, or a node and the coordinator; nothing is closed."""
+    """Cuts two nodes, or a node and the coordinator, off from each other. No connection is closed."""
 
     name, weight, longest, privileged, silences = "cut", 2.0, 6.0, True, True
 
@@ -35,7 +35,7 @@ class CutOneWay(Fault):
 
 
 class NodeCutOff(Fault):
-    """It can send nothing to anybody."""
+    """Cuts a node off so that it can send nothing to anybody."""
 
     name, weight, longest, privileged, silences = "node cut off", 1.0, 8.0, True, True
 

@@ -1,8 +1,8 @@
-"""Processes that are killed, or stand still for a while."""
+"""Defines faults that kill processes or stop them for a while."""
 import signal
 
-from cluster import kill
 from kinds.fault import Fault
+from live_processes import kill
 
 
 class TrainerKilled(Fault):
@@ -17,7 +17,7 @@ class TrainerKilled(Fault):
 
 
 class AgentKilled(Fault):
-    """Its init starts it again."""
+    """Kills a node's agent. Its init starts it again."""
 
     name, weight, longest = "agent killed", 1.5, 0.0
 
@@ -30,7 +30,7 @@ class AgentKilled(Fault):
 
 
 class InitKilled(Fault):
-    """The process that holds an agent and its trainers together; the machine's supervisor starts another one."""
+    """Kills the process that holds an agent and its trainers together. The machine's supervisor starts another one."""
 
     name, longest, silences = "init killed", 0.0, True
 
@@ -78,7 +78,7 @@ class AllTrainersKilled(Fault):
 
 
 class Frozen(Fault):
-    """Stopped, as by a machine that swaps or a hypervisor that is busy, and continued later."""
+    """Stops processes, as a machine that swaps or a busy hypervisor does, and continues them later."""
 
     longest, silences = 6.0, True
 
@@ -111,7 +111,7 @@ class AgentFrozen(Frozen):
 
 
 class InitFrozen(Frozen):
-    """Its agent lives on, and what ends meanwhile is not reaped."""
+    """Stops a node's init. Its agent lives on, and nobody reaps what ends meanwhile."""
 
     name = "init frozen"
 
@@ -139,7 +139,7 @@ class CoordinatorFrozen(Frozen):
 
 
 class NodeFrozen(Frozen):
-    """All of a node at once, as where its whole machine is paused."""
+    """Stops all of a node at once, as if its whole machine were paused."""
 
     name = "node frozen"
 

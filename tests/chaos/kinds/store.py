@@ -1,4 +1,4 @@
-"""What happens to files of the checkpoint store behind the programs' backs."""
+"""Defines faults that change files of the checkpoint store while no program notices."""
 import os
 import pathlib
 import tempfile
@@ -7,7 +7,7 @@ from kinds.fault import Fault
 
 
 class FileDamage(Fault):
-    """One file, drawn as a share of all there are then."""
+    """Damages one file, which is drawn as a share of all that exist at that time."""
 
     @staticmethod
     def draw(random, nodes):
@@ -23,7 +23,8 @@ class FileDamage(Fault):
         try:
             self.content = self.path.read_bytes()
             self.damage()
-        except FileNotFoundError:    # It was collected between two of these lines.
+        # The file was collected after it had been listed.
+        except FileNotFoundError:
             return False
         self.world.say(f"    it is {self.path.relative_to(self.world.store)}")
         return True
@@ -32,7 +33,7 @@ class FileDamage(Fault):
         raise NotImplementedError
 
     def end(self):
-        """Its own bytes again, unless it was collected meanwhile."""
+        """Gives the file its own bytes again, unless it was collected meanwhile."""
         try:
             with open(self.path, "r+b") as file:
                 file.write(self.content)
@@ -72,16 +73,17 @@ class Removed(FileDamage):
 
 
 class WrongMount(Fault):
-    """An empty folder lies in the store's place. When the store is back, its operator brings to it what was written
-    there meanwhile."""
+    """Puts an empty folder in the store's place. Its operator later adds what was written there to the store."""
 
     name, longest = "wrong mount", 5.0
 
     def begin(self):
-        if self.world.aside.exists():    # The other one is in place already.
+        # Another wrong mount has already put the store aside.
+        if self.world.aside.exists():
             return False
         self.world.store.rename(self.world.aside)
-        self.world.store.mkdir(exist_ok=True)    # Whoever writes there makes it, too.
+        # A program that writes there makes the folder, too.
+        self.world.store.mkdir(exist_ok=True)
         return True
 
     def end(self):

@@ -1,4 +1,4 @@
-// Every document of every source, mutated: no answer, however it is made, does harm.
+// Mutates every document of every source. No answer may do harm, however it is formed.
 #include <algorithm>
 #include <cstdlib>
 #include <functional>
@@ -8,11 +8,11 @@
 
 #include <gtest/gtest.h>
 
-#include "worker/agent/notices/aws.h"
-#include "worker/agent/notices/azure.h"
-#include "worker/agent/notices/gcp.h"
-#include "worker/agent/notices/kubernetes.h"
-#include "worker/agent/notices/operator.h"
+#include "worker/agent/notices/aws_notices.h"
+#include "worker/agent/notices/azure_notices.h"
+#include "worker/agent/notices/gcp_notices.h"
+#include "worker/agent/notices/kubernetes_notices.h"
+#include "worker/agent/notices/operator_notices.h"
 #include "worker/agent/notices/parse.h"
 
 namespace rekindle::agent {
@@ -40,7 +40,8 @@ std::vector<Target> Targets() {
        R"({"DocumentIncarnation": 1, "Events": [)" + event + "," + event + "]}"},
       {ParsePod, R"({"metadata": {"name": "p", "deletionTimestamp": "2026-11-22T03:29:07Z"}})"},
       {[](std::string_view text) { return ParseNode(text, 1e9); },
-       R"({"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "value": "1"}, {"key": "karpenter.sh/disrupted"}]}})"},
+       R"({"spec": {"taints": [{"key": "ToBeDeletedByClusterAutoscaler", "value": "1"}, )"
+       R"({"key": "karpenter.sh/disrupted"}]}})"},
       {[](std::string_view text) { return std::vector<Notice>{ParseNoticeLine(text, 1e9)}; }, "30s maintenance\n"},
   };
 }

@@ -10,7 +10,8 @@
 namespace rekindle::agent {
 namespace {
 
-// What is said of it: fixed when it is first heard of, so that a report does not change each second.
+// Returns the text for a notice. It is fixed when the notice is first heard, so that a report does not change each
+// second.
 std::string Describe(const std::string& source, const Notice& notice, double left) {
   if (!notice.at) return absl::StrCat(notice.leaves ? "a notice from " : "", source, ": ", notice.what);
   const std::string when = absl::FormatTime(

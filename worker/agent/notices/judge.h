@@ -1,4 +1,4 @@
-// From all the notices that stand to one verdict. Pure.
+// Makes one verdict of all the notices that stand. The code is pure.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_JUDGE_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_JUDGE_H_
 
@@ -12,38 +12,46 @@
 
 namespace rekindle::agent {
 
-// A machine that goes later than this works on until then: a drain takes seconds, and idle hours cost money.
+// A machine that is taken later than this keeps working for now. A drain takes seconds, and idle hours cost money.
 inline constexpr double kNearSeconds = 300;
 
-// A machine whose time is over while it still runs: to be killed in a drain costs no more than to stop at once.
+// A machine whose time is over but which still runs gets this time. To be killed in a drain costs no more than to stop
+// at once.
 inline constexpr double kLeastSeconds = 2;
 
 struct Verdict {
-  bool leaves = false;                                        // Drain now.
-  double leave_at = std::numeric_limits<double>::infinity();  // Steady seconds; infinity: nobody said when.
-  std::string reason;                                         // "a 118 s notice from aws: ..."
-  std::string hint;                                           // What may happen later; empty: nothing is known.
+  // The node has to drain now.
+  bool leaves = false;
+  // `leave_at` is in steady seconds. It is infinity if no source says when.
+  double leave_at = std::numeric_limits<double>::infinity();
+  // The text is like "a 118 s notice from aws: ...".
+  std::string reason;
+  // The text says what may happen later. It is empty if nothing is known.
+  std::string hint;
 
   bool operator==(const Verdict&) const = default;
 };
 
-// How a source's notices have changed, for the metrics.
+// Counts how a source's notices have changed, for the metrics.
 struct NoticeCounts {
-  int leaves = 0;     // New: the machine will be taken.
-  int hints = 0;      // New: it may be.
-  int withdrawn = 0;  // They stand no more.
+  // `leaves` counts new notices that say that the machine will be taken.
+  int leaves = 0;
+  // `hints` counts new notices that say that the machine may be taken.
+  int hints = 0;
+  // `withdrawn` counts notices that stand no more.
+  int withdrawn = 0;
 
   bool operator==(const NoticeCounts&) const = default;
 };
 
 class Judge {
  public:
-  // All that stands at `source`, in place of what stood there before. `wall` and `steady`: both clocks now. A time that
-  // was told once is kept by the steady clock: setting the other one does not move it. One whose time or words change
-  // is not counted again.
+  // Takes all notices that stand at `source`, in place of those that stood there before. `wall` and `steady` are the
+  // two clocks now. A time that was taken once is kept by the steady clock, so setting the wall clock does not move it.
+  // A notice whose time or words change is not counted again.
   NoticeCounts Hear(const std::string& source, const std::vector<Notice>& notices, double wall, double steady);
   Verdict Decide(double steady) const;
-  // Those for which the verdict is to leave, and that wait to be told so, with their source.
+  // Returns the notices, with their sources, that wait for an acknowledgement and for which the verdict is to leave.
   std::vector<std::pair<std::string, Notice>> ToAcknowledge(double steady) const;
 
  private:

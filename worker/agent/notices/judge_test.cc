@@ -1,10 +1,10 @@
-// One verdict from all notices, in virtual time.
+// Tests how all notices become one verdict, in virtual time.
 #include "worker/agent/notices/judge.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "worker/agent/drain.h"
+#include "worker/agent/decisions/drain.h"
 
 namespace rekindle::agent {
 namespace {
@@ -47,7 +47,7 @@ TEST(Judge, WhatIsFarIsAHintUntilItIsNear) {
   judge.Hear("aws", far, kWall, kSteady);
   EXPECT_FALSE(judge.Decide(kSteady).leaves);
   EXPECT_EQ(judge.Decide(kSteady).hint, "a notice from aws: system-reboot at 2023-11-15 01:00:00 UTC");
-  // The other clock is set in the meantime: what was told once stays.
+  // The wall clock is set in the meantime, but the time that was heard first stays.
   judge.Hear("aws", far, kWall + 500'000, kSteady + 9000);
   EXPECT_FALSE(judge.Decide(kSteady + 9000).leaves);
   EXPECT_TRUE(judge.Decide(kSteady + 9700).leaves);
@@ -128,7 +128,8 @@ TEST(DrainState, SignalsStayAndNoticesMayBeWithdrawn) {
   EXPECT_EQ(drain.reason(), "a notice");
   drain.Noticed({});
   EXPECT_TRUE(drain.draining());
-  drain.Signalled(12, 30);  // Again: not waiting.
+  // A second signal means that the operator does not wait.
+  drain.Signalled(12, 30);
   EXPECT_EQ(drain.until(), 12);
 }
 

@@ -1,4 +1,4 @@
-// What says that this machine will be taken.
+// Defines a notice that this machine will be taken, and the source of such notices.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_NOTICE_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_NOTICE_H_
 
@@ -8,28 +8,32 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "common/printable.h"
+#include "common/text/printable.h"
 
 namespace rekindle::agent {
 
 struct Notice {
-  std::string id;            // The same at each poll while the notice stands; unique within its source.
-  std::string what;          // For people, printable: "spot interruption (terminate)".
-  bool leaves = true;        // False: a hint that the machine may be taken; nothing moves for it.
-  std::optional<double> at;  // Unix seconds when it will be taken; absent: the source does not say.
-  // The source waits to be told that the machine may be taken before `at`.
+  // `id` is the same at each poll while the notice stands, and unique within its source.
+  std::string id;
+  // `what` is printable text for people, such as "spot interruption (terminate)".
+  std::string what;
+  // If `leaves` is false, the notice only hints that the machine may be taken, and nothing moves for it.
+  bool leaves = true;
+  // `at` is in Unix seconds. It is unset if the source does not say when the machine will be taken.
+  std::optional<double> at;
+  // The source waits for an acknowledgement, after which the machine may be taken before `at`.
   bool acknowledge = false;
 
   bool operator==(const Notice&) const = default;
 };
 
-// Not thread-safe. May block: see watcher.h for how long that is waited for.
+// A source is not thread-safe, and its calls may block. See watcher.h for how long the agent waits for them.
 class Source {
  public:
   virtual ~Source() = default;
-  // All that stands at `now` (Unix seconds). An error: could not be heard, so what stood still stands.
+  // Returns all notices that stand at `now` (Unix seconds). After an error, the notices that stood before still stand.
   virtual absl::StatusOr<std::vector<Notice>> Poll(double now) = 0;
-  // Nothing of any job is left here: the machine may be taken for that notice.
+  // Says that nothing of any job is left here, so the machine may be taken for that notice.
   virtual absl::Status Acknowledge(const Notice&) { return absl::OkStatus(); }
 };
 

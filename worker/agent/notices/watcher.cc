@@ -6,16 +6,20 @@
 #include <optional>
 #include <utility>
 
-#include "common/clock.h"
-#include "common/log.h"
+#include "common/log/log.h"
+#include "common/time/clock.h"
 
 namespace rekindle::agent {
 namespace {
 
-constexpr double kPatienceSeconds = 5;  // Then a call counts as hung.
-constexpr double kSettleSeconds = 1.5;  // A first report does not wait longer for one source.
-constexpr double kSliceSeconds = 0.05;  // A stop is noticed within it.
-constexpr double kSlowestSeconds = 30;  // Between polls of a source that fails.
+// A call that takes longer counts as hung.
+constexpr double kPatienceSeconds = 5;
+// The first report of the agent waits no longer than this for one source.
+constexpr double kSettleSeconds = 1.5;
+// A stop is noticed within this time.
+constexpr double kSliceSeconds = 0.05;
+// A source that fails is polled at least this often.
+constexpr double kSlowestSeconds = 30;
 constexpr double kAcknowledgeSeconds = 2;
 
 }  // namespace
@@ -24,7 +28,7 @@ double NextPollSeconds(double interval_seconds, int failures) {
   return std::max(interval_seconds, std::min(kSlowestSeconds, interval_seconds * std::exp2(std::min(failures, 10))));
 }
 
-NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker, Count count)
+NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const common::Waker* waker, Count count)
     : waker_(waker), count_(std::move(count)) {
   watched_.resize(sources.size());
   for (size_t i = 0; i < sources.size(); ++i) watched_[i].open = std::move(sources[i]);
@@ -34,21 +38,21 @@ NoticeWatcher::NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker
 NoticeWatcher::~NoticeWatcher() { Stop(); }
 
 Verdict NoticeWatcher::verdict() const {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   return verdict_;
 }
 
 bool NoticeWatcher::settled() const {
-  std::lock_guard lock(mutex_);
-  return std::all_of(watched_.begin(), watched_.end(), [](const Watched& watched) { return watched.heard; });
+  const common::MutexLock lock(mutex_);
+  return settled_.size() == watched_.size();
 }
 
 void NoticeWatcher::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stop_.notify_all();
+  stop_.NotifyAll();
   for (Watched& watched : watched_) {
     if (watched.thread.joinable()) watched.thread.join();
   }
@@ -64,9 +68,9 @@ void NoticeWatcher::Loop(Watched& watched) {
     if (heard) call.reset();
     failures = heard && heard->notices.ok() ? 0 : failures + 1;
     Note(watched, heard ? heard->notices : absl::DeadlineExceededError("no answer"), failures);
-    std::unique_lock lock(mutex_);
+    common::MutexLock lock(mutex_);
     const std::chrono::duration<double> pause(NextPollSeconds(watched.open.interval_seconds, failures));
-    if (stop_.wait_for(lock, pause, [&] { return stopping_; })) {
+    if (stop_.WaitFor(lock, pause, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_; })) {
       watched.in_a_call = call.has_value();
       return;
     }
@@ -78,18 +82,16 @@ std::optional<NoticeWatcher::Heard> NoticeWatcher::Await(Watched& watched, Call&
   for (double waited = 0; waited < kPatienceSeconds; waited = common::SteadySeconds() - begun) {
     absl::StatusOr<Heard> heard = call.Wait(kSliceSeconds);
     if (heard.ok()) return *std::move(heard);
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     if (stopping_) break;
-    if (watched.heard || waited < kSettleSeconds) continue;
-    watched.heard = true;
-    waker_->Wake();
+    if (waited >= kSettleSeconds && settled_.insert(&watched).second) waker_->Wake();
   }
   return std::nullopt;
 }
 
 void NoticeWatcher::Note(Watched& watched, const absl::StatusOr<std::vector<Notice>>& heard, int failures) {
   const std::string& name = watched.open.name;
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   if (stopping_) return;
   if (failures == 1) {
     log::Warning("notices cannot be heard; asking on",
@@ -101,16 +103,21 @@ void NoticeWatcher::Note(Watched& watched, const absl::StatusOr<std::vector<Noti
     if (count_ && counts != NoticeCounts()) count_(name, counts);
   }
   const Verdict verdict = judge_.Decide(steady);
-  if (verdict != verdict_ || !watched.heard) waker_->Wake();
+  const bool settles = settled_.insert(&watched).second;
+  if (verdict != verdict_ || settles) waker_->Wake();
   if (verdict.leaves && !verdict_.leaves) log::Warning("this machine will be taken", {{"reason", verdict.reason}});
   if (!verdict.leaves && verdict_.leaves) log::Info("the notice was withdrawn");
   verdict_ = verdict;
-  watched.heard = true;
 }
 
 void NoticeWatcher::AcknowledgeAll() {
   Stop();
-  for (const auto& [name, notice] : judge_.ToAcknowledge(common::SteadySeconds())) {
+  std::vector<std::pair<std::string, Notice>> due;
+  {
+    const common::MutexLock lock(mutex_);
+    due = judge_.ToAcknowledge(common::SteadySeconds());
+  }
+  for (const auto& [name, notice] : due) {
     for (Watched& watched : watched_) {
       if (watched.open.name != name || watched.in_a_call) continue;
       common::Abandonable<bool> call([source = watched.open.source, notice = notice]() -> absl::StatusOr<bool> {

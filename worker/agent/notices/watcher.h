@@ -1,49 +1,52 @@
-// Asks each source as often as it documents, on a thread of its own, so that one that hangs delays neither the agent
-// nor the others: its answer is waited for some seconds, then it is told once that it cannot be heard, and it is asked
-// again when it has answered, less and less often while it fails.
+// Polls each source as often as its service documents. Each has a thread of its own, so that a source that hangs delays
+// neither the agent nor the others. The watcher waits some seconds for an answer, then logs once that the source cannot
+// be heard. It polls that source again when the answer has come, and less and less often while it fails.
 #ifndef REKINDLE_WORKER_AGENT_NOTICES_WATCHER_H_
 #define REKINDLE_WORKER_AGENT_NOTICES_WATCHER_H_
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "common/abandon.h"
+#include "common/process/waker.h"
+#include "common/sync/mutex.h"
+#include "common/time/abandon.h"
 #include "worker/agent/notices/judge.h"
-#include "worker/agent/notices/registry.h"
-#include "worker/agent/waker.h"
+#include "worker/agent/notices/notice_sources.h"
 
 namespace rekindle::agent {
 
-// Until the next poll, after so many failures in a row.
+// Returns the seconds until the next poll after `failures` failures in a row.
 double NextPollSeconds(double interval_seconds, int failures);
 
-// Thread-safe.
+// The class is thread-safe.
 class NoticeWatcher {
  public:
-  // On a source's thread; must not block.
+  // A Count function is called on a source's thread and must not block.
   using Count = std::function<void(const std::string& source, const NoticeCounts& counts)>;
 
-  // `waker` is woken when verdict() or settled() has changed, and must outlive the watcher. `count` is told what is
-  // new.
-  NoticeWatcher(std::vector<OpenSource> sources, const Waker* waker, Count count = nullptr);
-  ~NoticeWatcher();  // Waits for no source.
+  // `waker` is woken when verdict() or settled() has changed, and it must outlive the watcher. `count` is called with
+  // what is new.
+  NoticeWatcher(std::vector<OpenSource> sources, const common::Waker* waker, Count count = nullptr);
+  // The destructor waits for no source.
+  ~NoticeWatcher();
 
   Verdict verdict() const;
-  // Every source was asked once, or does not answer: a report before that might take back what an agent before us told.
+  // Returns whether every source was polled once or gave no answer. An earlier report might withdraw what an earlier
+  // agent reported.
   bool settled() const;
-  // Stops asking. Tells the sources that wait for it that nothing of any job is left here; at most some seconds.
+  // Stops the polling. Then it tells the sources that wait for it that nothing of any job is left here. It takes at
+  // most some seconds.
   void AcknowledgeAll();
 
  private:
   struct Watched {
     OpenSource open;
-    bool heard = false;      // At least once, or given up.
-    bool in_a_call = false;  // That has been abandoned.
+    // The source is in a call that was abandoned. The thread sets this at its end, and AcknowledgeAll() uses it later.
+    bool in_a_call = false;
     std::thread thread;
   };
 
@@ -53,19 +56,22 @@ class NoticeWatcher {
   using Call = common::Abandonable<Heard>;
 
   void Loop(Watched& watched);
-  // Nothing when it hangs, or when we stop.
+  // Returns nothing if the source hangs or the watcher stops.
   std::optional<Heard> Await(Watched& watched, Call& call);
   void Note(Watched& watched, const absl::StatusOr<std::vector<Notice>>& heard, int failures);
   void Stop();
 
-  const Waker* const waker_;
+  const common::Waker* const waker_;
   const Count count_;
-  mutable std::mutex mutex_;
-  std::condition_variable stop_;
-  bool stopping_ = false;
-  Judge judge_;
-  Verdict verdict_;
-  std::vector<Watched> watched_;  // Not resized once a thread runs.
+  mutable common::Mutex mutex_;
+  common::CondVar stop_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  Judge judge_ ABSL_GUARDED_BY(mutex_);
+  Verdict verdict_ ABSL_GUARDED_BY(mutex_);
+  // `settled_` has the sources that were heard at least once, or for which the first wait was given up.
+  std::set<const Watched*> settled_ ABSL_GUARDED_BY(mutex_);
+  // The vector may not be resized once a thread runs.
+  std::vector<Watched> watched_;
 };
 
 }  // namespace rekindle::agent

@@ -1,16 +1,15 @@
-// The watcher's threads: sources that speak, fail, hang and are acknowledged.
+// Tests the watcher's threads with sources that answer, fail, hang and are acknowledged.
 #include "worker/agent/notices/watcher.h"
 
 #include <poll.h>
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "common/clock.h"
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
 
 namespace rekindle::agent {
 namespace {
@@ -21,49 +20,67 @@ using ::testing::IsEmpty;
 
 constexpr double kPeriod = 0.01;
 
-// Says what the test sets; may hang.
+// Answers what the test sets, and may hang.
 class FakeSource final : public Source {
  public:
   absl::StatusOr<std::vector<Notice>> Poll(double) override {
-    std::unique_lock lock(mutex_);
+    common::MutexLock lock(mutex_);
     ++polls_;
-    changed_.notify_all();
-    changed_.wait(lock, [this] { return !hangs_; });
+    changed_.NotifyAll();
+    changed_.Wait(lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !hangs_; });
     return says_;
   }
   absl::Status Acknowledge(const Notice& notice) override {
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     acknowledged_.push_back(notice.id);
     return absl::OkStatus();
   }
 
   void Say(absl::StatusOr<std::vector<Notice>> says, bool hangs = false) {
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     says_ = std::move(says);
     hangs_ = hangs;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
-  // Asked `n` times, all told.
+  // Waits until the source was polled `n` times in all.
   void AwaitPolls(int n) {
-    std::unique_lock lock(mutex_);
-    ASSERT_TRUE(changed_.wait_for(lock, std::chrono::seconds(20), [&] { return polls_ >= n; }));
+    common::MutexLock lock(mutex_);
+    const auto is_there = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return polls_ >= n; };
+    ASSERT_TRUE(changed_.WaitFor(lock, std::chrono::seconds(20), is_there));
   }
   std::vector<std::string> acknowledged() {
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     return acknowledged_;
   }
   int polls() {
-    std::lock_guard lock(mutex_);
+    const common::MutexLock lock(mutex_);
     return polls_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  absl::StatusOr<std::vector<Notice>> says_ = std::vector<Notice>();
-  bool hangs_ = false;
-  int polls_ = 0;
-  std::vector<std::string> acknowledged_;
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  absl::StatusOr<std::vector<Notice>> says_ ABSL_GUARDED_BY(mutex_) = std::vector<Notice>();
+  bool hangs_ ABSL_GUARDED_BY(mutex_) = false;
+  int polls_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::vector<std::string> acknowledged_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Keeps what a watcher counts.
+class Counted {
+ public:
+  void Add(const std::string& source, const NoticeCounts& counts) {
+    const common::MutexLock lock(mutex_);
+    counted_.emplace_back(source, counts);
+  }
+  std::vector<std::pair<std::string, NoticeCounts>> counted() {
+    const common::MutexLock lock(mutex_);
+    return counted_;
+  }
+
+ private:
+  common::Mutex mutex_;
+  std::vector<std::pair<std::string, NoticeCounts>> counted_ ABSL_GUARDED_BY(mutex_);
 };
 
 Notice Leaving(const std::string& id, bool acknowledge = false) {
@@ -72,7 +89,7 @@ Notice Leaving(const std::string& id, bool acknowledge = false) {
 
 class WatcherTest : public ::testing::Test {
  protected:
-  // Until `holds`, looked at whenever the watcher wakes us.
+  // Waits until `holds` returns true. It is checked whenever the watcher wakes the test.
   bool Await(const std::function<bool()>& holds) {
     const double until = common::SteadySeconds() + 20;
     while (!holds() && common::SteadySeconds() < until) {
@@ -83,7 +100,7 @@ class WatcherTest : public ::testing::Test {
     return holds();
   }
 
-  Waker waker_;
+  common::Waker waker_;
   std::shared_ptr<FakeSource> a_ = std::make_shared<FakeSource>(), b_ = std::make_shared<FakeSource>();
 };
 
@@ -108,20 +125,15 @@ TEST_F(WatcherTest, ANoticeComesAndIsWithdrawnAndAnErrorWithdrawsNothing) {
 }
 
 TEST_F(WatcherTest, WhatIsNewIsCountedOnce) {
-  std::mutex mutex;
-  std::vector<std::pair<std::string, NoticeCounts>> counted;
+  Counted counted;
   NoticeWatcher watcher({{"a", kPeriod, a_}, {"b", kPeriod, b_}}, &waker_,
-                        [&](const std::string& source, const NoticeCounts& counts) {
-                          const std::lock_guard lock(mutex);
-                          counted.emplace_back(source, counts);
-                        });
+                        [&](const std::string& source, const NoticeCounts& counts) { counted.Add(source, counts); });
   a_->Say(std::vector<Notice>{Leaving("x")});
   EXPECT_TRUE(Await([&] { return watcher.verdict().leaves; }));
   a_->AwaitPolls(a_->polls() + 3);
   a_->Say(std::vector<Notice>());
   EXPECT_TRUE(Await([&] { return !watcher.verdict().leaves; }));
-  const std::lock_guard lock(mutex);
-  EXPECT_THAT(counted,
+  EXPECT_THAT(counted.counted(),
               ElementsAre(std::pair("a", NoticeCounts{.leaves = 1}), std::pair("a", NoticeCounts{.withdrawn = 1})));
 }
 
@@ -131,10 +143,12 @@ TEST_F(WatcherTest, OneThatHangsKeepsNobodyAndIsAskedOnce) {
   {
     const NoticeWatcher watcher({{"a", kPeriod, a_}, {"b", kPeriod, b_}}, &waker_);
     EXPECT_TRUE(Await([&] { return watcher.verdict().leaves; }));
-    EXPECT_TRUE(Await([&] { return watcher.settled(); }));  // It was given up.
+    // The watcher has given up its wait for the source.
+    EXPECT_TRUE(Await([&] { return watcher.settled(); }));
     b_->AwaitPolls(b_->polls() + 3);
     EXPECT_EQ(a_->polls(), 1);
-  }  // Nor does it keep the end.
+    // The source that hangs does not delay the destructor.
+  }
   a_->Say(std::vector<Notice>());
 }
 

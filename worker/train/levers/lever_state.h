@@ -1,6 +1,7 @@
-// What levers remember from step to step: finite numbers by name ("plateau.best"); absent is as never set. Part of the
-// training state: it travels to joiners and lies in checkpoints, and is changed only when a step is applied, from
-// figures that are reduced exactly. So every rank has the same, whatever happened to it.
+// Holds what levers remember from step to step, as finite numbers by name (such as "loss_spike.first"). An absent name
+// means that the value was never set. The state is part of the training state, so joiners and checkpoints get it too.
+// It changes only when a step is applied, and only by figures that are reduced exactly, so every rank has the same
+// state.
 #ifndef REKINDLE_WORKER_TRAIN_LEVERS_LEVER_STATE_H_
 #define REKINDLE_WORKER_TRAIN_LEVERS_LEVER_STATE_H_
 

@@ -1,16 +1,17 @@
-// Notices a loss far above those before: more than 10 robust standard deviations (1.4826 times the median absolute
-// deviation), 5 % of the median of the newest 32, which at least 16 must be, and 1 % of the loss that training began
-// with above that median. A median does not follow a single outlier, and a falling loss lies below it; a model that is
-// nearly perfect may err now and then. By training.on_divergence it is told (warn), ends the job (fail), or its
-// batch is passed over (skip).
+// Notices a loss far above the losses before it. The loss must exceed their median by all of these: 10 robust standard
+// deviations (1.4826 times the median absolute deviation), 5 % of the median, and 1 % of the loss at the beginning of
+// training. The median is taken over the newest 32 losses, and at least 16 are needed. It does not follow a single
+// outlier, and a falling loss lies below it. The third limit is there because a model that is nearly perfect may err
+// now and then. On a spike, training.on_divergence decides: an event warns of it (warn), the job ends (fail), or the
+// batch is skipped (skip).
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "worker/contract/spec.h"
+#include "worker/train/arithmetic/median.h"
 #include "worker/train/levers/step_lever.h"
-#include "worker/train/median.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {
@@ -21,7 +22,7 @@ constexpr char kQuietUntil[] = "loss_spike.quiet", kFirst[] = "loss_spike.first"
 
 std::string Slot(int64_t step) { return absl::StrCat("loss_spike.", step % kWindow); }
 
-StepAdvice Look(const StepView& view, LeverState* state) {
+StepAdvice Advise(const StepView& view, LeverState* state) {
   if (!view.loss) return {};
   const double first = state->try_emplace(kFirst, *view.loss).first->second;
   std::vector<double> losses;
@@ -38,9 +39,11 @@ StepAdvice Look(const StepView& view, LeverState* state) {
   if (*view.loss <= limit) return {};
   const bool warns = view.spec.on_divergence == TrainSpec::OnDivergence::kWarn;
   if (warns) {
-    (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);  // One event a spike.
+    // The lever is quiet for a whole window, so that one spike makes one event.
+    (*state)[kQuietUntil] = static_cast<double>(view.step + kWindow);
   } else {
-    (*state)[Slot(view.step)] = median;  // A batch that is skipped leaves no trace.
+    // The loss of a skipped batch is replaced by the median, so the batch leaves no trace in the window.
+    (*state)[Slot(view.step)] = median;
   }
   return {.action = warns ? StepAdvice::Action::kGoOn : StepAdvice::Action::kDiverged,
           .text = absl::StrCat("the loss jumped to ", *view.loss, " at step ", view.step + 1, ", from a median of ",
@@ -51,6 +54,6 @@ StepAdvice Look(const StepView& view, LeverState* state) {
 }  // namespace
 
 extern const StepLever kLossSpike;
-const StepLever kLossSpike{.name = "loss_spike", .look = Look};
+const StepLever kLossSpike{.name = "loss_spike", .advise = Advise};
 
 }  // namespace rekindle::train

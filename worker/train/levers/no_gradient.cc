@@ -1,11 +1,12 @@
-// Names, once, the parameters that get no gradient: not a part of the loss, or cut off from it. Looks at the tenth step
-// (the last of a shorter job), as some weights rightly get none in the first.
+// Names, once, the parameters that get no gradient because they are not a part of the loss or are cut off from it. The
+// lever looks at the tenth step (or the last step of a shorter job), because some weights rightly get no gradient in
+// the first steps.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "worker/contract/model_interface.h"
+#include "worker/contract/spec.h"
 #include "worker/train/levers/step_lever.h"
-#include "worker/train/model.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr int64_t kLooksAt = 9;
 constexpr int kMostNamed = 5;
 
-StepAdvice Look(const StepView& view, LeverState*) {
+StepAdvice Advise(const StepView& view, LeverState*) {
   if (!view.loss || view.step != std::min<int64_t>(kLooksAt, view.spec.steps - 1)) return {};
   std::string names;
   int count = 0;
@@ -30,6 +31,6 @@ StepAdvice Look(const StepView& view, LeverState*) {
 }  // namespace
 
 extern const StepLever kNoGradient;
-const StepLever kNoGradient{.name = "no_gradient", .look = Look};
+const StepLever kNoGradient{.name = "no_gradient", .advise = Advise};
 
 }  // namespace rekindle::train

@@ -1,18 +1,13 @@
-#include <array>
+#include "worker/train/levers/optimizers.h"
 
-#include "worker/train/levers/optimizer_kind.h"
+#include <array>
 
 namespace rekindle::train {
 
-extern const OptimizerKind kAdamwOptimizer, kLionOptimizer, kMuonOptimizer, kSgdOptimizer;
-
 std::span<const OptimizerKind* const> Optimizers() {
-  static constexpr std::array kOptimizers{
-      &kAdamwOptimizer,  //
-      &kLionOptimizer,   //
-      &kMuonOptimizer,   //
-      &kSgdOptimizer,    //
-  };
+#define REKINDLE_ENTRY(Name) &k##Name##Optimizer,
+  static constexpr std::array kOptimizers{REKINDLE_OPTIMIZERS(REKINDLE_ENTRY)};
+#undef REKINDLE_ENTRY
   return kOptimizers;
 }
 
@@ -22,5 +17,7 @@ const OptimizerKind* FindOptimizer(std::string_view name) {
   }
   return nullptr;
 }
+
+const OptimizerKind& DefaultOptimizer() { return kAdamwOptimizer; }
 
 }  // namespace rekindle::train

@@ -1,4 +1,5 @@
-// A shape of the learning rate after the warm-up: one file schedule_*.cc, one line in schedules.cc.
+// Declares the interface of a schedule, the shape of the learning rate after the warm-up. Each schedule is one file
+// schedule_*.cc and one line in schedules.cc.
 #ifndef REKINDLE_WORKER_TRAIN_LEVERS_SCHEDULE_H_
 #define REKINDLE_WORKER_TRAIN_LEVERS_SCHEDULE_H_
 
@@ -6,33 +7,42 @@
 #include <span>
 #include <string_view>
 
+#include "worker/contract/parameter.h"
 #include "worker/train/levers/lever_state.h"
-#include "worker/train/levers/parameter.h"
 
 namespace rekindle::train {
 
 struct ScheduleSpec;
+struct StepLever;
 
-// Where a step lies: the one that follows `step` applied ones since the warm-up's end, of `steps` there.
+// Gives the place of a step in the schedule. It is the step that follows `step` applied ones after the end of the
+// warm-up, and `steps` is the number of all steps after the warm-up.
 struct ScheduleTime {
   int64_t step = 0;
   int64_t steps = 1;
-  // The share of `steps` that is done with this one: 1 at the last and beyond.
+  // Returns the share of `steps` that is done after this step. It is 1 at the last step and beyond.
   double progress() const { return step + 1 >= steps ? 1 : static_cast<double>(step + 1) / static_cast<double>(steps); }
 };
 
 struct ScheduleKind {
   const char* name;
-  std::span<const Parameter> parameters;  // Of spec.schedule, beside kind and warmup_steps.
-  // The learning rate as a share of the highest.
+  // `parameters` declares the fields of spec.schedule that this kind has, except `kind` and `warmup_steps`.
+  std::span<const Parameter> parameters;
+  // Returns the learning rate as a share of the highest.
   double (*share)(const ScheduleSpec& schedule, const ScheduleTime& time, const LeverState& state);
   bool needs_evaluations = false;
+  // `lever` keeps what `share` reads of the state. It is null for a schedule that follows the steps alone.
+  const StepLever* lever = nullptr;
 };
 
 std::span<const ScheduleKind* const> Schedules();
-const ScheduleKind* FindSchedule(std::string_view name);  // Null: there is none.
+// Returns null if no schedule has that name.
+const ScheduleKind* FindSchedule(std::string_view name);
+// Returns the kind of a job that names none.
+const ScheduleKind& DefaultSchedule();
 
-// cos(pi * x) for x in [0, 1], the same bits on every machine: libm's depends on the instruction set.
+// Returns cos(pi * x) for x in [0, 1], with the same bits on every machine. The result of libm depends on the
+// instruction set.
 double CosinePi(double x);
 
 }  // namespace rekindle::train

@@ -1,4 +1,4 @@
-// The highest learning rate from the warm-up to the end.
+// Keeps the highest learning rate from the warm-up to the end.
 #include "worker/train/levers/schedule.h"
 
 namespace rekindle::train {

@@ -1,7 +1,7 @@
-// Half a cosine from the highest down to final_ratio of it, reached at the last step (Loshchilov and Hutter, "SGDR",
-// without restarts; torch's CosineAnnealingLR one step on).
+// Follows half a cosine from the highest rate down to `final_ratio` of it, reached at the last step (Loshchilov and
+// Hutter, "SGDR", without restarts). The values are those of torch's CosineAnnealingLR, shifted by one step.
+#include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {

@@ -1,7 +1,8 @@
-// Half cosines from the highest towards final_ratio of it, each cycle_growth times as long as the one before
-// (Loshchilov and Hutter, "SGDR"; torch's CosineAnnealingWarmRestarts: a cycle's first step has the highest rate).
+// Follows half cosines from the highest rate towards `final_ratio` of it. Each one is `cycle_growth` times as long as
+// the one before (Loshchilov and Hutter, "SGDR"). The values are those of torch's CosineAnnealingWarmRestarts, where
+// the first step of a cycle has the highest rate.
+#include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {

@@ -1,6 +1,7 @@
-// A straight line from the highest down to final_ratio of it, reached at the last step (torch's LinearLR one step on).
+// Follows a straight line from the highest rate down to `final_ratio` of it, reached at the last step. The values are
+// those of torch's LinearLR, shifted by one step.
+#include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {

@@ -1,19 +1,18 @@
-// The rate is multiplied by `factor` once more than `patience` evaluations in a row were not better than the best by
-// min_delta of it, never below final_ratio of the highest (torch's ReduceLROnPlateau, mode min, threshold relative).
+// Multiplies the rate by `factor` once more than `patience` evaluations in a row were not better than the best by
+// `min_delta` of it. The rate never goes below `final_ratio` of the highest. The rule is that of torch's
+// ReduceLROnPlateau with mode min and a relative threshold.
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
 #include "worker/train/levers/step_lever.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
-
-extern const StepLever kPlateau;
-
 namespace {
 
+constexpr char kName[] = "plateau";
 constexpr char kBest[] = "plateau.best", kBad[] = "plateau.bad", kShare[] = "plateau.share";
 
 constexpr Parameter kParameters[] = {
@@ -25,9 +24,9 @@ constexpr Parameter kParameters[] = {
 
 double Share(const ScheduleSpec&, const ScheduleTime&, const LeverState& state) { return LeverValue(state, kShare, 1); }
 
-StepAdvice Look(const StepView& view, LeverState* state) {
+StepAdvice Advise(const StepView& view, LeverState* state) {
   const ScheduleSpec& schedule = view.spec.schedule;
-  if (schedule.kind != kPlateau.name || !view.validation_loss || view.step < schedule.warmup_steps) return {};
+  if (schedule.kind != kName || !view.validation_loss || view.step < schedule.warmup_steps) return {};
   const double loss = *view.validation_loss;
   const auto best = state->find(kBest);
   if (best == state->end() || loss < best->second * (1 - schedule.min_delta)) {
@@ -49,12 +48,12 @@ StepAdvice Look(const StepView& view, LeverState* state) {
                                " evaluations was better than ", best->second, " by ", schedule.min_delta, " of it")};
 }
 
+constexpr StepLever kLever{.name = kName, .advise = Advise};
+
 }  // namespace
 
 extern const ScheduleKind kPlateauSchedule;
 const ScheduleKind kPlateauSchedule{
-    .name = "plateau", .parameters = kParameters, .share = Share, .needs_evaluations = true};
-
-const StepLever kPlateau{.name = "plateau", .look = Look};
+    .name = kName, .parameters = kParameters, .share = Share, .needs_evaluations = true, .lever = &kLever};
 
 }  // namespace rekindle::train

@@ -1,9 +1,9 @@
-// The highest rate until decay_steps before the end, then a straight line down to final_ratio of it, reached at the
-// last step (Hu et al., "MiniCPM").
+// Keeps the highest rate until `decay_steps` before the end. Then the rate follows a straight line down to
+// `final_ratio` of the highest, reached at the last step (Hu et al., "MiniCPM").
 #include <algorithm>
 
+#include "worker/contract/spec.h"
 #include "worker/train/levers/schedule.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {

@@ -1,14 +1,14 @@
-// Every schedule against the values that torch's scheduler of the same formula gave (torch 2.11).
+// Checks every schedule against the values that torch's scheduler of the same formula computed (torch 2.11).
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "worker/contract/model_interface.h"
+#include "worker/contract/spec.h"
+#include "worker/train/levers/learning_rate.h"
 #include "worker/train/levers/schedule.h"
 #include "worker/train/levers/step_lever.h"
-#include "worker/train/model.h"
-#include "worker/train/schedule.h"
-#include "worker/train/spec.h"
 
 namespace rekindle::train {
 namespace {
@@ -61,20 +61,22 @@ TEST(SchedulesTest, WarmupStableDecayIsTorchsConstantThenLinear) {
   ExpectRates(Rates({.kind = "warmup_stable_decay", .final_ratio = 0.1, .decay_steps = 4}, 10),
               {1, 1, 1, 1, 1, 1, 0.775, 0.55, 0.325, 0.1});
   ExpectRates(Rates({.kind = "warmup_stable_decay", .warmup_steps = 2, .decay_steps = 2}, 5), {0.5, 1, 1, 0.5, 0});
-  ExpectRates(Rates({.kind = "warmup_stable_decay", .decay_steps = 4}, 4), {0.75, 0.5, 0.25, 0});  // No stable part.
+  // The decay takes all steps, so the schedule has no stable part.
+  ExpectRates(Rates({.kind = "warmup_stable_decay", .decay_steps = 4}, 4), {0.75, 0.5, 0.25, 0});
 }
 
-// What the plateau's lever says of an evaluation at `step`.
+// Returns what the plateau lever says about an evaluation at `step`.
 std::string ShowEvaluation(const ScheduleSpec& schedule, int64_t step, double loss, LeverState* state) {
   TrainSpec spec{.steps = 100};
   spec.schedule = schedule;
   const ParameterLayout layout;
   std::string said;
   for (const StepLever* lever : StepLevers()) {
-    said += lever
-                ->look({.spec = spec, .layout = layout, .step = step, .loss = 1, .maxima = {}, .validation_loss = loss},
-                       state)
-                .text;
+    said +=
+        lever
+            ->advise({.spec = spec, .layout = layout, .step = step, .loss = 1, .maxima = {}, .validation_loss = loss},
+                     state)
+            .text;
   }
   return said;
 }
@@ -90,7 +92,8 @@ TEST(SchedulesTest, PlateauIsTorchsReduceLROnPlateau) {
     EXPECT_EQ(said.empty(), i == 0 || torch[i] == torch[i - 1]) << said;
   }
   EXPECT_EQ(ShowEvaluation(schedule, 20, 1.7, &state), "");
-  EXPECT_EQ(ShowEvaluation(schedule, 30, 1.7, &state), "");  // At the floor: nothing changes any more.
+  // The rate is at its lowest value, so nothing changes any more.
+  EXPECT_EQ(ShowEvaluation(schedule, 30, 1.7, &state), "");
 }
 
 TEST(SchedulesTest, PlateauDoesNotLookDuringTheWarmUp) {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "worker/contract/spec.h"
 #include "worker/train/levers/step_lever.h"
-#include "worker/train/spec.h"
-#include "worker/train/testing_layout.h"
+#include "worker/train/testing/testing_layout.h"
 
 namespace rekindle::train {
 namespace {
@@ -19,11 +19,11 @@ const ParameterLayout& Layout() {
   return *layout;
 }
 
-// Shows every lever one step, as the engine does: the text and action of `name`'s advice.
+// Shows one step to every lever, as the engine does, and returns the advice of the lever `name`.
 StepAdvice Show(const std::string& name, StepView view, LeverState* state) {
   StepAdvice advice;
   for (const StepLever* lever : StepLevers()) {
-    const StepAdvice given = lever->look(view, state);
+    const StepAdvice given = lever->advise(view, state);
     if (name == lever->name) advice = given;
   }
   return advice;
@@ -43,9 +43,10 @@ StepAdvice ShowEvaluation(const TrainSpec& spec, int64_t step, double loss, Leve
 }
 
 TEST(EarlyStopTest, StopsAfterPatienceEvaluationsWithoutAGain) {
-  const TrainSpec spec{.steps = 100, .early_stop = {.patience = 3, .min_delta = 0.01}};
+  const TrainSpec spec{.steps = 100, .levers = {{"early_stop", {{"patience", 3}, {"min_delta", 0.01}}}}};
   LeverState state;
-  const std::vector<double> losses{2, 1.5, 1.495, 1.6, 1.48, 1.48, 1.475};  // A gain of 0.01 or less is none.
+  // A gain of 0.01 or less does not count.
+  const std::vector<double> losses{2, 1.5, 1.495, 1.6, 1.48, 1.48, 1.475};
   for (size_t i = 0; i < losses.size(); ++i) {
     EXPECT_EQ(ShowEvaluation(spec, 10 * static_cast<int64_t>(i), losses[i], &state).action, StepAdvice::Action::kGoOn);
   }
@@ -63,7 +64,7 @@ TEST(EarlyStopTest, OffByDefaultAndAtTheLastStep) {
   for (int step = 0; step < 50; ++step) {
     EXPECT_EQ(ShowEvaluation(off, step, 1, &state).action, StepAdvice::Action::kGoOn);
   }
-  const TrainSpec on{.steps = 2, .early_stop = {.patience = 1}};
+  const TrainSpec on{.steps = 2, .levers = {{"early_stop", {{"patience", 1}}}}};
   ShowEvaluation(on, 1, 1, &state);
   EXPECT_EQ(ShowEvaluation(on, 2, 1, &state).action, StepAdvice::Action::kGoOn);
 }
@@ -77,16 +78,19 @@ TEST(LossSpikeTest, TellsAJumpOnceAndNoNoise) {
   const StepAdvice advice = ShowLoss(spec, step++, 9, &state);
   EXPECT_EQ(advice.action, StepAdvice::Action::kGoOn);
   EXPECT_THAT(advice.text, HasSubstr("the loss jumped to 9 at step 201, from a median of 2.6"));
-  EXPECT_EQ(ShowLoss(spec, step++, 12, &state).text, "");  // The same spike.
+  // This loss belongs to the same spike.
+  EXPECT_EQ(ShowLoss(spec, step++, 12, &state).text, "");
   for (; step < 240; ++step) EXPECT_EQ(ShowLoss(spec, step, loss(static_cast<int>(step)), &state).text, "") << step;
-  EXPECT_NE(ShowLoss(spec, step, 9, &state).text, "");  // Another one.
+  // This loss is another spike.
+  EXPECT_NE(ShowLoss(spec, step, 9, &state).text, "");
 }
 
 TEST(LossSpikeTest, NeedsAHistoryAndEndsTheJobByPolicy) {
   const TrainSpec spec{.steps = 1000, .on_divergence = TrainSpec::OnDivergence::kFail};
   LeverState state;
   for (int step = 0; step < 16; ++step) EXPECT_EQ(ShowLoss(spec, step, step == 5 ? 50 : 2, &state).text, "") << step;
-  EXPECT_EQ(ShowLoss(spec, 16, 2.05, &state).text, "");  // No deviation at all, but below 5 %.
+  // The history has no deviation at all, but the rise is below 5 %.
+  EXPECT_EQ(ShowLoss(spec, 16, 2.05, &state).text, "");
   EXPECT_EQ(ShowLoss(spec, 17, 2.2, &state).action, StepAdvice::Action::kDiverged);
 }
 
@@ -101,7 +105,7 @@ TEST(LossSpikeTest, ANearlyPerfectModelMayErr) {
 }
 
 TEST(StepLeversTest, ABatchThatIsNotFiniteHidesNoEvaluation) {
-  const TrainSpec spec{.steps = 100, .early_stop = {.patience = 1}};
+  const TrainSpec spec{.steps = 100, .levers = {{"early_stop", {{"patience", 1}}}}};
   LeverState state;
   ShowEvaluation(spec, 0, 1, &state);
   EXPECT_EQ(Show("early_stop", {.spec = spec, .layout = Layout(), .step = 9, .validation_loss = 2}, &state).action,
@@ -122,13 +126,13 @@ TEST(NoGradientTest, NamesThemOnceAtTheTenthStep) {
 }
 
 TEST(StepLeversTest, StateStaysWithinItsBounds) {
-  TrainSpec spec{.steps = 1000, .early_stop = {.patience = 100}};
+  TrainSpec spec{.steps = 1000, .levers = {{"early_stop", {{"patience", 100}}}}};
   spec.schedule.kind = "plateau";
   LeverState state;
   for (int64_t step = 0; step < 100; ++step) {
     for (const StepLever* lever : StepLevers()) {
-      lever->look({.spec = spec, .layout = Layout(), .step = step, .loss = 2, .maxima = {}, .validation_loss = 2.0},
-                  &state);
+      lever->advise({.spec = spec, .layout = Layout(), .step = step, .loss = 2, .maxima = {}, .validation_loss = 2.0},
+                    &state);
     }
   }
   EXPECT_LE(state.size(), static_cast<size_t>(kMaxLeverValues));

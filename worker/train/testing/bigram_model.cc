@@ -3,18 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "worker/numeric/splitmix64.h"
+
 namespace rekindle::train {
 namespace {
 
 constexpr int kContext = 12;
 constexpr int kSequences = 3;
-
-uint64_t Mix(uint64_t x) {
-  x += 0x9E3779B97F4A7C15ULL;
-  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
-  x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
-  return x ^ (x >> 31);
-}
 
 }  // namespace
 
@@ -33,7 +28,7 @@ BigramModel::BigramModel(int64_t ballast) {
 
 void BigramModel::Initialize(uint64_t seed, std::span<float> weights) const {
   for (size_t i = 0; i < weights.size(); ++i) {
-    weights[i] = static_cast<float>(Mix(seed * 1'000'003 + i) >> 40) * 1e-9f;
+    weights[i] = static_cast<float>(models::SplitMix64(seed * 1'000'003 + i) >> 40) * 1e-9f;
   }
 }
 
@@ -95,11 +90,11 @@ absl::StatusOr<LossSum> BigramModel::Evaluate(const MicroBatch& batch) { return 
 MicroBatch ChainBatches::Make(uint64_t key, int index) {
   MicroBatch batch{.index = index, .sequences = kSequences, .context = kContext, .tokens = {}};
   for (int s = 0; s < kSequences; ++s) {
-    uint64_t state = Mix(key * 31 + static_cast<uint64_t>(s));
+    uint64_t state = models::SplitMix64(key * 31 + static_cast<uint64_t>(s));
     int symbol = static_cast<int>(state % BigramModel::kSymbols);
     for (int t = 0; t <= kContext; ++t) {
       batch.tokens.push_back(static_cast<uint16_t>(symbol));
-      state = Mix(state);
+      state = models::SplitMix64(state);
       symbol = state % 4 == 0 ? static_cast<int>(state >> 8) % BigramModel::kSymbols : (symbol * 5 + 3) % 16;
     }
   }

@@ -1,12 +1,13 @@
-// A real model small enough for tests: a table of next-token logits over 16 symbols. No torch.
+// Provides a real model that is small enough for tests: a table of next-token logits over 16 symbols. It needs no
+// torch.
 #ifndef REKINDLE_WORKER_TRAIN_TESTING_BIGRAM_MODEL_H_
 #define REKINDLE_WORKER_TRAIN_TESTING_BIGRAM_MODEL_H_
 
 #include <atomic>
 #include <functional>
 
-#include "worker/train/batch_source.h"
-#include "worker/train/model.h"
+#include "worker/contract/batch_source.h"
+#include "worker/contract/model_interface.h"
 
 namespace rekindle::train {
 
@@ -14,8 +15,8 @@ class BigramModel final : public Model {
  public:
   static constexpr int kSymbols = 16;
 
-  // `ballast` more parameters, which are trained but change no prediction, and a buffer behind them: for what needs a
-  // state of several shards.
+  // Adds `ballast` more parameters, which are trained but change no prediction, and a buffer behind them. Tests use
+  // them when they need a state of several shards.
   explicit BigramModel(int64_t ballast = 0);
   const ParameterLayout& layout() const override { return layout_; }
   void BindWeights(float* weights) override { weights_ = weights; }
@@ -25,12 +26,14 @@ class BigramModel final : public Model {
                                    const GradientSink& sink) override;
   absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) override;
 
-  // Called before each backward with its micro-batch's index: where tests put their delays and kills.
+  // `before_backward` is called before each backward with the index of its micro-batch. Tests put their delays and
+  // kills there.
   std::function<void(int64_t step, int index)> before_backward;
-  // Whether that micro-batch's gradient is to hold a NaN, or its loss to be one.
+  // `poison` says for each micro-batch whether its gradient contains a NaN, its loss is a NaN, or its loss is much too
+  // high.
   enum class Poison { kNone, kGradient, kLoss, kSpike };
   std::function<Poison(int64_t step, int index)> poison;
-  // Gradients beyond it become infinite, as in 16 bits; 0: none do. Scaled gradients, so that the scale matters.
+  // Scaled gradients above `largest_gradient` become infinite, as in 16 bits. With 0 none do.
   float largest_gradient = 0;
   std::atomic<int> backwards{0};
 
@@ -41,7 +44,7 @@ class BigramModel final : public Model {
   float* weights_ = nullptr;
 };
 
-// Micro-batches of text that a fixed chain of symbols makes: learnable, the same for everyone.
+// Makes micro-batches of text from a fixed chain of symbols. The text can be learned and is the same for everyone.
 class ChainBatches final : public BatchSource {
  public:
   MicroBatch Train(int64_t step, int index) override { return Make(static_cast<uint64_t>(step) * 1000 + index, index); }

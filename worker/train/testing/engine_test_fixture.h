@@ -1,5 +1,5 @@
-// What tests of engines as threads share: a coordinator, trainers that come and go, and the result of an undisturbed
-// run on one worker to compare with.
+// Provides what tests of engines as threads share: a coordinator, trainers that come and go, and the result of an
+// undisturbed run on one worker to compare with.
 #ifndef REKINDLE_WORKER_TRAIN_TESTING_ENGINE_TEST_FIXTURE_H_
 #define REKINDLE_WORKER_TRAIN_TESTING_ENGINE_TEST_FIXTURE_H_
 
@@ -14,25 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "common/log.h"
-#include "worker/train/testing/local_cluster.h"
+#include "common/log/log.h"
+#include "worker/train/testing/local_trainer.h"
+#include "worker/train/testing/small_spec.h"
 
 namespace rekindle::train {
-
-inline TrainSpec SmallSpec(int steps = 40) {
-  TrainSpec spec;
-  spec.seed = 5;
-  spec.steps = steps;
-  spec.global_batch = 18;
-  spec.micro_batch = 3;
-  spec.context = 12;
-  spec.exact = true;
-  spec.clip_norm = 1;
-  spec.evaluate_every = 10;
-  spec.optimizer.learning_rate = 0.05;
-  spec.schedule = {"cosine", 5, 0.1};
-  return spec;
-}
 
 inline bool Ended(const v1::JobStatus& status) {
   return status.state() == v1::SUCCEEDED || status.state() == v1::FAILED;
@@ -40,7 +26,7 @@ inline bool Ended(const v1::JobStatus& status) {
 
 class EngineTest : public testing::Test {
  protected:
-  // Called on the thread of a trainer, by its number, before each of its backwards.
+  // The hook is called on the thread of a trainer, with its number, before each of its backwards.
   using BeforeBackward = std::function<void(size_t trainer, int64_t step)>;
 
   static void SetUpTestSuite() {
@@ -53,11 +39,12 @@ class EngineTest : public testing::Test {
     coordinator_.reset();
   }
 
-  // Returns when all of them step together.
+  // Starts the job and returns when all trainers step together.
   void Start(const TrainSpec& spec, int trainers, BeforeBackward before_backward = {}) {
     spec_ = spec;
     if (before_backward) before_backward_ = std::move(before_backward);
-    trainers_.reserve(100);  // A hook reads it while others are added.
+    // A hook reads the vector while others are added, so it must not move.
+    trainers_.reserve(100);
     coordinator_.emplace(spec_, min_workers_);
     if (has_spare_) coordinator_->AddSpare("spare");
     for (int i = 0; i < trainers; ++i) Add("n" + std::to_string(i));
@@ -87,7 +74,7 @@ class EngineTest : public testing::Test {
     EXPECT_TRUE(coordinator_->Await(Ended)) << coordinator_->Status().DebugString();
     return coordinator_->Status();
   }
-  // With the whole state on the one worker, and without checkpoints.
+  // Returns the digest of a run with the whole state on one worker and without checkpoints.
   std::string UndisturbedDigest() {
     TrainSpec spec = spec_;
     spec.sharded_state = false;
@@ -103,7 +90,7 @@ class EngineTest : public testing::Test {
     EXPECT_EQ(status.state_digest(), UndisturbedDigest());
     EXPECT_FALSE(status.state_digest().empty());
   }
-  // Random faults on random trainers, one after the other, never two at once. REKINDLE_SEED repeats a run.
+  // Makes random faults on random trainers, one after the other and never two at once. REKINDLE_SEED repeats a run.
   void ExpectUndisturbedByRandomFaults(const TrainSpec& spec, int trainers) {
     const char* given = std::getenv("REKINDLE_SEED");
     const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device()();
@@ -135,11 +122,15 @@ class EngineTest : public testing::Test {
   TrainSpec spec_;
   int64_t ballast_ = 0;
   BeforeBackward before_backward_;
-  std::function<void(size_t trainer)> before_collective_;  // On the trainers' threads, too.
+  // `before_collective_` is called on the trainers' threads.
+  std::function<void(size_t trainer)> before_collective_;
   std::function<BigramModel::Poison(int64_t step, int index)> poison_;
-  std::function<double(size_t trainer)> lease_clock_;  // On any thread.
-  std::string timeline_;                               // A file; empty: none.
-  bool has_spare_ = false;                             // A node that nothing runs on.
+  // `lease_clock_` is called on any thread.
+  std::function<double(size_t trainer)> lease_clock_;
+  // `timeline_` names a file. If it is empty, nothing is written.
+  std::string timeline_;
+  // `has_spare_` adds a node that nothing runs on.
+  bool has_spare_ = false;
   int min_workers_ = 1;
   float largest_gradient_ = 0;
   int incarnations_ = 0;
@@ -149,7 +140,7 @@ class EngineTest : public testing::Test {
   std::vector<std::unique_ptr<LocalTrainer>> trainers_;
 
  private:
-  // What the result depends on.
+  // Returns the options that the result depends on.
   LocalTrainerOptions ModelOptions() const {
     LocalTrainerOptions options;
     options.poison = poison_;

@@ -18,22 +18,22 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
       : store_(store), generation_(generation), ranges_(std::move(ranges)), precision_(precision) {}
 
   absl::Status Copy(const checkpoint::StateView& state) override {
-    std::lock_guard lock(copy_);
+    const common::MutexLock lock(copy_);
     if (!copied_.has_value()) copied_ = CopyAll(state);
     return *copied_;
   }
   const std::vector<ShardRef>& refs() const override { return refs_; }
   absl::Status Commit() override {
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
     store_.files_.insert(files_.begin(), files_.end());
-    store_.changed_.notify_all();
+    store_.changed_.NotifyAll();
     return absl::OkStatus();
   }
   double held_up_seconds() const override { return 0; }
 
  private:
-  absl::Status CopyAll(const checkpoint::StateView& state) {
+  absl::Status CopyAll(const checkpoint::StateView& state) ABSL_EXCLUSIVE_LOCKS_REQUIRED(copy_) {
     for (const ShardRange& range : ranges_) {
       const checkpoint::PlaneBytes room = SizeOfPlanes(state.total, range, precision_, range.end - range.begin);
       std::vector<uint8_t> planes[] = {std::vector<uint8_t>(static_cast<size_t>(room.plane0)),
@@ -54,10 +54,11 @@ class MemoryCheckpoints::Staged final : public checkpoint::StagedShards {
   const int generation_;
   const std::vector<ShardRange> ranges_;
   const Precision precision_;
+  // CopyAll() fills in these two, and they are only read after Copy() has returned.
   std::map<std::string, std::vector<uint8_t>> files_;
   std::vector<ShardRef> refs_;
-  std::mutex copy_;
-  std::optional<absl::Status> copied_;
+  common::Mutex copy_;
+  std::optional<absl::Status> copied_ ABSL_GUARDED_BY(copy_);
 };
 
 class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
@@ -68,7 +69,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(const checkpoint::SnapshotKey& snapshot,
                                                                   const std::vector<ShardRange>& ranges) override {
     if (snapshot.urgent) {
-      std::lock_guard lock(store_.mutex_);
+      const common::MutexLock lock(store_.mutex_);
       store_.urgent_steps_.insert(snapshot.step);
     }
     return std::make_unique<Staged>(store_, snapshot.generation, ranges, snapshot.precision);
@@ -76,11 +77,13 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
                                             const checkpoint::Retention&, double wait_seconds) override {
     manifest.writer = writer_;
-    const auto is_there = [&](const ShardRef& ref) { return store_.files_.contains(ref.xxh3); };
-    std::unique_lock lock(store_.mutex_);
-    const bool whole = store_.changed_.wait_for(lock, std::chrono::duration<double>(wait_seconds), [&] {
+    const auto is_there = [&](const ShardRef& ref)
+                              ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mutex_) { return store_.files_.contains(ref.xxh3); };
+    const auto is_over = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(store_.mutex_) {
       return cancelled_ || std::all_of(manifest.shards.begin(), manifest.shards.end(), is_there);
-    });
+    };
+    common::MutexLock lock(store_.mutex_);
+    const bool whole = store_.changed_.WaitFor(lock, std::chrono::duration<double>(wait_seconds), is_over);
     if (cancelled_) return absl::CancelledError("the client was cancelled");
     if (!whole) return absl::NotFoundError("a shard of another rank is not there");
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
@@ -92,37 +95,38 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
     return FormatName(name);
   }
   absl::Status WriteJobFile(int generation, const std::string& text, double) override {
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     if (store_.broken_) return absl::ResourceExhaustedError("the store of this test is full");
     if (generation <= store_.refused_) return absl::FailedPreconditionError("the generation is over");
     store_.SetJobFile(text);
     return absl::OkStatus();
   }
   absl::StatusOr<std::string> ReadJobFile() override {
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
     if (store_.job_file_.empty()) return absl::NotFoundError("there is no job.json");
     return store_.job_file_;
   }
-  absl::StatusOr<checkpoint::Newest> FindNewest(bool) override {
-    std::lock_guard lock(store_.mutex_);
+  absl::StatusOr<checkpoint::SearchResult> FindNewest(bool) override {
+    const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
-    return store_.manifests_.empty() ? checkpoint::Newest{} : Found(store_.manifests_.rbegin()->second);
+    return store_.manifests_.empty() ? checkpoint::SearchResult{} : Found(store_.manifests_.rbegin()->second);
   }
-  absl::StatusOr<checkpoint::Newest> FindNamed(const std::string& name, bool) override {
+  absl::StatusOr<checkpoint::SearchResult> FindNamed(const std::string& name, bool) override {
     const auto parsed = checkpoint::ParseName(name);
     if (!parsed.ok()) return parsed.status();
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     if (store_.unreadable_) return absl::PermissionDeniedError("the store of this test cannot be read");
     const auto at = store_.manifests_.find(*parsed);
-    if (at == store_.manifests_.end()) return checkpoint::Newest{.missing = "it is not in the store of this test"};
+    if (at == store_.manifests_.end())
+      return checkpoint::SearchResult{.missing = "it is not in the store of this test"};
     return Found(at->second);
   }
   absl::StatusOr<checkpoint::Restored> Restore(int, const std::string& name,
                                                const checkpoint::MutableState& state) override {
     const auto parsed = checkpoint::ParseName(name);
     if (!parsed.ok()) return parsed.status();
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     const Manifest& manifest = store_.manifests_.at(*parsed);
     const bool exact = PlanesOf(manifest) == checkpoint::kMaxPlanes;
     for (const ShardRef& ref : manifest.shards) {
@@ -137,14 +141,14 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
   }
   absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return checkpoint::ServiceInfo{}; }
   void Cancel() override {
-    std::lock_guard lock(store_.mutex_);
+    const common::MutexLock lock(store_.mutex_);
     cancelled_ = true;
-    store_.changed_.notify_all();
+    store_.changed_.NotifyAll();
   }
 
  private:
-  static checkpoint::Newest Found(const Manifest& manifest) {
-    checkpoint::Newest newest{.found = true, .durable = true, .name = FormatName(NameOf(manifest))};
+  static checkpoint::SearchResult Found(const Manifest& manifest) {
+    checkpoint::SearchResult newest{.found = true, .durable = true, .name = FormatName(NameOf(manifest))};
     newest.manifest = manifest;
     newest.highest_generation = manifest.generation;
     return newest;
@@ -152,7 +156,7 @@ class MemoryCheckpoints::Client final : public checkpoint::CheckpointClient {
 
   MemoryCheckpoints& store_;
   const std::string writer_;
-  bool cancelled_ = false;  // Guarded by the store's mutex.
+  bool cancelled_ ABSL_GUARDED_BY(store_.mutex_) = false;
 };
 
 std::unique_ptr<checkpoint::CheckpointClient> MemoryCheckpoints::ClientOf(const std::string& trainer) {
@@ -160,42 +164,43 @@ std::unique_ptr<checkpoint::CheckpointClient> MemoryCheckpoints::ClientOf(const 
 }
 
 void MemoryCheckpoints::SetBroken(bool broken) {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   broken_ = broken;
 }
 
 void MemoryCheckpoints::Refuse(int generation) {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   refused_ = generation;
 }
 
 void MemoryCheckpoints::SetUnreadable(bool unreadable) {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   unreadable_ = unreadable;
 }
 
 std::set<int> MemoryCheckpoints::urgent_steps() {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   return urgent_steps_;
 }
 
 void MemoryCheckpoints::SetJobFile(const std::string& text) {
   job_file_ = text;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 std::string MemoryCheckpoints::job_file() {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   return job_file_;
 }
 
 bool MemoryCheckpoints::AwaitJobFile(const std::function<bool(const std::string&)>& fits) {
-  std::unique_lock lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::seconds(120), [&] { return fits(job_file_); });
+  common::MutexLock lock(mutex_);
+  return changed_.WaitFor(lock, std::chrono::seconds(120),
+                          [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return fits(job_file_); });
 }
 
 std::vector<checkpoint::ManifestName> MemoryCheckpoints::Names() {
-  std::lock_guard lock(mutex_);
+  const common::MutexLock lock(mutex_);
   std::vector<checkpoint::ManifestName> names;
   for (const auto& [name, manifest] : manifests_) names.push_back(name);
   return names;

@@ -1,54 +1,54 @@
-// A checkpoint store in memory that the trainers of a test share, without a service.
+// Provides a checkpoint store in memory that the trainers of a test share, without a service.
 #ifndef REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
 #define REKINDLE_WORKER_TRAIN_TESTING_MEMORY_CHECKPOINTS_H_
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "checkpoint/client.h"
+#include "checkpoint/client/client.h"
+#include "common/sync/mutex.h"
 
 namespace rekindle::train {
 
-// Thread-safe. Must outlive its clients.
+// The class is thread-safe and must outlive its clients.
 class MemoryCheckpoints {
  public:
   std::unique_ptr<checkpoint::CheckpointClient> ClientOf(const std::string& trainer);
-  // While broken nothing becomes durable.
+  // Makes every save fail while it is broken, so that nothing becomes durable.
   void SetBroken(bool broken);
-  // A newer generation than this one has begun: nothing of it, or of an older one, is taken.
+  // Makes the store refuse saves of `generation` and older ones, as if a newer generation had begun.
   void Refuse(int generation);
-  // Nobody can look into it.
+  // Makes every look into the store fail.
   void SetUnreadable(bool unreadable);
-  // Of all manifests, oldest first.
+  // Returns the names of all manifests, oldest first.
   std::vector<checkpoint::ManifestName> Names();
-  // Empty: nobody has written it.
+  // Returns an empty text if nobody has written a job file.
   std::string job_file();
-  // Until somebody has written one that fits; false after 120 s.
+  // Waits until a job file that fits is written. Returns false after 120 s.
   bool AwaitJobFile(const std::function<bool(const std::string& text)>& fits);
-  // Of snapshots that training waited for.
+  // Returns the steps of the snapshots that training waited for.
   std::set<int> urgent_steps();
 
  private:
   class Client;
   class Staged;
 
-  void SetJobFile(const std::string& text);  // REQUIRES: mutex_ held.
+  void SetJobFile(const std::string& text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool broken_ = false;
-  bool unreadable_ = false;
-  int refused_ = 0;
-  std::string job_file_;
-  std::set<int> urgent_steps_;
-  std::map<std::string, std::vector<uint8_t>> files_;  // By XXH3.
-  std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_;
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  bool broken_ ABSL_GUARDED_BY(mutex_) = false;
+  bool unreadable_ ABSL_GUARDED_BY(mutex_) = false;
+  int refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string job_file_ ABSL_GUARDED_BY(mutex_);
+  std::set<int> urgent_steps_ ABSL_GUARDED_BY(mutex_);
+  // The keys of `files_` are XXH3 hashes.
+  std::map<std::string, std::vector<uint8_t>> files_ ABSL_GUARDED_BY(mutex_);
+  std::map<checkpoint::ManifestName, checkpoint::Manifest> manifests_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace rekindle::train

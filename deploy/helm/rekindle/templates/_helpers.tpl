@@ -1,4 +1,4 @@
-{{/* labels CONTEXT: of every object. */}}
+{{/* labels CONTEXT renders the labels that every object has. */}}
 {{- define "rekindle.labels" -}}
 app.kubernetes.io/name: rekindle
 app.kubernetes.io/managed-by: {{ .Release.Service }}
@@ -16,7 +16,7 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
-{{/* files WHO: where the four files are, as the programs want to be told. */}}
+{{/* files WHO renders the environment variables that tell the programs where the four files are. */}}
 {{- define "rekindle.files" -}}
 - {name: REKINDLE_TLS_CERT, value: /etc/rekindle/{{ . }}/tls.crt}
 - {name: REKINDLE_TLS_KEY, value: /etc/rekindle/{{ . }}/tls.key}
@@ -38,7 +38,7 @@ readOnlyRootFilesystem: true
 capabilities: {drop: [ALL]}
 {{- end }}
 
-{{/* tolerations CONTEXT POOLS: what machines of these pools are tainted with, and that they have GPUs. */}}
+{{/* tolerations CONTEXT POOLS renders the tolerations for machines of these pools, also those for GPUs. */}}
 {{- define "rekindle.tolerations" -}}
 {{- $all := .context.Values.node.tolerations | default list }}
 {{- range .pools }}
@@ -50,7 +50,7 @@ capabilities: {drop: [ALL]}
 {{- uniq $all | toYaml }}
 {{- end }}
 
-{{/* slots POOL: a trainer has a GPU of its own, where there are any. */}}
+{{/* slots POOL renders the number of trainers per machine. If a machine has GPUs, each trainer has one of its own. */}}
 {{- define "rekindle.slots" -}}
 {{- $gpus := .gpus | default 0 | int }}
 {{- $slots := .slots | default $gpus | default 1 | int }}
@@ -60,7 +60,7 @@ capabilities: {drop: [ALL]}
 {{- $slots }}
 {{- end }}
 
-{{/* resources POOL: the pool's, with its GPUs. */}}
+{{/* resources POOL renders the resources of the pool, with its GPUs. */}}
 {{- define "rekindle.resources" -}}
 {{- $resources := deepCopy (.resources | default dict) }}
 {{- with .gpus }}

@@ -1,0 +1,103 @@
+"""Trains GPT-2 with PyTorch as the peer of gpu.py: BF16 by autocast, fused AdamW; prints tokens a second as JSON.
+
+Shapes, batch and number of micro-batches are those of rekindle-bench-gpu-train. The figure is the median of seven whole
+steps.
+"""
+import argparse
+import json
+import statistics
+import time
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+ROUNDS, WARM = 7, 3
+
+
+class Block(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        n, t, width = x.shape
+        q, k, v = (part.view(n, t, self.heads, width // self.heads).transpose(1, 2)
+                   for part in self.qkv(self.norm1(x)).split(width, dim=2))
+        mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(mixed.transpose(1, 2).reshape(n, t, width))
+        return x + self.down(F.gelu(self.up(self.norm2(x)), approximate="tanh"))
+
+
+class Gpt2(nn.Module):
+    def __init__(self, a):
+        super().__init__()
+        self.tokens, self.positions = nn.Embedding(a.vocabulary, a.width), nn.Embedding(a.context, a.width)
+        self.blocks = nn.Sequential(*(Block(a.width, a.heads) for _ in range(a.layers)))
+        self.norm = nn.LayerNorm(a.width)
+
+    def forward(self, inputs, targets):
+        h = self.tokens(inputs) + self.positions.weight[:inputs.shape[1]]
+        logits = F.linear(self.norm(self.blocks(h)), self.tokens.weight)
+        return F.cross_entropy(logits.view(-1, logits.shape[-1]).float(), targets.view(-1))
+
+
+def settle(device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def tokens_per_second(a, compiled):
+    torch.manual_seed(1)
+    model = Gpt2(a).to(a.device)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True)
+    run = torch.compile(model) if compiled else model
+    batch = torch.randint(0, a.vocabulary, (a.sequences, a.context + 1), device=a.device)
+    seconds = []
+    for _ in range(WARM + ROUNDS):
+        start = time.perf_counter()
+        optimizer.zero_grad(set_to_none=True)
+        for _ in range(a.micro_batches):
+            with torch.autocast(a.device, dtype=torch.bfloat16):
+                loss = run(batch[:, :-1], batch[:, 1:].contiguous()) / a.micro_batches
+            loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        settle(a.device)
+        seconds.append(time.perf_counter() - start)
+    return a.sequences * a.context * a.micro_batches / statistics.median(seconds[WARM:])
+
+
+def matmul_flops(a):
+    """Returns the operations a second that a large matrix product in BF16 reaches, which is the limit for training."""
+    n = 8192 if a.device == "cuda" else 512
+    x = torch.randn(n, n, device=a.device, dtype=torch.bfloat16)
+    seconds = []
+    for _ in range(WARM + ROUNDS):
+        settle(a.device)
+        start = time.perf_counter()
+        x @ x
+        settle(a.device)
+        seconds.append(time.perf_counter() - start)
+    return 2 * n**3 / statistics.median(seconds[WARM:])
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__)
+    p.add_argument("--device", default="cuda", choices=["cuda", "cpu"])
+    for name, value in (("layers", 12), ("heads", 12), ("width", 768), ("context", 1024), ("vocabulary", 50257),
+                        ("sequences", 16), ("micro-batches", 2)):
+        p.add_argument(f"--{name}", type=int, default=value)
+    p.add_argument("--without-compile", action="store_true")
+    a = p.parse_args()
+    result = {"eager": tokens_per_second(a, False), "matmul_flops": matmul_flops(a)}
+    if not a.without_compile:
+        result["compile"] = tokens_per_second(a, True)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

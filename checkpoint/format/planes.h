@@ -1,0 +1,95 @@
+// Writes and reads a shard of the flat state as one or two plane files. Each is a valid safetensors file of at most 64
+// MiB. It is named by its XXH3-128 and has the metadata format, begin, end, total, plane and precision. These are the
+// tensors for n elements:
+//   plane 0   weights F16 [n] (bf16: BF16), first_moment BF16 [n], second_moment BF16 [n],
+//             weights_exponent I8 [ceil(n / 1024)] (not with bf16): weight = weights * 2^exponent of its 1024
+//   plane 1   weights_residual I16 [n], first_moment_low U16 [n], second_moment_low U16 [n],
+//             exception_index U32 [k], exception_weight F32 [k], in increasing order: whole weights
+// Plane 0 can be used alone. Only `exact` has a plane 1, with which FP32 is restored bit for bit
+// (kernels/planes/plane_split.h).
+//
+// A file holds neither step nor generation. Equal content therefore has an equal name, and a repeated upload finds the
+// file already there. The manifest says to which step a file belongs.
+//
+// The functions here are pure, torch-free and thread-safe.
+#ifndef REKINDLE_CHECKPOINT_FORMAT_PLANES_H_
+#define REKINDLE_CHECKPOINT_FORMAT_PLANES_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/format/state_shards.h"
+
+namespace rekindle::checkpoint {
+
+enum class Precision { kExact, kFp16, kBf16 };
+inline constexpr std::string_view kPrecisionNames[] = {"exact", "fp16", "bf16"};
+
+inline std::string PrecisionName(Precision precision) {
+  return std::string(kPrecisionNames[static_cast<int>(precision)]);
+}
+// Returns the number of files of a shard.
+constexpr int PlanesOf(Precision precision) { return precision == Precision::kExact ? 2 : 1; }
+// Parses the name of a precision. INVALID_ARGUMENT lists the valid names.
+absl::StatusOr<Precision> ParsePrecision(std::string_view name);
+
+// Holds the sizes of the files of a range. `plane1` is 0 unless the precision is `exact`.
+struct PlaneBytes {
+  int64_t plane0 = 0;
+  int64_t plane1 = 0;
+};
+// Returns the sizes for a range with that many exceptions. A range of n elements has at most n. Trained weights rarely
+// have any, because an exception is a weight below 2^-31 of the largest magnitude among its 1024. With n exceptions in
+// a range of kMaxShardElements, plane 1 has 56 MiB.
+PlaneBytes SizeOfPlanes(int64_t total, const ShardRange& range, Precision precision, int64_t exceptions);
+
+struct WrittenPlane {
+  // `bytes` counts from the front of the caller's memory. It is 0 if there is no such plane.
+  int64_t bytes = 0;
+  // `xxh3` is the hash of the plane's bytes as 32 lower-case hex digits.
+  std::string xxh3;
+};
+struct WrittenPlanes {
+  WrittenPlane plane0, plane1;
+  const WrittenPlane& at(int plane) const { return plane == 0 ? plane0 : plane1; }
+  int64_t exceptions = 0;
+  // `nonfinite` counts the NaN and infinities among weights and moments. They are written like any other value.
+  int64_t nonfinite = 0;
+};
+
+// Splits, copies and hashes in one pass over the range, piece by piece in the cache. The residuals are hashed a second
+// time only if there are exceptions. The memory must begin at a multiple of 4. Beyond the returned sizes it holds
+// nothing of use. Equal states give equal bytes on every machine.
+// Returns INVALID_ARGUMENT for a range that is too long or outside of the state, and for memory that is misaligned or
+// too small even without exceptions. Returns RESOURCE_EXHAUSTED if the memory of plane 1 is too small for the
+// exceptions. That cannot happen if it has the size that SizeOfPlanes returns for n exceptions.
+absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRange& range, Precision precision,
+                                          std::span<uint8_t> plane0, std::span<uint8_t> plane1);
+
+struct ReadState {
+  // `index`, `count` and `owner` of the range are 0.
+  ShardRange range;
+  // `exact` says that every bit is as it was, which takes both planes of `exact`.
+  bool exact = false;
+};
+
+// Copies a shard's elements to their range in `state`, from both planes, or from plane 0 alone if `plane1` is empty.
+// Only those moments are copied that `state` wants. The memory must begin at a multiple of 4. Returns INVALID_ARGUMENT
+// and writes nothing unless both planes are well-formed, of one range, and of a state of the same total. The caller
+// must make sure that they are the bytes that one manifest names together.
+absl::StatusOr<ReadState> ReadPlanes(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1,
+                                     const MutableState& state);
+
+// Works like ReadPlanes for a state of `total` elements, but reads only the weights of the range, into memory of their
+// own.
+absl::StatusOr<ReadState> ReadWeights(std::span<const uint8_t> plane0, std::span<const uint8_t> plane1, int64_t total,
+                                      std::vector<float>* weights);
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_FORMAT_PLANES_H_

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/format/planes_layout.h"
+#include "common/digest/hash.h"
+
+namespace rekindle::checkpoint {
+namespace {
+
+// A piece of `kPiece` elements is split, hashed and copied before the next one is read. A piece and its planes fit the
+// first-level cache.
+constexpr int64_t kPiece = 4 * kernels::kPlaneBlock;
+
+// Writes one file from front to back.
+class PlaneFile {
+ public:
+  // REQUIRES: `memory` has room for FileBytes(head).
+  PlaneFile(const PlaneHead& head, uint8_t* memory) : head_(head), memory_(memory) {}
+
+  // Writes the header with the number of exceptions that is known by now. The data may follow, or may be in place
+  // already.
+  absl::Status Begin() {
+    const auto header = EncodeSafetensorsHeader(MetadataOf(head_), TensorsOf(head_), kPlaneDataOffset);
+    if (!header.ok()) return header.status();
+    if (static_cast<int64_t>(header->size()) != kPlaneDataOffset)
+      return absl::InternalError("a plane's header is long");
+    std::memcpy(memory_, header->data(), header->size());
+    hasher_.Reset();
+    hasher_.Update(memory_, header->size());
+    return absl::OkStatus();
+  }
+
+  void Append(const void* data, size_t bytes) {
+    hasher_.Update(data, bytes);
+    kernels::StreamCopy(memory_ + at_, data, bytes);
+    at_ += static_cast<int64_t>(bytes);
+  }
+  // Hashes the data up to `end`, which is in place already.
+  void HashUpTo(int64_t end) {
+    hasher_.Update(memory_ + at_, static_cast<size_t>(end - at_));
+    at_ = end;
+  }
+
+  // The number of exceptions becomes known only after the other data is written. So the header is written again, and
+  // only then hashed together with the data that follows it.
+  absl::Status SetExceptions(int64_t exceptions) {
+    head_.exceptions = exceptions;
+    const int64_t end = at_;
+    at_ = kPlaneDataOffset;
+    absl::Status status = Begin();
+    if (status.ok()) HashUpTo(end);
+    return status;
+  }
+
+  WrittenPlane Finish() const { return {.bytes = at_, .xxh3 = hasher_.Hex()}; }
+  uint8_t* at(int64_t offset) const { return memory_ + offset; }
+
+ private:
+  PlaneHead head_;
+  uint8_t* const memory_;
+  int64_t at_ = kPlaneDataOffset;
+  common::Hasher hasher_;
+};
+
+// Gathers exceptions behind the halves. The bits are stored at the end of the available room until Close().
+class ExceptionArea {
+ public:
+  ExceptionArea(uint8_t* begin, int64_t bytes) : begin_(begin), capacity_(bytes / kExceptionBytes) {}
+
+  void Add(const kernels::PlaneExceptions& found) {
+    const int64_t stored = std::min(found.count, capacity_ - count_);
+    count_ += found.count;
+    if (stored <= 0) return;
+    const size_t bytes = sizeof(uint32_t) * static_cast<size_t>(stored);
+    const int64_t first = count_ - found.count;
+    std::memcpy(begin_ + 4 * first, found.index, bytes);
+    std::memcpy(begin_ + 4 * (capacity_ + first), found.bits, bytes);
+  }
+  // Moves the bits directly behind the indices. REQUIRES: fits() is true.
+  void Close() {
+    std::memmove(begin_ + 4 * count_, begin_ + 4 * capacity_, sizeof(uint32_t) * static_cast<size_t>(count_));
+  }
+
+  int64_t count() const { return count_; }
+  bool fits() const { return count_ <= capacity_; }
+
+ private:
+  uint8_t* const begin_;
+  const int64_t capacity_;
+  int64_t count_ = 0;
+};
+
+// Writes weights as FP16, and with `plane1` also residuals and exceptions. Returns the number of NaN and infinities.
+int64_t WriteHalves(const float* x, int64_t n, PlaneFile& plane0, PlaneFile* plane1, ExceptionArea* area) {
+  alignas(64) uint16_t half[kPiece];
+  alignas(64) int16_t residual[kPiece];
+  uint32_t index[kPiece], bits[kPiece];
+  // The exponents are written to their final place, which is ahead of what has been appended to plane 0.
+  auto* exponents = reinterpret_cast<int8_t*>(plane0.at(kPlaneDataOffset + BytesOfHalves(n)));
+  int64_t nonfinite = 0;
+  for (int64_t done = 0; done < n; done += kPiece) {
+    const int64_t piece = std::min(kPiece, n - done);
+    const size_t bytes = sizeof(uint16_t) * static_cast<size_t>(piece);
+    kernels::PlaneExceptions found{.index = index, .bits = bits, .capacity = kPiece};
+    nonfinite += kernels::SplitHalf(x + done, piece, half, exponents + done / kernels::kPlaneBlock,
+                                    plane1 == nullptr ? nullptr : residual, static_cast<uint32_t>(done), &found);
+    plane0.Append(half, bytes);
+    if (plane1 == nullptr) continue;
+    plane1->Append(residual, bytes);
+    area->Add(found);
+  }
+  return nonfinite;
+}
+
+int64_t WriteBf16(const float* x, int64_t n, PlaneFile& plane0, PlaneFile* plane1) {
+  alignas(64) uint16_t high[kPiece], low[kPiece];
+  int64_t nonfinite = 0;
+  for (int64_t done = 0; done < n; done += kPiece) {
+    const int64_t piece = std::min(kPiece, n - done);
+    const size_t bytes = sizeof(uint16_t) * static_cast<size_t>(piece);
+    nonfinite += kernels::SplitBf16(x + done, piece, high, plane1 == nullptr ? nullptr : low);
+    plane0.Append(high, bytes);
+    if (plane1 != nullptr) plane1->Append(low, bytes);
+  }
+  return nonfinite;
+}
+
+absl::Status CheckRoom(int plane, int64_t needed, std::span<uint8_t> memory) {
+  if (static_cast<int64_t>(memory.size()) >= needed) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("plane ", plane, " of a shard has ", needed, " bytes; the memory for it has ", memory.size()));
+}
+
+}  // namespace
+
+PlaneBytes SizeOfPlanes(int64_t total, const ShardRange& range, Precision precision, int64_t exceptions) {
+  PlaneHead head{.range = range, .total = total, .precision = precision, .exceptions = exceptions};
+  PlaneBytes bytes{.plane0 = FileBytes(head)};
+  head.plane = 1;
+  if (precision == Precision::kExact) bytes.plane1 = FileBytes(head);
+  return bytes;
+}
+
+absl::StatusOr<WrittenPlanes> WritePlanes(const StateView& state, const ShardRange& range, Precision precision,
+                                          std::span<uint8_t> plane0, std::span<uint8_t> plane1) {
+  const int64_t n = range.end - range.begin;
+  if (!IsInside(range, state.total) || n > kMaxShardElements) {
+    return absl::InvalidArgumentError(absl::StrCat("shard [", range.begin, ", ", range.end,
+                                                   ") is not inside a state of ", state.total,
+                                                   " elements, or longer than ", kMaxShardElements));
+  }
+  const PlaneBytes least = SizeOfPlanes(state.total, range, precision, 0);
+  if (absl::Status status = CheckRoom(0, least.plane0, plane0); !status.ok()) return status;
+  if (absl::Status status = CheckRoom(1, least.plane1, plane1); !status.ok()) return status;
+
+  PlaneHead head{.range = range, .total = state.total, .precision = precision};
+  PlaneFile file0(head, plane0.data());
+  head.plane = 1;
+  PlaneFile file1(head, plane1.data());
+  PlaneFile* const second = precision == Precision::kExact ? &file1 : nullptr;
+  if (absl::Status status = file0.Begin(); !status.ok()) return status;
+  if (second != nullptr) {
+    if (absl::Status status = second->Begin(); !status.ok()) return status;
+  }
+
+  ExceptionArea area(second == nullptr ? nullptr : plane1.data() + least.plane1,
+                     static_cast<int64_t>(plane1.size()) - least.plane1);
+  WrittenPlanes written;
+  const float* const weights = state.weights + range.begin;
+  written.nonfinite = precision == Precision::kBf16 ? WriteBf16(weights, n, file0, nullptr)
+                                                    : WriteHalves(weights, n, file0, second, &area);
+  written.exceptions = area.count();
+  if (!area.fits()) {
+    return absl::ResourceExhaustedError(absl::StrCat("plane 1 of a shard with ", area.count(), " exceptions has ",
+                                                     least.plane1 + kExceptionBytes * area.count(),
+                                                     " bytes; the memory for it has ", plane1.size()));
+  }
+  if (area.count() > 0) {
+    if (absl::Status status = file1.SetExceptions(area.count()); !status.ok()) return status;
+    area.Close();
+  }
+  for (const float* moment : {state.first_moment, state.second_moment}) {
+    written.nonfinite += WriteBf16(moment + range.begin, n, file0, second);
+  }
+  kernels::StreamFence();
+  file0.HashUpTo(least.plane0);
+  written.plane0 = file0.Finish();
+  if (second != nullptr) {
+    file1.HashUpTo(least.plane1 + kExceptionBytes * area.count());
+    written.plane1 = file1.Finish();
+  }
+  return written;
+}
+
+}  // namespace rekindle::checkpoint

@@ -1,0 +1,69 @@
+// Cuts the flat training state into shards. planes.h describes the bytes of a shard. The functions are pure, torch-free
+// and thread-safe.
+#ifndef REKINDLE_CHECKPOINT_FORMAT_STATE_SHARDS_H_
+#define REKINDLE_CHECKPOINT_FORMAT_STATE_SHARDS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace rekindle::checkpoint {
+
+// Shards are cut at multiples of `kBlockElements`. The blocks of the gradient norm are cut there as well.
+inline constexpr int64_t kBlockElements = 64 * 1024;
+// Each element takes at most 14 bytes in one file (a plane 1 with nothing but exceptions). With a header such a file
+// stays under 64 MiB.
+inline constexpr int64_t kMaxShardElements = 64 * kBlockElements;
+// Shards are cut to `kShardElements`, unless there would be too many. A plane is then less than 10 MiB, which a bucket
+// accepts in one request, so that no crash leaves parts of it behind.
+inline constexpr int64_t kShardElements = 24 * kBlockElements;
+inline constexpr int64_t kManyShards = 4096;
+inline constexpr int64_t kMaxStateElements = int64_t{1} << 48;
+
+// Describes the elements [begin, end) of the flat state, which rank `owner` writes.
+struct ShardRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int index = 0;
+  int count = 0;
+  int owner = 0;
+
+  bool operator==(const ShardRange&) const = default;
+};
+
+// Describes the elements [begin, end) of the flat state.
+struct ElementRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+  bool operator==(const ElementRange&) const = default;
+};
+
+// Points to the flat arrays of `total` floats each, which it does not own.
+struct StateView {
+  const float* weights = nullptr;
+  const float* first_moment = nullptr;
+  const float* second_moment = nullptr;
+  int64_t total = 0;
+};
+struct MutableState {
+  float* weights = nullptr;
+  float* first_moment = nullptr;
+  float* second_moment = nullptr;
+  int64_t total = 0;
+  // `moments` lists the wanted ranges, in order and disjoint. Null means all.
+  const std::vector<ElementRange>* moments = nullptr;
+};
+
+// Returns balanced shards over `ranks` in index order. The shards of one rank are consecutive. A rank has several
+// shards if one would exceed kShardElements, and none if there are fewer blocks than ranks. REQUIRES: total >= 1 and
+// ranks >= 1.
+std::vector<ShardRange> CutShards(int64_t total, int ranks);
+// Returns whether the range is not empty and inside a state of `total` elements, and `total` is a possible size.
+bool IsInside(const ShardRange& range, int64_t total);
+// Returns the shards of `rank`.
+std::vector<ShardRange> ShardsOf(const std::vector<ShardRange>& shards, int rank);
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_FORMAT_STATE_SHARDS_H_

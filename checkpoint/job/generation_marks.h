@@ -1,0 +1,46 @@
+// Records generations that began from a checkpoint. Each writes its number to the store before its first step. A
+// process that saves or collects for an older one looks for a higher number before and after its work. Buckets may lack
+// a conditional put, so the order of operations makes it safe:
+//   a new generation:  writes its number, then reads the checkpoint that it begins from
+//   an older one:      looks for numbers, then works, then looks again
+// One of the two sees the other.
+#ifndef REKINDLE_CHECKPOINT_JOB_GENERATION_MARKS_H_
+#define REKINDLE_CHECKPOINT_JOB_GENERATION_MARKS_H_
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/job/job_folder.h"
+
+namespace rekindle::checkpoint {
+
+// Writes and reads the numbers. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+class GenerationMarks {
+ public:
+  explicit GenerationMarks(JobFolder folder) : folder_(std::move(folder)) {}
+
+  // Records that the generation is about to begin from a checkpoint. After that, older ones can neither save nor
+  // collect. The record is durable on return, and repeating it is harmless. FAILED_PRECONDITION says that a higher one
+  // has begun, so this one must not begin.
+  absl::Status Begin(int generation);
+  // Returns the highest generation that has begun from a checkpoint, or 0 if none has.
+  absl::StatusOr<int> Highest();
+  // Returns the highest generation that has begun from a checkpoint or has saved one, or 0 if none has.
+  absl::StatusOr<int> Newest();
+
+  // Returns FAILED_PRECONDITION if a higher generation has begun.
+  absl::Status Check(int generation);
+  // Returns FAILED_PRECONDITION if a higher generation has begun or has saved.
+  absl::Status CheckNewest(int generation);
+
+  // Removes all numbers below the highest, because the highest says all that they do.
+  absl::Status ForgetOld();
+
+ private:
+  JobFolder folder_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_JOB_GENERATION_MARKS_H_

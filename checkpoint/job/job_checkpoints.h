@@ -1,0 +1,55 @@
+// Finds checkpoints of a job and says what is wrong with those that are not whole.
+#ifndef REKINDLE_CHECKPOINT_JOB_JOB_CHECKPOINTS_H_
+#define REKINDLE_CHECKPOINT_JOB_JOB_CHECKPOINTS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/format/manifest.h"
+#include "checkpoint/job/job_folder.h"
+
+namespace rekindle::checkpoint {
+
+struct StoredCheckpoint {
+  std::string name;
+  // `manifest` is empty if it cannot be read.
+  Manifest manifest;
+  // `bytes` is the size of its shards.
+  int64_t bytes = 0;
+  double written = 0;  // Unix seconds.
+  // `problem` is empty if the manifest is sound and every shard is there with its size. Only a look at the bytes checks
+  // the content (JobShards::Verify).
+  std::string problem;
+  // `of_newer_release` says that a newer release wrote the manifest. The checkpoint may be whole, but its shards are
+  // not known.
+  bool of_newer_release = false;
+};
+
+// Searches and lists checkpoints. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+class JobCheckpoints {
+ public:
+  explicit JobCheckpoints(JobFolder folder) : folder_(std::move(folder)) {}
+
+  // Searches from the newest manifest down to the first that satisfies `options`. It is an error only if the store
+  // itself cannot be listed, so a store that could not be read is never reported as empty. If `options` names a
+  // checkpoint that is not there or cannot be read, the search ends with SearchResult::missing. Only damage makes an
+  // older one count. FAILED_PRECONDITION says that a newer release wrote a manifest on the way, and what to install.
+  absl::StatusOr<SearchResult> FindNewest(const SearchOptions& options);
+  // Lists checkpoints by manifests and sizes only, newest first.
+  absl::StatusOr<std::vector<StoredCheckpoint>> List();
+  // Returns whether exactly this manifest is in this store, with every shard of it and the right sizes.
+  absl::StatusOr<bool> HasCopy(const Manifest& manifest);
+
+ private:
+  // Does the checks of FindNewest for one checkpoint. `damaged` says that it is there but is not what its name says.
+  absl::StatusOr<Manifest> LookAt(const std::string& name, const SearchOptions& options, bool* damaged);
+
+  JobFolder folder_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_JOB_JOB_CHECKPOINTS_H_

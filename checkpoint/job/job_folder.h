@@ -1,0 +1,66 @@
+// Says where each file of a job lies in a store:
+//
+//   <root>/<job uid>/shards/<xxh3-128>.safetensors            job_shards.h
+//   <root>/<job uid>/manifests/<checkpoint>.json              job_manifests.h
+//   <root>/<job uid>/job.json                                 stored_job_file.h
+//   <root>/<job uid>/generations/<number>                     generation_marks.h
+//   <root>/<job uid>/pins/<checkpoint>                        pins.h
+//   <root>/<job uid>/removed/<checkpoint>.json                a copy while a collection decides, sweep.h
+//   <root>/<job uid>/condemned/<unique>                       condemned_shards.h
+//
+// A checkpoint's name is <generation>-<step>-<writer>. In a folder, a file that is unfinished has ".tmp-..." behind its
+// name. It is never read, and collected after the grace. In a bucket, the time of an object <shard>.used says when that
+// shard was put again.
+#ifndef REKINDLE_CHECKPOINT_JOB_JOB_FOLDER_H_
+#define REKINDLE_CHECKPOINT_JOB_JOB_FOLDER_H_
+
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "checkpoint/backends/store_backend.h"
+
+namespace rekindle::checkpoint {
+
+// Names the folder of one job and what is in it. It touches nothing itself. It is a value, and thread-safe as far as
+// its backend is.
+class JobFolder {
+ public:
+  // `backend` must outlive this object and its copies.
+  JobFolder(StoreBackend& backend, std::string job_uid) : backend_(&backend), uid_(std::move(job_uid)) {}
+
+  StoreBackend& backend() const { return *backend_; }
+  const std::string& uid() const { return uid_; }
+
+  // Returns INVALID_ARGUMENT unless the uid is a safe name. It has to be checked before the uid becomes a path, so that
+  // nothing outside of the root is ever touched. `CheckUid` also says which names are safe.
+  absl::Status Check() const;
+  absl::Status CheckUid() const;
+
+  std::string Shards() const { return uid_ + "/shards"; }
+  std::string Manifests() const { return uid_ + "/manifests"; }
+  std::string JobFile() const { return uid_ + "/job.json"; }
+  std::string Generations() const { return uid_ + "/generations"; }
+  std::string Pins() const { return uid_ + "/pins"; }
+  std::string Removed() const { return uid_ + "/removed"; }
+  std::string Condemned() const { return uid_ + "/condemned"; }
+
+  // `name` is that of a checkpoint.
+  std::string Manifest(const std::string& name) const { return Manifests() + "/" + name + kManifestSuffix; }
+  std::string Removed(const std::string& name) const { return Removed() + "/" + name + kManifestSuffix; }
+  std::string Pin(const std::string& name) const { return Pins() + "/" + name; }
+  // `file` is the name of a shard's file.
+  std::string Shard(const std::string& file) const { return Shards() + "/" + file; }
+  // Returns the checkpoint whose manifest has this file name, or "" if no manifest has such a name.
+  static std::string CheckpointOf(const std::string& manifest_file);
+
+ private:
+  static constexpr char kManifestSuffix[] = ".json";
+
+  StoreBackend* backend_;
+  std::string uid_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_JOB_JOB_FOLDER_H_

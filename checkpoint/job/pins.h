@@ -1,0 +1,47 @@
+// Stores pins as small objects beside the manifests. Buckets may lack a conditional put, so the order of operations
+// makes them safe:
+//   a process that pins:  writes the pin, then looks for manifest and shards
+//   a collection:         removes the manifest, then looks for pins, puts the manifest back if there is one, and only
+//                         then removes shards
+// One of the two sees the other, so the checkpoint of a promised pin stays whole.
+#ifndef REKINDLE_CHECKPOINT_JOB_PINS_H_
+#define REKINDLE_CHECKPOINT_JOB_PINS_H_
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/job/job_folder.h"
+
+namespace rekindle::checkpoint {
+
+struct Pin {
+  std::string why;
+  double when = 0;  // Unix seconds.
+};
+
+// Writes, reads and removes pins. It keeps no state of its own, so it is as thread-safe as the backend of its folder.
+class Pins {
+ public:
+  explicit Pins(JobFolder folder) : folder_(std::move(folder)) {}
+
+  // Pins a checkpoint, which is then never collected, whatever other processes do with the store. If the checkpoint is
+  // not whole (by sizes) after the pin was written, the pin is removed again and NOT_FOUND or DATA_LOSS is returned.
+  // Pinning again replaces the reason.
+  absl::Status Put(const std::string& name, const Pin& pin);
+  // Returns OK if there is no pin.
+  absl::Status Remove(const std::string& name);
+  // Returns the names of pinned checkpoints, whether the checkpoints are there or not.
+  absl::StatusOr<std::set<std::string>> Names();
+  // Returns NOT_FOUND if there is no pin. A pin that cannot be read still counts, but has no reason.
+  absl::StatusOr<Pin> Read(const std::string& name);
+
+ private:
+  JobFolder folder_;
+};
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_JOB_PINS_H_

@@ -1,0 +1,97 @@
+// Holds checkpoints in this node's memory: shards that its own trainers handed over, copies of other nodes' shards, and
+// the manifests that name them. It is a cache before the store. It may forget anything at any time, and readers verify
+// again what they read from it.
+//
+// For each job it holds the newest checkpoint that a manifest has completed and all newer ones, at most two
+// checkpoints: one to go back to while the next is on its way. The Staging that the segments come from bounds the
+// memory. It is thread-safe.
+#ifndef REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
+#define REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/format/manifest.h"
+#include "checkpoint/service/staging.h"
+#include "common/memory/shared_memory.h"
+#include "common/sync/mutex.h"
+
+namespace rekindle::checkpoint {
+
+// Orders checkpoints by age. A newer one is greater.
+struct CheckpointKey {
+  int generation = 0;
+  int step = 0;
+
+  auto operator<=>(const CheckpointKey&) const = default;
+};
+inline CheckpointKey KeyOf(const Manifest& manifest) { return {manifest.generation, manifest.step}; }
+
+class MemoryTier {
+ public:
+  using SegmentPtr = std::shared_ptr<const Staging::Segment>;
+
+  // Holds `segment` as a shard of that checkpoint, and forgets the oldest checkpoints if there are too many. Nothing
+  // happens if the checkpoint is older than one that a manifest has completed, or if the shard is already held.
+  void Keep(const std::string& job_uid, CheckpointKey key, const std::string& xxh3, SegmentPtr segment);
+  // Returns null if the shard is not held.
+  SegmentPtr Find(const std::string& job_uid, const std::string& xxh3) const;
+  // Forgets a shard that was found damaged.
+  void Drop(const std::string& job_uid, const std::string& xxh3);
+
+  // Completes a checkpoint and forgets older ones. Returns false if one of a newer generation is known, which means
+  // that the writer of this one was left out. Repeating a call is harmless.
+  bool PutManifest(const Manifest& manifest);
+  // Returns the manifests, newest first, whether or not their shards are held here.
+  std::vector<Manifest> Manifests(const std::string& job_uid) const;
+  std::optional<Manifest> FindManifest(const std::string& job_uid, const std::string& name) const;
+  // Returns the XXH3s of all shards that are held.
+  std::set<std::string> Held(const std::string& job_uid) const;
+
+  // Makes room: forgets the oldest checkpoint of the job that has most of them. Returns false if nothing is held.
+  bool ForgetOldest();
+  // Forgets every job that is not in `job_uids`.
+  void KeepJobs(const std::set<std::string>& job_uids);
+
+  int64_t bytes() const;
+
+ private:
+  struct Checkpoint {
+    // `shards` is keyed by XXH3.
+    std::map<std::string, SegmentPtr> shards;
+    std::optional<Manifest> manifest;
+  };
+  using Job = std::map<CheckpointKey, Checkpoint>;
+
+  SegmentPtr FindLocked(const Job& job, const std::string& xxh3) const;
+  static std::vector<Checkpoint> TakeSurplus(Job& job);
+
+  mutable common::Mutex mutex_;
+  std::map<std::string, Job> jobs_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Opens a segment of `staging`. As long as there is no room, `tier` forgets its oldest checkpoint. Returns the errors
+// of Staging::Open.
+absl::StatusOr<MemoryTier::SegmentPtr> OpenMakingRoom(Staging& staging, MemoryTier& tier, const SegmentOwner& owner,
+                                                      int64_t bytes);
+
+struct WholeShard {
+  MemoryTier::SegmentPtr segment;
+  // `memory` maps the segment for reading.
+  Staging::Mapping memory;
+};
+// Returns the shard from the first tier that holds it with the bytes that its name promises. A tier that holds it
+// damaged forgets it.
+std::optional<WholeShard> FindWhole(std::initializer_list<MemoryTier*> tiers, const std::string& job_uid,
+                                    const std::string& xxh3);
+
+}  // namespace rekindle::checkpoint
+
+#endif  // REKINDLE_CHECKPOINT_SERVICE_MEMORY_TIER_H_

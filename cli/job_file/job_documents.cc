@@ -1,0 +1,89 @@
+#include "cli/job_file/job_documents.h"
+
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "cli/job_file/job_source.h"
+#include "cli/job_file/problems.h"
+#include "common/text/utf8.h"
+#include "worker/data/declared/data_kind.h"
+
+namespace rekindle::cli {
+namespace {
+
+void ResolvePaths(const std::filesystem::path& folder, JobDocument* document) {
+  v1::JobSpec* const spec = document->job.mutable_spec();
+  const bool is_text = !common::FindInvalidUtf8(folder.string());
+  bool has_failed = false;
+  const auto resolve = [&](std::string& path) {
+    if (path.empty() || !std::filesystem::path(path).is_relative()) return;
+    if (is_text) path = (folder / path).lexically_normal();
+    has_failed |= !is_text;
+  };
+  data::ForEachFile(spec->mutable_data(), resolve);
+  if (!spec->model().weights().empty()) resolve(*spec->mutable_model()->mutable_weights());
+  if (!has_failed) return;
+  document->unread.push_back({document->line, "",
+                              absl::StrCat("relative paths are in the folder ", folder.string(),
+                                           ", whose name is not UTF-8: rename it, or give absolute paths")});
+}
+
+// Returns whether `path` is that field or an item of that list.
+bool IsOf(const std::string& path, const std::string& field) {
+  return path == field || absl::StartsWith(path, field + "[");
+}
+
+// Applies an override. What the file says of the field does not matter any more, whether right or wrong.
+void Give(const Override& override, JobDocument* document) {
+  if (const absl::Status set = Apply(override, &document->job); !set.ok()) {
+    document->unread.push_back({0, override.field, absl::StrCat(override.flag, ": ", set.message())});
+    return;
+  }
+  std::erase_if(document->lines, [&](const auto& entry) { return IsOf(entry.first, override.field); });
+  std::erase_if(document->unread, [&](const auto& problem) { return IsOf(problem.field, override.field); });
+  document->flags[override.field] = override.flag;
+}
+
+}  // namespace
+
+absl::StatusOr<JobDocuments> ReadJobDocuments(const std::string& path, const std::vector<Override>& overrides) {
+  const absl::StatusOr<JobSource> source = ReadJobSource(path);
+  if (!source.ok()) return source.status();
+  std::deque<v1::Job> jobs;
+  auto documents = common::ParseYamlDocuments(source->text, source->name, [&jobs] { return &jobs.emplace_back(); });
+  if (!documents.ok()) return documents.status();
+  JobDocuments file{.source = source->name, .documents = {}};
+  for (size_t i = 0; i < documents->size(); ++i) {
+    common::YamlDocument& read = (*documents)[i];
+    JobDocument document{.job = std::move(jobs[i]),
+                         .line = read.line,
+                         .lines = std::move(read.lines),
+                         .flags = {},
+                         .unread = std::move(read.problems),
+                         .unread_left_out = read.problems_left_out};
+    ResolvePaths(source->folder, &document);
+    for (const Override& override : overrides) Give(override, &document);
+    ResolvePaths(std::filesystem::current_path(), &document);
+    file.documents.push_back(std::move(document));
+  }
+  return file;
+}
+
+absl::StatusOr<v1::Job> ReadOneJob(const std::string& path) {
+  absl::StatusOr<JobDocuments> file = ReadJobDocuments(path);
+  if (!file.ok()) return file.status();
+  if (file->documents.size() > 1) {
+    return absl::InvalidArgumentError(absl::StrCat(file->source, ":", file->documents[1].line,
+                                                   ": a second job begins; ",
+                                                   "one is wanted here: give it a file of its own"));
+  }
+  Problems problems(file->source);
+  problems.AddUnread(file->documents.front());
+  if (!problems.empty()) return problems.ToStatus();
+  return std::move(file->documents.front().job);
+}
+
+}  // namespace rekindle::cli

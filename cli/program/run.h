@@ -1,0 +1,16 @@
+// Runs the command once: it parses the command line, runs the verb, and checks that the output was written.
+#ifndef REKINDLE_CLI_PROGRAM_RUN_H_
+#define REKINDLE_CLI_PROGRAM_RUN_H_
+
+#include <CLI/CLI.hpp>
+
+#include "cli/shared/context.h"
+
+namespace rekindle::cli {
+
+// Returns the exit code. It is an error if output could not be written (a full disk), whatever the verb has done.
+int Run(CLI::App& app, Context& context, int argc, const char* const* argv);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_PROGRAM_RUN_H_

@@ -1,0 +1,40 @@
+// Reads from files what the simulator plays. `simulate` and `submit --estimate` share it.
+#ifndef REKINDLE_CLI_SIMULATION_SIMULATION_H_
+#define REKINDLE_CLI_SIMULATION_SIMULATION_H_
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/simulator/simulate.h"
+#include "coordinator/fleet/simulator/trace.h"
+#include "rekindle/v1/fleet.pb.h"
+#include "rekindle/v1/job.pb.h"
+
+namespace rekindle::cli {
+
+struct SimulationFlags {
+  std::string fleet;
+  std::vector<std::string> traces;
+  double step = 0;
+};
+
+// Adds --fleet, --trace and --step. Returns --fleet.
+CLI::Option* AddSimulationFlags(CLI::App* verb, SimulationFlags* flags);
+
+struct Simulation {
+  // `fleet` is resolved.
+  v1::Fleet fleet;
+  fleet::FleetJob job;
+  std::vector<fleet::Trace> traces;
+  double node_watts = 0;
+};
+
+// Reads the simulation. Errors name file and field. `job_file` is the file from which `spec` was read.
+absl::StatusOr<Simulation> ReadSimulation(const v1::JobSpec& spec, const std::string& job_file,
+                                          const SimulationFlags& flags);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_SIMULATION_SIMULATION_H_

@@ -1,0 +1,53 @@
+// Implements submit --estimate: it computes what a job is expected to cost before it is submitted (docs/fleet.md).
+#ifndef REKINDLE_CLI_SIMULATION_SUBMIT_ESTIMATE_H_
+#define REKINDLE_CLI_SIMULATION_SUBMIT_ESTIMATE_H_
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "cli/shared/context.h"
+#include "cli/simulation/simulation.h"
+#include "coordinator/fleet/simulator/estimate.h"
+
+namespace rekindle::cli {
+
+struct EstimateFlags {
+  bool wanted = false;
+  bool yes = false;
+  uint64_t seed = 1;
+  SimulationFlags simulation;
+};
+
+void AddEstimateFlags(CLI::App* verb, EstimateFlags* flags);
+
+// Prints the estimate and returns whether to submit the job. With `flags.yes` the user is not asked. Without a terminal
+// the answer is no. Errors are those of files and of the coordinator, which checks the job first. FAILED_PRECONDITION
+// says that deadline or budget cannot be kept, and ABORTED that the user said no.
+absl::StatusOr<bool> EstimateAndAsk(Context& context, const v1::Job& job, const std::string& job_file,
+                                    const EstimateFlags& flags);
+
+// Sets how long a step takes if the spec does not say it. It takes the time of an earlier job, and scales it if the
+// number of nodes differs. Returns the note that says so, or an empty text if nothing was set.
+std::string UseMeasuredStep(const v1::Job& earlier, v1::JobSpec* spec);
+
+// Holds what is printed.
+struct EstimateReport {
+  std::string job;
+  // `source` says where the capacity comes from.
+  std::string source;
+  std::string currency;
+  // `deadline` and `budget` have the meaning that they have in FleetJob.
+  double deadline = 0;
+  double budget = 0;
+  std::vector<fleet::Estimate> estimates;
+  std::vector<std::string> notes;
+};
+std::string ToText(const EstimateReport& report);
+nlohmann::json ToJson(const EstimateReport& report);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_SIMULATION_SUBMIT_ESTIMATE_H_

@@ -1,0 +1,60 @@
+// Finds where a checkpoint verb works: in a job's store, for which it asks the coordinator, or in --store URI --job-uid
+// UID without a coordinator.
+#ifndef REKINDLE_CLI_STORE_CHECKPOINT_PLACE_H_
+#define REKINDLE_CLI_STORE_CHECKPOINT_PLACE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "checkpoint/format/retention.h"
+#include "checkpoint/store/store.h"
+#include "cli/shared/context.h"
+
+namespace rekindle::cli {
+
+// Holds the positional arguments of a verb and the flags that may replace the first one.
+struct PlaceFlags {
+  // `args` is JOB ARG..., or ARG... with --store.
+  std::vector<std::string> args;
+  std::string store;
+  std::string job_uid;
+};
+// Adds the arguments and flags. `usage` names the arguments, for example "JOB CHECKPOINT".
+std::shared_ptr<PlaceFlags> AddPlace(CLI::App* verb, const std::string& usage);
+
+struct Place {
+  // `job` is the name that the user has given.
+  std::string job;
+  std::string store;
+  std::string uid;
+  // `args` does not include the job.
+  std::vector<std::string> args;
+  // `retention` is that of the job's spec. With --store it removes nothing.
+  checkpoint::Retention retention;
+};
+// Throws CLI::ValidationError (wrong use) unless at least `least` and at most `most` arguments follow the job.
+absl::StatusOr<Place> PlaceOf(Context& context, const PlaceFlags& flags, size_t least, size_t most);
+
+// Opens a store with the grace that the service has.
+absl::StatusOr<checkpoint::Store> OpenStore(const std::string& uri);
+// Returns the newest checkpoint that is whole by the sizes of its files. Returns NOT_FOUND if there is none.
+absl::StatusOr<std::string> NewestOf(checkpoint::Store& store, const Place& place);
+
+// Draws a bar on stderr during long work, if stderr is a terminal that can be drawn on. With -o json it draws nothing.
+class ProgressBar {
+ public:
+  ProgressBar(const Context& context, std::string label);
+  ~ProgressBar();
+  void Show(int64_t done, int64_t total);
+
+ private:
+  const bool draws_;
+  const std::string label_;
+};
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_STORE_CHECKPOINT_PLACE_H_

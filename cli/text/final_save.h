@@ -1,0 +1,20 @@
+// Describes what is kept at the end of a job.
+#ifndef REKINDLE_CLI_TEXT_FINAL_SAVE_H_
+#define REKINDLE_CLI_TEXT_FINAL_SAVE_H_
+
+#include <string>
+
+#include "rekindle/v1/job.pb.h"
+
+namespace rekindle::cli {
+
+// Returns lines for `get`: since when the final state waits to be saved, what that costs, and why. REQUIRES: the final
+// state waits to be saved.
+std::string DescribeFinalSave(const v1::JobStatus& status);
+
+// Warns on stderr if a submitted job takes no checkpoints.
+void WarnIfNothingIsKept(const v1::Job& job);
+
+}  // namespace rekindle::cli
+
+#endif  // REKINDLE_CLI_TEXT_FINAL_SAVE_H_

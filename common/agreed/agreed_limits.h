@@ -1,0 +1,20 @@
+// Holds limits and values on which programs of two kinds must agree. So one never asks for more than the other can do.
+#ifndef REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
+#define REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_
+
+namespace rekindle::common {
+
+// At most `kMaxWorldSize` ranks can train together, because the transport names them by the bits of one 64-bit word. So
+// a job has no more workers.
+inline constexpr int kMaxWorldSize = 64;
+
+// A machine that hears from no coordinator ends when its time is over. The programs on it then have
+// `kMachineEndSeconds` to save their state.
+inline constexpr double kMachineEndSeconds = 60;
+
+// A trainer reports `kSearchingMicroBatch` as its micro-batch while it searches for the size.
+inline constexpr int kSearchingMicroBatch = -1;
+
+}  // namespace rekindle::common
+
+#endif  // REKINDLE_COMMON_AGREED_AGREED_LIMITS_H_

@@ -1,0 +1,80 @@
+// Identifies the coordinator that may decide. A cluster is created with an empty data folder. A process that knows one
+// cluster obeys no other. An epoch is one line of the cluster's history. A coordinator that is restored from an old
+// copy begins another, higher epoch.
+#ifndef REKINDLE_COMMON_AGREED_CLUSTER_IDENTITY_H_
+#define REKINDLE_COMMON_AGREED_CLUSTER_IDENTITY_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+
+namespace rekindle::common {
+
+struct ClusterIdentity {
+  // `cluster` is 32 hex digits, or empty if no cluster is known.
+  std::string cluster;
+  // `epoch` counts from 1.
+  int epoch = 0;
+  // `epoch_tag` is random, because two copies of one backup may begin two epochs of the same number.
+  uint64_t epoch_tag = 0;
+
+  bool operator==(const ClusterIdentity&) const = default;
+};
+
+ClusterIdentity NewCluster();
+// Begins an epoch of that cluster above both its own epoch and `heard`, which may be empty.
+ClusterIdentity NextEpoch(const ClusterIdentity& of, const ClusterIdentity& heard);
+// Returns whether the epoch of `a` is later than that of `b`. REQUIRES: both are of one cluster.
+bool IsLater(const ClusterIdentity& a, const ClusterIdentity& b);
+// Converts an identity to "CLUSTER/EPOCH-TAG" for files and messages, and back. A text of another form is an
+// INVALID_ARGUMENT.
+std::string Describe(const ClusterIdentity& identity);
+absl::StatusOr<ClusterIdentity> ParseClusterIdentity(const std::string& text);
+
+// Converts a v1.ClusterIdentity without including its header. A message that is not valid becomes the empty identity.
+template <typename Message>
+ClusterIdentity FromMessage(const Message& message) {
+  ClusterIdentity identity{message.cluster(), message.epoch(), message.epoch_tag()};
+  return ParseClusterIdentity(Describe(identity)).ok() ? identity : ClusterIdentity();
+}
+template <typename Message>
+void ToMessage(const ClusterIdentity& identity, Message* message) {
+  message->set_cluster(identity.cluster);
+  message->set_epoch(identity.epoch);
+  message->set_epoch_tag(identity.epoch_tag);
+}
+
+// Holds what a node or a trainer remembers of its cluster. It is thread-compatible.
+class KnownCluster {
+ public:
+  KnownCluster() = default;
+  explicit KnownCluster(ClusterIdentity known) : known_(std::move(known)) {}
+
+  // Returns whether the coordinator that answers as `told` has to be obeyed. It remembers the first cluster and its
+  // highest epoch.
+  bool Obeys(const ClusterIdentity& told);
+  // Returns why that coordinator is not obeyed, or "" if it is.
+  std::string WhyNot(const ClusterIdentity& told) const;
+
+  const ClusterIdentity& known() const { return known_; }
+
+ private:
+  ClusterIdentity known_;
+};
+
+// Checks an answer of a coordinator, such as v1.NodeDirective or v1.TrainerDirective. Returns "" if it has to be
+// obeyed, and `known` then remembers its identity. Otherwise it returns why it is not obeyed.
+template <typename Answer>
+std::string WhyNotObeyed(const Answer& answer, KnownCluster& known) {
+  if (answer.has_superseded_by()) {
+    return "it was superseded by " + Describe(FromMessage(answer.superseded_by()));
+  }
+  const ClusterIdentity told = FromMessage(answer.identity());
+  return known.Obeys(told) ? "" : known.WhyNot(told);
+}
+
+}  // namespace rekindle::common
+
+#endif  // REKINDLE_COMMON_AGREED_CLUSTER_IDENTITY_H_

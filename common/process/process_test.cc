@@ -1,0 +1,230 @@
+#include "common/process/process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+namespace rekindle::common {
+namespace {
+
+bool WaitReadable(int fd, int milliseconds = 5000) {
+  pollfd p = {.fd = fd, .events = POLLIN, .revents = 0};
+  return poll(&p, 1, milliseconds) == 1;
+}
+
+ProcessIdentity StartShell(const std::string& command, SpawnOptions options = {}) {
+  options.argv = {"/bin/sh", "-c", command};
+  auto child = PendingChild::Start(options);
+  EXPECT_TRUE(child.ok()) << child.status();
+  child->Release();
+  return child->identity();
+}
+
+std::string ReadAll(int fd) {
+  std::string text;
+  char buffer[256];
+  ssize_t got;
+  while ((got = read(fd, buffer, sizeof buffer)) > 0) text.append(buffer, static_cast<size_t>(got));
+  return text;
+}
+
+TEST(StartTime, SurvivesAnyProcessName) {
+  const std::string rest = " S 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 4242 99\n";
+  EXPECT_EQ(*ParseStartTime("7 (sh)" + rest), 4242u);
+  EXPECT_EQ(*ParseStartTime("7 (a b) c) (d)" + rest), 4242u);
+  EXPECT_EQ(*ParseStartTime("7 (() ) S 9 ()" + rest), 4242u);
+  EXPECT_FALSE(ParseStartTime("").ok());
+  EXPECT_FALSE(ParseStartTime("7 sh S 1").ok());
+  EXPECT_FALSE(ParseStartTime("7 (sh) S 1 2").ok());
+}
+
+TEST(StartTime, OfALiveProcessWithAnOddName) {
+  const auto before = Identify(getpid());
+  ASSERT_TRUE(before.ok());
+  prctl(PR_SET_NAME, ") R 1 (x y");
+  EXPECT_EQ(*Identify(getpid()), *before);
+  EXPECT_TRUE(before->Alive());
+}
+
+TEST(Ending, OfTheTextOfProc) {
+  const auto ending = [](int status) {
+    std::string stat = "7 (a b) c) S";
+    for (int field = 4; field < 52; ++field) stat += " 1";
+    return ParseEnding(stat + " " + std::to_string(status) + "\n");
+  };
+  EXPECT_FALSE(ending(0).has_value());
+  EXPECT_EQ(ending(3 << 8)->code, 3);
+  EXPECT_EQ(ending(SIGKILL)->code, -SIGKILL);
+  // The process ended with a core dump.
+  EXPECT_EQ(ending(SIGABRT | 0x80)->code, -SIGABRT);
+  EXPECT_FALSE(ending(SIGSTOP).has_value());
+  EXPECT_FALSE(ending(SIGTSTP).has_value());
+  EXPECT_FALSE(ending(-1).has_value());
+  EXPECT_FALSE(ParseEnding("7 (sh) S 1 2").has_value());
+  EXPECT_FALSE(ParseEnding("").has_value());
+}
+
+TEST(Ending, OfAProcessThatRunsStandsAndHasEnded) {
+  const ProcessIdentity child = StartShell("exec sleep 60");
+  auto process = Process::Open(child);
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_FALSE(process->Ending().has_value());
+  ASSERT_TRUE(child.SendSignal(SIGSTOP).ok());
+  siginfo_t info = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child.pid), &info, WSTOPPED | WNOWAIT), 0);
+  EXPECT_FALSE(process->Ending().has_value());
+  ASSERT_TRUE(child.SendSignal(SIGKILL).ok());
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  ASSERT_TRUE(process->Ending().has_value());
+  EXPECT_EQ(process->Ending()->code, -SIGKILL);
+  ASSERT_TRUE(process->Reap().ok());
+  EXPECT_FALSE(process->Ending().has_value());
+}
+
+TEST(ProcessIdentity, AnotherStartTimeIsAnotherProcess) {
+  ProcessIdentity other = *Identify(getpid());
+  other.start_time_ticks -= 1;
+  EXPECT_FALSE(other.Alive());
+  // If the signal was sent, it would kill this test.
+  EXPECT_TRUE(absl::IsNotFound(other.SendSignal(SIGKILL)));
+  EXPECT_FALSE(ProcessIdentity{}.Alive());
+}
+
+TEST(Process, SignalExitAndReap) {
+  const ProcessIdentity child = StartShell("exec sleep 60");
+  auto process = Process::Open(child);
+  ASSERT_TRUE(process.ok()) << process.status();
+  EXPECT_FALSE(process->Exited());
+  EXPECT_TRUE(absl::IsFailedPrecondition(process->Reap().status()));
+  ASSERT_TRUE(child.SendSignal(SIGKILL).ok());
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  // A zombie is not alive.
+  EXPECT_FALSE(child.Alive());
+  const auto status = process->Reap();
+  ASSERT_TRUE(status.ok()) << status.status();
+  EXPECT_EQ(status->code, -SIGKILL);
+  EXPECT_EQ(status->ToString(), "killed by signal 9 (Killed)");
+  EXPECT_TRUE(absl::IsNotFound(child.SendSignal(SIGKILL)));
+}
+
+TEST(PendingChild, RunsOnlyWhenReleased) {
+  int pipe_fds[2];
+  ASSERT_EQ(pipe2(pipe_fds, O_CLOEXEC), 0);
+  UniqueFd reader(pipe_fds[0]);
+  UniqueFd writer(pipe_fds[1]);
+  SpawnOptions options;
+  options.argv = {"/bin/sh", "-c", "echo ran"};
+  options.output_fd = writer.get();
+  ProcessIdentity dropped;
+  {
+    auto child = PendingChild::Start(options);
+    ASSERT_TRUE(child.ok());
+    dropped = child->identity();
+    EXPECT_TRUE(dropped.Alive());
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(dropped.pid, &status, 0), dropped.pid);
+  EXPECT_EQ(WEXITSTATUS(status), 125);
+  writer.Reset();
+  EXPECT_EQ(ReadAll(reader.get()), "");
+}
+
+TEST(PendingChild, EnvironmentOutputAndClosedDescriptors) {
+  int pipe_fds[2];
+  // The pipe has no close-on-exec flag, but the child must close it all the same.
+  ASSERT_EQ(pipe2(pipe_fds, 0), 0);
+  UniqueFd reader(pipe_fds[0]);
+  UniqueFd writer(pipe_fds[1]);
+  SpawnOptions options;
+  options.environment = {"NAME=value", "PATH=/usr/bin:/bin"};
+  options.output_fd = writer.get();
+  options.new_session = true;
+  const ProcessIdentity child = StartShell(
+      "echo $NAME; echo error >&2; test -e /proc/self/fd/" + std::to_string(writer.get()) + " && echo leaked; exit 7",
+      options);
+  writer.Reset();
+  EXPECT_EQ(ReadAll(reader.get()), "value\nerror\n");
+  int status = 0;
+  ASSERT_EQ(waitpid(child.pid, &status, 0), child.pid);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+}
+
+TEST(PendingChild, ItsSessionMayStartWithASmallShare) {
+  if (access("/proc/self/autogroup", F_OK) != 0) GTEST_SKIP() << "this kernel has no autogroups";
+  int pipe_fds[2];
+  ASSERT_EQ(pipe2(pipe_fds, O_CLOEXEC), 0);
+  UniqueFd reader(pipe_fds[0]);
+  UniqueFd writer(pipe_fds[1]);
+  SpawnOptions options;
+  options.environment = {"PATH=/usr/bin:/bin"};
+  options.output_fd = writer.get();
+  options.new_session = true;
+  options.session_nice = 7;
+  const ProcessIdentity child = StartShell("cat /proc/self/autogroup", options);
+  writer.Reset();
+  EXPECT_NE(ReadAll(reader.get()).find(" nice 7"), std::string::npos);
+  ASSERT_EQ(waitpid(child.pid, nullptr, 0), child.pid);
+}
+
+TEST(PendingChild, BlockedSignalsWaitFromTheStart) {
+  SpawnOptions options;
+  options.argv = {"/bin/sh", "-c", "exit 7"};
+  options.blocked_signals = {SIGTERM};
+  auto child = PendingChild::Start(options);
+  ASSERT_TRUE(child.ok());
+  auto process = Process::Open(child->identity());
+  ASSERT_TRUE(process->Signal(SIGTERM).ok());
+  child->Release();
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  EXPECT_EQ(process->Reap()->code, 7);
+}
+
+TEST(PendingChild, MissingProgramIsExitCode127) {
+  SpawnOptions options;
+  options.argv = {"/nowhere/program"};
+  auto child = PendingChild::Start(options);
+  ASSERT_TRUE(child.ok());
+  auto process = Process::Open(child->identity());
+  child->Release();
+  ASSERT_TRUE(WaitReadable(process->fd()));
+  EXPECT_EQ(process->Reap()->code, 127);
+}
+
+TEST(Subreaper, OrphansBecomeChildren) {
+  ASSERT_TRUE(BecomeSubreaper().ok());
+  int pipe_fds[2];
+  ASSERT_EQ(pipe2(pipe_fds, O_CLOEXEC), 0);
+  UniqueFd reader(pipe_fds[0]);
+  UniqueFd writer(pipe_fds[1]);
+  SpawnOptions options;
+  options.output_fd = writer.get();
+  const ProcessIdentity shell = StartShell("sleep 60 >/dev/null 2>&1 & echo $!", options);
+  writer.Reset();
+  const pid_t orphan = std::stoi(ReadAll(reader.get()));
+  ASSERT_EQ(waitpid(shell.pid, nullptr, 0), shell.pid);
+  const std::vector<pid_t> children = Children();
+  EXPECT_NE(std::find(children.begin(), children.end(), orphan), children.end());
+  ASSERT_TRUE(Identify(orphan)->SendSignal(SIGTERM).ok());
+  EXPECT_EQ(waitpid(orphan, nullptr, 0), orphan);
+}
+
+TEST(SignalFd, DeliversBlockedSignals) {
+  auto fd = OpenSignalFd({SIGUSR1, SIGUSR2});
+  ASSERT_TRUE(fd.ok());
+  EXPECT_EQ(ReadSignal(fd->get()), 0);
+  raise(SIGUSR1);
+  EXPECT_EQ(ReadSignal(fd->get()), SIGUSR1);
+  EXPECT_EQ(ReadSignal(fd->get()), 0);
+}
+
+TEST(BootId, IsThere) { EXPECT_EQ(BootId().size(), 36u); }
+
+}  // namespace
+}  // namespace rekindle::common

@@ -1,0 +1,35 @@
+// Makes the credentials for rpc.h and http_server.h: mutual TLS with files that may be replaced while the program runs,
+// and the bearer token.
+#ifndef REKINDLE_COMMON_RPC_RPC_SECURITY_H_
+#define REKINDLE_COMMON_RPC_RPC_SECURITY_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/rpc/rpc.h"
+
+namespace rekindle::common {
+
+// `what` has the meaning that it has in ServerOptions.
+absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> MakeServerCredentials(const std::string& address,
+                                                                               const Security& security,
+                                                                               const std::string& what);
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> MakeChannelCredentials(const std::string& address,
+                                                                                 const Security& security,
+                                                                                 const std::string& what);
+
+// Sends that token with each call without checking whose process listens. It is for clients that call so often that the
+// check would be expensive.
+std::shared_ptr<grpc::CallCredentials> SendToken(const std::string& token);
+
+// The message of a client that refuses to speak to a server begins with `kRefusedHere`. The rest of the message is for
+// the user.
+inline constexpr char kRefusedHere[] = "refused here: ";
+
+// Returns INVALID_ARGUMENT with the flag whose file is missing, cannot be read or does not fit the others.
+absl::Status CheckTlsFiles(const Security& security);
+
+}  // namespace rekindle::common
+
+#endif  // REKINDLE_COMMON_RPC_RPC_SECURITY_H_

@@ -1,7 +1,0 @@
-#include "common/version.h"
-
-namespace rekindle::common {
-
-const char kVersion[] = REKINDLE_VERSION;
-
-}  // namespace rekindle::common

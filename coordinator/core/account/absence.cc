@@ -1,0 +1,58 @@
+#include "coordinator/core/account/absence.h"
+
+#include <algorithm>
+
+#include "coordinator/core/account/charged_nodes.h"
+#include "coordinator/core/account/charges.h"
+#include "coordinator/core/account/costs.h"
+
+namespace rekindle::core {
+namespace {
+
+void MoveGrants(const Turn& turn, double step, Job& job) {
+  job.account.charged_for.clear();
+  v1::JobRecord& record = job.record;
+  if (record.granted_until() > 0) record.set_granted_until(std::max(1.0, record.granted_until() + step));
+  for (auto* nodes : {record.mutable_held_nodes(), record.mutable_lost_nodes()}) {
+    for (Charged& node : *nodes) {
+      if (node.until() > 0) node.set_until(std::max(1.0, node.until() + step));
+    }
+  }
+  turn.Save(job);
+}
+}  // namespace
+
+void CountAbsence(Turn& turn, Job& job) {
+  const double since = job.record.job().status().cost().until(), now = UnixNow(turn);
+  job.account.counted_until = now;
+  // The clock of the coordinator's machine was set back while it was away.
+  if (since > now) {
+    MoveGrants(turn, now - since, job);
+    CostOf(job)->set_until(now);
+  }
+  if (since <= 0 || since >= now) return;
+  job.account.charged_for.clear();
+  for (const Charged& lost : job.record.lost_nodes()) {
+    ChargeFor(turn.state, job, lost, since, lost.until() > 0 ? std::min(lost.until(), now) : now, /*heard=*/false);
+  }
+  for (Charged& held : *job.record.mutable_held_nodes()) {
+    if (held.until() == 0) held.set_until(job.record.granted_until());
+    ChargeFor(turn.state, job, held, since, std::min(now, EndsBy(turn.state, held)), /*heard=*/true);
+  }
+  v1::Cost* cost = CostOf(job);
+  cost->set_until(now);
+  if (!job.record.held_nodes().empty()) cost->set_hours(cost->hours() + (now - since) / kHour);
+  turn.Save(job);
+}
+void FollowClock(const Turn& turn, double step, Job& job) {
+  if (step == 0 || !MayBeCharged(job)) return;
+  job.account.counted_until += step;
+  // A coordinator that is restarted now reads the record by the clock as it is now.
+  turn.Save(job);
+  v1::JobStatus* status = job.record.mutable_job()->mutable_status();
+  if (status->submitted_at() > 0) status->set_submitted_at(status->submitted_at() + step);
+  v1::Cost* cost = CostOf(job);
+  if (cost->until() > 0) cost->set_until(cost->until() + step);
+  MoveGrants(turn, step, job);
+}
+}  // namespace rekindle::core

@@ -1,0 +1,20 @@
+// Charges jobs for time that the coordinator did not see pass: it was away, or its machine's clock was set.
+#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_
+#define REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Charges the job for the time that the coordinator was away. The caller must call this after a coordinator start. The
+// job pays for all nodes that it had, as long as their machines can have run, because nobody knows when a silent
+// machine ended.
+void CountAbsence(Turn& turn, Job& job);
+
+// Follows a change of the machine's clock by `step` seconds. The time up to which the job is counted and all that was
+// granted move with the clock. So nothing is charged twice or left out, and nothing ends earlier or later.
+void FollowClock(const Turn& turn, double step, Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_ABSENCE_H_

@@ -1,0 +1,24 @@
+// Decides which nodes a job is charged for: those that it has slots of, and those that it has lost (lost_charges.h).
+#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_
+#define REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// The caller must call this after the incarnation, the pool or the number of slots in the node's record has changed.
+void ChangeCharged(State& state, NodeState& node);
+
+// Brings up to date what each job is charged for. The caller must call this after slots were given or taken, or a node
+// was lost. A job that is over is charged at once for what its lost nodes may still cost.
+void ShareNodes(Turn& turn);
+
+// Returns false where the job is over and, as far as its nodes have said, nothing of it runs any more.
+bool MayBeCharged(const Job& job);
+
+// Charges the job for the nodes of its members from now on. This is for a record that does not know its nodes.
+void HoldMembers(const State& state, Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_CHARGED_NODES_H_

@@ -1,0 +1,30 @@
+// Charges jobs for nodes that they have lost. The machine of a lost node may run on without anybody knowing. It is
+// charged until the node is heard of, until its machine is known to have ended, or until the time is over after which a
+// machine that hears of no coordinator ends itself.
+#ifndef REKINDLE_COORDINATOR_CORE_ACCOUNT_LOST_CHARGES_H_
+#define REKINDLE_COORDINATOR_CORE_ACCOUNT_LOST_CHARGES_H_
+
+#include <string>
+
+#include "coordinator/core/account/charges.h"
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Charges the job for `part` of the node as a lost one, as long as its machine can run.
+void NoteLost(Turn& turn, Job& job, const Charged& node, double part);
+
+// Ends the charge for a lost node, because it is heard of again or its machine has ended. What still runs on a node
+// that is heard of again is charged as held. `before` says that another machine is heard under the node's name, so that
+// the machine that had the name before has ended. Returns whether any job was charged for it as a lost node.
+bool ForgetLostNode(Turn& turn, const std::string& node, bool before = false);
+
+// Ends the charge for lost nodes whose time is over. REQUIRES: the job's costs are counted up to now.
+void ForgetEndedNodes(Turn& turn, Job& job);
+
+// Charges a job that is over at once for what its lost nodes may still cost.
+void ChargeTheRest(Turn& turn, Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_ACCOUNT_LOST_CHARGES_H_

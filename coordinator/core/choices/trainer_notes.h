@@ -1,0 +1,22 @@
+// Records what the cost levers did and saved, as the trainers report it.
+#ifndef REKINDLE_COORDINATOR_CORE_CHOICES_TRAINER_NOTES_H_
+#define REKINDLE_COORDINATOR_CORE_CHOICES_TRAINER_NOTES_H_
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Keeps the newest note of each lever, by its name, and emits it as an event. The event about ranges may come later
+// (see flapping.h).
+void RememberNote(Turn& turn, Job& job, const v1::LeverStatus& lever, const std::string& node);
+
+// Takes the levers that a current member reports. All members report the same levers, so only what is newer than the
+// status goes into the status and an event.
+void TakeNotes(Turn& turn, Job& job, const v1::TrainerReport& report);
+
+// Records that the smoke test has passed once its worker has completed two steps. The other workers may start then.
+void TakeSmokeTest(Turn& turn, Job& job, const v1::TrainerReport& report);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_CHOICES_TRAINER_NOTES_H_

@@ -1,0 +1,29 @@
+// Says what becomes of the final state of a FINISHING job, in its status, in events and in refusals.
+#ifndef REKINDLE_COORDINATOR_CORE_GENERATION_FINAL_STATE_STATUS_H_
+#define REKINDLE_COORDINATOR_CORE_GENERATION_FINAL_STATE_STATUS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Converts Unix time to the steady clock of `turn.now`.
+double AtUnix(const Turn& turn, double unix_time);
+
+// Returns the store that the final checkpoint goes to.
+std::string WhereFinalGoes(const Job& job);
+
+// Shows the job as FINISHING: who keeps the state, and what the last try said.
+void ShowFinal(Turn& turn, Job& job);
+
+// Emits the event that the final state is not saved yet. It begins with `what`. It is an alert after a day.
+void TellOfFinal(Turn& turn, Job& job, const std::string& what);
+
+// Returns why a finishing job cannot simply be stopped, and what can be done.
+absl::Status RefuseToStop(const Job& job);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_GENERATION_FINAL_STATE_STATUS_H_

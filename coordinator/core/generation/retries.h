@@ -1,0 +1,23 @@
+// Slows down retries. A retry is a generation of the same members as one that ended without a completed step, so
+// nothing has changed that would let it go better. Retries come ever slower, and in the end the job is paused.
+#ifndef REKINDLE_COORDINATOR_CORE_GENERATION_RETRIES_H_
+#define REKINDLE_COORDINATOR_CORE_GENERATION_RETRIES_H_
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// The job is paused after so many such generations in a row.
+inline constexpr int kMostFruitless = 20;
+
+// Returns whether `next` may be announced now, and counts it. If not, the job is shown as waiting and will be looked at
+// again in time, or it has been paused and has given its nodes back. The count of tries outlives this process. A wait
+// that was running begins anew after a restart.
+bool MayForm(Turn& turn, Job& job, const v1::Membership& next);
+
+// Forgets the retries, because the user has resumed the job. It is tried as if for the first time.
+void ForgetRetries(v1::JobRecord& record);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_GENERATION_RETRIES_H_

@@ -1,0 +1,27 @@
+// Decides which trainers of a job are remembered, and for how long. A job that lives for a year on machines that live
+// for an hour has many trainers, and only a few of them can still matter.
+#ifndef REKINDLE_COORDINATOR_CORE_KEEPING_REMEMBERED_H_
+#define REKINDLE_COORDINATOR_CORE_KEEPING_REMEMBERED_H_
+
+#include <string>
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Seconds. A report may be on its way this long, or an agent may report an exit again this late, and the trainer is
+// still known.
+inline constexpr double kRememberSeconds = 600;
+
+// Returns what is known of that trainer, which may be nothing yet. It notes that something is said of the trainer now,
+// by itself or by its agent. Where as many trainers are known as may be, it forgets the one of which nothing was said
+// for the longest time, and counts that in `Effects::crowded_out`. Returns null where all of them are needed.
+Trainer* Remember(Turn& turn, Job& job, const std::string& trainer);
+
+// Forgets trainers of which nothing was said for `kRememberSeconds`, dead or not. It keeps those that are needed:
+// members of the newest membership, and trainers that were in a generation above it.
+void ForgetTrainers(Job& job, double now);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_KEEPING_REMEMBERED_H_

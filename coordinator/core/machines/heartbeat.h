@@ -1,0 +1,15 @@
+// Finds the reports of nodes that say nothing new. Nearly all reports are such, and there are thousands a second.
+#ifndef REKINDLE_COORDINATOR_CORE_MACHINES_HEARTBEAT_H_
+#define REKINDLE_COORDINATOR_CORE_MACHINES_HEARTBEAT_H_
+
+#include "rekindle/v1/node.pb.h"
+
+namespace rekindle::core {
+
+// Returns whether both reports say the same. It ignores what each call may have anew: the known revision, the time to
+// wait, log lines, whom the node obeys, and that the node may be taken.
+bool SaysTheSame(const v1::NodeReport& a, const v1::NodeReport& b);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_MACHINES_HEARTBEAT_H_

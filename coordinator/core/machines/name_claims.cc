@@ -1,0 +1,196 @@
+#include "coordinator/core/machines/name_claims.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coordinator/core/certainty/certainty.h"
+#include "coordinator/core/state/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// At most this many machines of one name are told apart.
+constexpr size_t kMaxClaims = 8;
+constexpr double kForgetSeconds = 60;
+// A machine that awaits a decision calls many times a second, so one that is silent for longer has gone.
+constexpr double kSpeaksAgainSeconds = 3;
+constexpr size_t kLongestKey = 600;
+constexpr size_t kLongestVersion = 64;
+constexpr char kAdvice[] = "give it a name of its own with --node";
+
+enum class Sender { kNode, kStale, kOther };
+
+Sender WhoSpeaks(const NodeState& node, const v1::NodeReport& report) {
+  const v1::NodeRecord& record = node.record;
+  if (record.incarnation().empty()) return Sender::kNode;
+  if (record.incarnation() != report.incarnation()) return Sender::kOther;
+  if (record.agent_incarnation() == report.agent_incarnation()) return Sender::kNode;
+  // A folder on a machine has one agent at a time. The agent before it is dead, and only its last words may still
+  // arrive.
+  if (record.home().empty() || record.home() != report.home()) return Sender::kOther;
+  return node.past_agents.contains(report.agent_incarnation()) ? Sender::kStale : Sender::kNode;
+}
+
+std::string Where(const v1::NodeReport& report) {
+  std::vector<std::string> parts;
+  if (!report.heard_at().empty()) parts.push_back(absl::StrCat("at ", Bounded(report.heard_at())));
+  if (!report.zone().empty()) parts.push_back(absl::StrCat("zone ", report.zone()));
+  if (!report.version().empty()) parts.push_back(absl::StrCat("version ", Bounded(report.version(), kLongestVersion)));
+  return parts.empty() ? "" : absl::StrCat(" (", absl::StrJoin(parts, ", "), ")");
+}
+
+std::string DescribeClaim(const NodeState& node, const NameClaim& claim) {
+  return absl::StrCat("another machine", claim.where, " gives the name ", node.record.name(),
+                      ", too: it runs nothing until this one", Where(node.report), " is gone; ", kAdvice);
+}
+
+std::string WhyRefused(const NodeState& node, const NameClaim& claim) {
+  const std::string& name = node.record.name();
+  const std::string waits = absl::StrCat("it runs nothing until that one is gone; ", kAdvice);
+  return node.past_agents.contains(claim.agent)
+             ? absl::StrCat("another machine", Where(node.report), " took the name ", name, " over from this one",
+                            claim.where, ", which did not answer or had left: ", waits)
+             : absl::StrCat("the name ", name, " is that of another machine", Where(node.report),
+                            ", which lives; refused is this one", claim.where, ": ", waits);
+}
+
+void Refuse(Turn& turn, const NodeState& node, NameClaim& claim) {
+  claim.refusal = WhyRefused(node, claim);
+  turn.Emit(nullptr, "node_name_in_use", DescribeClaim(node, claim), node.record.name());
+}
+
+NameClaim& ClaimOf(NodeState& node, const v1::NodeReport& report) {
+  const std::string home = report.home().empty() ? report.agent_incarnation() : report.home();
+  const std::string machine = Bounded(absl::StrCat(report.incarnation(), " ", home), kLongestKey);
+  const auto found = std::find_if(node.claims.begin(), node.claims.end(),
+                                  [&](const NameClaim& claim) { return claim.machine == machine; });
+  if (found != node.claims.end()) return *found;
+  if (node.claims.size() >= kMaxClaims) {
+    node.claims.erase(std::min_element(node.claims.begin(), node.claims.end(),
+                                       [](const NameClaim& a, const NameClaim& b) { return a.heard < b.heard; }));
+  }
+  NameClaim& claim = node.claims.emplace_back();
+  claim.machine = machine;
+  return claim;
+}
+
+// Opens the claim, and asks the node whether it lives.
+void Open(Turn& turn, NodeState& node, const v1::NodeReport& report, NameClaim& claim) {
+  claim.since = turn.now;
+  claim.recorded = report.incarnation() == node.record.incarnation();
+  claim.where = Where(report);
+  // A machine that had the name before has lost it already. The two must not take turns.
+  claim.answered = node.past_agents.contains(claim.agent);
+  if (claim.answered) return;
+  ++node.probe;
+  if (node.asked_at <= node.heard) node.asked_at = turn.now;
+  turn.state.watch_nodes_at = turn.now;
+}
+
+// Returns whether the node has drained and its agent was told to leave.
+bool HasLeft(const NodeState& node) {
+  return node.record.draining() && !node.record.drained_agent().empty() &&
+         node.record.drained_agent() == node.record.agent_incarnation();
+}
+
+bool IsGone(const Turn& turn, const NodeState& node, const NameClaim& claim, bool alone) {
+  if (node.lost || HasLeft(node)) return true;
+  if (!claim.refusal.empty() || claim.again == kNever) return false;
+  const Tunables& tunables = turn.state.tunables;
+  if (node.reported) {
+    const double patience = alone ? tunables.hung_up_seconds : tunables.name_seconds;
+    // A node that was asked earlier and is silent since had its time before the other machine came.
+    const bool had_time = node.asked_at > node.heard && node.asked_at + patience <= claim.since;
+    return had_time || turn.now >= claim.again + patience;
+  }
+  // The node is known from its record alone. It may be on its way back to a coordinator that was restarted.
+  const double back_by = turn.state.started + tunables.reconnect_seconds;
+  if (turn.now < std::max(claim.again, back_by) + tunables.name_seconds) return false;
+  return claim.recorded || std::none_of(node.claims.begin(), node.claims.end(), [&](const NameClaim& other) {
+           return other.recorded && other.heard >= turn.now - tunables.name_seconds;
+         });
+}
+
+}  // namespace
+
+bool IsTheNode(Turn& turn, NodeState& node, const NodeReported& event, const std::string& error) {
+  const v1::NodeReport& report = event.report;
+  const Sender sender = WhoSpeaks(node, report);
+  if (sender != Sender::kOther) return sender == Sender::kNode;
+  // With so many machines of one name, claims that were dropped for others come again. None of them may take the name
+  // then, and no event tells of it each time.
+  const bool crowded = node.claims.size() >= kMaxClaims;
+  NameClaim& claim = ClaimOf(node, report);
+  claim.agent = report.agent_incarnation();
+  claim.heard = turn.now;
+  turn.state.watch_nodes_at = std::min(turn.state.watch_nodes_at, turn.now + kForgetSeconds);
+  claim.error = error;
+  if (error.empty() && claim.since == kNever) {
+    Open(turn, node, report, claim);
+    if (crowded) claim.refusal = WhyRefused(node, claim);
+  } else if (error.empty() && claim.again == kNever) {
+    claim.again = turn.now;
+    if (claim.answered) Refuse(turn, node, claim);
+  }
+  // It is decided when the other machine speaks, so a machine that is gone itself by then takes nothing.
+  if (!error.empty() || !IsGone(turn, node, claim, event.alone)) return false;
+  node.past_agents.erase(claim.agent);
+  node.claims.erase(node.claims.begin() + (&claim - node.claims.data()));
+  return true;
+}
+
+bool IsElsewhere(const v1::NodeRecord& record, const v1::NodeReport& report) {
+  if (record.incarnation().empty() || record.agent_incarnation() == report.agent_incarnation()) return false;
+  return record.incarnation() != report.incarnation() ||
+         (!record.home().empty() && !report.home().empty() && record.home() != report.home());
+}
+
+void RefuseClaims(Turn& turn, NodeState& node) {
+  if (node.claims.empty()) return;
+  std::erase_if(node.claims, [&](const NameClaim& claim) {
+    return claim.refusal.empty() && claim.heard < turn.now - kSpeaksAgainSeconds;
+  });
+  for (NameClaim& claim : node.claims) {
+    if (!claim.refusal.empty() || !claim.error.empty()) continue;
+    claim.answered = true;
+    if (claim.again != kNever) Refuse(turn, node, claim);
+  }
+}
+
+double ForgetClaims(NodeState& node, double now) {
+  std::erase_if(node.claims, [&](const NameClaim& claim) { return now >= claim.heard + kForgetSeconds; });
+  double next = kNever;
+  for (const NameClaim& claim : node.claims) next = std::min(next, claim.heard + kForgetSeconds);
+  return next;
+}
+
+std::string DescribeClaims(const NodeState& node) {
+  std::vector<std::string> all;
+  for (const NameClaim& claim : node.claims) {
+    if (!claim.refusal.empty() && claim.error.empty()) all.push_back(DescribeClaim(node, claim));
+  }
+  return absl::StrJoin(all, "; ");
+}
+
+const NameClaim* FindClaim(const NodeState& node, const std::string& agent) {
+  for (const NameClaim& claim : node.claims) {
+    if (claim.agent == agent) return &claim;
+  }
+  return nullptr;
+}
+
+bool MaySpeakFor(const NodeState& node, const std::string& agent) {
+  if (node.record.incarnation().empty() || node.record.agent_incarnation() == agent) return true;
+  // The agent was refused before it could become the node's agent.
+  return !node.error.empty() && FindClaim(node, agent) == nullptr;
+}
+
+bool AwaitsDecision(const NodeState& node, const std::string& agent) {
+  if (MaySpeakFor(node, agent)) return false;
+  const NameClaim* claim = FindClaim(node, agent);
+  return claim != nullptr && claim->refusal.empty() && claim->error.empty();
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,26 @@
+// Decides whose machines run in a pool that takes orders. Another cluster may have the same fleet file. So this cluster
+// leaves alone what it has not ordered, until a node of the pool registers here, or nothing runs there any more.
+#ifndef REKINDLE_COORDINATOR_CORE_MACHINES_POOL_OWNER_H_
+#define REKINDLE_COORDINATOR_CORE_MACHINES_POOL_OWNER_H_
+
+#include <string>
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+// Returns whether this cluster has ordered what runs in that pool, or a node of the pool serves this cluster.
+bool IsOurs(const State& state, const std::string& name, const PoolState& pool);
+
+// Records that this cluster has ordered there. That holds from now on, and over a restart.
+void SetOurs(const Turn& turn, PoolState& pool);
+
+// Takes what the pool's provider says about whose machines run there. REQUIRES: `report.listed`.
+void TakeOwner(Turn& turn, const std::string& name, PoolState& pool, const PoolReported& report);
+
+// Emits an event for a pool that is left alone, after nodes had a while to register. Returns when to look again.
+double WatchOwner(Turn& turn, const std::string& name, PoolState& pool);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_MACHINES_POOL_OWNER_H_

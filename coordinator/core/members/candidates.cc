@@ -1,0 +1,114 @@
+#include "coordinator/core/members/candidates.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/core/choices/micro_batch.h"
+#include "coordinator/core/state/text.h"
+
+namespace rekindle::core {
+namespace {
+
+// Returns when a trainer does not count as there any more: after the wait that it asked for, and some seconds.
+double SilentAt(const Trainer& trainer) {
+  constexpr double kSlackSeconds = 2;
+  return trainer.heard + PollSeconds(trainer.report.wait_ms()) + kSlackSeconds;
+}
+
+// Returns the store's error that keeps trainers from joining, as each looks into the job's store first. Returns an
+// empty string where there is none.
+std::string StoreTrouble(const Job& job) {
+  for (const auto& [id, trainer] : job.trainers) {
+    const v1::TrainerReport& report = trainer.report;
+    if (!trainer.reported || !trainer.death.empty() || report.phase() != v1::TRAINER_STARTING) continue;
+    if (!report.checkpoint_error().empty()) return Bounded(report.checkpoint_error());
+  }
+  return "";
+}
+
+}  // namespace
+
+Candidate ToCandidate(const Trainer& trainer, int previous_rank) {
+  const v1::TrainerReport& report = trainer.report;
+  Candidate candidate;
+  candidate.trainer = report.trainer();
+  candidate.node = report.node();
+  candidate.address = report.address();
+  candidate.host = report.host();
+  candidate.process = report.process();
+  candidate.previous_rank = previous_rank;
+  candidate.step = report.step();
+  candidate.attempt = report.attempt();
+  candidate.total_blocks = report.total_blocks();
+  for (int i = 0; i + 1 < report.held_blocks_size(); i += 2) {
+    candidate.blocks.emplace_back(report.held_blocks(i), report.held_blocks(i + 1));
+  }
+  candidate.prepared = report.prepared();
+  candidate.holding.seconds = report.micro_batch_seconds();
+  if (report.phase() == v1::TRAINER_INTERRUPTED) {
+    candidate.holding.holds.assign(report.assigned().begin(), report.assigned().end());
+    candidate.holding.computed = report.computed();
+  }
+  return candidate;
+}
+
+bool MayJoin(const State& state, const Job& job, const Trainer& trainer, double now) {
+  if (!trainer.reported || !trainer.death.empty() || trainer.report.phase() != v1::TRAINER_READY) return false;
+  if (trainer.report.store_unseen() && !IsFinishing(job)) return false;
+  if (FindMember(job, trainer.report.trainer()) != nullptr) return false;
+  if (MustLeave(state, job, trainer.report.trainer())) return false;
+  if (job.refused.contains(trainer.report.trainer()) || !StaleMicroBatch(job, trainer.report).empty()) return false;
+  return now <= SilentAt(trainer);
+}
+
+bool JoinsNow(const Turn& turn, Job& job, const Trainer& trainer) {
+  if (!MayJoin(turn.state, job, trainer, turn.now)) return false;
+  constexpr double kAfter = 0.001;
+  turn.Wake(job, SilentAt(trainer) + kAfter);
+  return true;
+}
+
+std::vector<Candidate> Joiners(const Turn& turn, Job& job) {
+  std::vector<Candidate> joiners;
+  for (const auto& [id, trainer] : job.trainers) {
+    if (JoinsNow(turn, job, trainer) && !job.excluded_until.count(trainer.report.node())) {
+      joiners.push_back(ToCandidate(trainer, -1));
+    }
+  }
+  return joiners;
+}
+
+void Fill(std::vector<Candidate>& pool, const std::vector<Candidate>& joiners, int up_to) {
+  for (const Candidate& joiner : joiners) {
+    if (static_cast<int>(pool.size()) >= up_to) return;
+    pool.push_back(joiner);
+  }
+}
+
+int DesiredWorkers(const State& state, const Job& job) {
+  int desired = 0;
+  for (const auto& [name, node] : state.nodes) {
+    if (node.lost || node.record.draining()) continue;
+    for (const auto& [slot, uid] : node.slots) {
+      desired += uid == job.record.job().uid() && !job.giving_up.count(absl::StrCat(name, "/", slot));
+    }
+  }
+  return std::min(desired, MaxWorkers(job));
+}
+
+void WaitForWorkers(Turn& turn, Job& job, size_t have) {
+  const int missing = MinWorkers(job) - static_cast<int>(have);
+  std::string reason = absl::StrCat("waits for ", std::max(1, missing), " more worker", missing > 1 ? "s" : "",
+                                    " (has ", have, ", needs ", MinWorkers(job), ")");
+  if (!SpecOf(job).workers().device().empty()) absl::StrAppend(&reason, " on ", SpecOf(job).workers().device());
+  if (!job.wishes.waits_for.empty()) absl::StrAppend(&reason, ": ", job.wishes.waits_for);
+  if (const std::string trouble = StoreTrouble(job); !trouble.empty()) {
+    absl::StrAppend(&reason, ": trainers wait for the checkpoint store: ", trouble);
+  }
+  if (job.record.job().status().state() != v1::PENDING && job.record.membership().generation() > 0) {
+    turn.Emit(&job, "waiting", absl::StrCat(reason, ": ", job.regroup.forming.reason));
+  }
+  SetState(turn, job, v1::PENDING, reason);
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,64 @@
+// Surveys where each member of the newest generation stands: dead, stopped, or still awaited, and until when. Evidence
+// decides; a missing heartbeat alone does not.
+#ifndef REKINDLE_COORDINATOR_CORE_MEMBERS_SURVEY_H_
+#define REKINDLE_COORDINATOR_CORE_MEMBERS_SURVEY_H_
+
+#include <string>
+#include <vector>
+
+#include "coordinator/core/state/core_state.h"
+
+namespace rekindle::core {
+
+enum class Standing {
+  // The death is certain: its agent, its node's new incarnation or the trainer itself said so, or it is put out of the
+  // job.
+  kDead,
+  // The member says that its communicator is gone, and waits.
+  kStopped,
+  // The member was silent for longer than its grace in this regroup.
+  kLeftOut,
+  kAwaited,
+};
+
+struct MemberView {
+  const v1::Member* member = nullptr;
+  // `trainer` is null where this coordinator process has never heard of the member's trainer.
+  const Trainer* trainer = nullptr;
+  Standing standing = Standing::kAwaited;
+  // `give_up_at` is when an awaited member is left out.
+  double give_up_at = kNever;
+  // `gone_at` is when a silent member counts as gone for good, which matters where nobody else holds the state.
+  double gone_at = kNever;
+  // `kind` is the fault kind of the member's absence.
+  std::string kind;
+  // `cause` is the sentence that explains the member's absence.
+  std::string cause;
+  // `by_silence` says that the verdict on the member rests on silence, not on certain evidence.
+  bool by_silence = false;
+};
+
+std::vector<MemberView> SurveyMembers(const State& state, const Job& job);
+
+// Returns whether the member was left out for its silence and may still come back with what it holds.
+inline bool MayReturn(const MemberView& view, double now) {
+  return view.standing == Standing::kLeftOut && now < view.gone_at;
+}
+
+// Returns the sentence of a trainer whose communicator has ended. It names whom the trainer holds responsible, or else
+// its error.
+std::string DescribeInterruption(const Trainer& trainer);
+
+// Returns how many seconds a live rank may be silent without progress.
+double DeadlineSeconds(const Tunables& tunables, const Job& job);
+
+// Returns when a trainer counts as gone for good if nothing more is heard of it.
+double GoneAt(const State& state, const Job& job, const Trainer* trainer);
+
+// Returns when a trainer counts as gone for good while the next generation waits for it. One that is heard but never
+// stops is given up then, too.
+double GivenUpAt(const State& state, const Job& job, const Trainer* trainer);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_MEMBERS_SURVEY_H_

@@ -1,0 +1,48 @@
+#include "coordinator/core/nodes/node_report_check.h"
+
+#include "absl/strings/str_cat.h"
+#include "checkpoint/format/framed_job_file.h"
+#include "common/agreed/amounts.h"
+#include "common/agreed/version.h"
+
+namespace rekindle::core {
+namespace {
+
+constexpr size_t kMaxAddress = 256;
+
+}  // namespace
+
+std::string FindRefusal(const v1::NodeReport& report) {
+  if (report.protocol_version() != common::kProtocolVersion) {
+    return absl::StrCat("the agent speaks protocol version ", report.protocol_version(), ", the coordinator ",
+                        common::kProtocolVersion, "; install the same release on both");
+  }
+  if (report.checkpoint_address().size() > kMaxAddress || report.zone().size() > kMaxAddress ||
+      report.pool().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: address, zone and pool have at most ", kMaxAddress, " characters");
+  }
+  for (const std::string& id :
+       {report.incarnation(), report.agent_incarnation(), report.checkpoint_incarnation(), report.home()}) {
+    if (id.size() > kMaxAddress)
+      return absl::StrCat("malformed report: incarnations and home have at most ", kMaxAddress, " characters");
+  }
+  if (report.incarnation().empty() || report.agent_incarnation().empty() || report.slots() < 0 ||
+      report.slots() > kMaxSlots || report.trainers_size() > 4 * kMaxSlots || report.left_alone_size() > kMaxSlots) {
+    return absl::StrCat("malformed report: incarnations must be set and slots between 0 and ", kMaxSlots);
+  }
+  const v1::Machine& machine = report.machine();
+  if (report.absent_trainers_size() > 4 * kMaxSlots || machine.boot().size() > kMaxAddress ||
+      machine.processes().size() > kMaxAddress || machine.hardware().size() > kMaxAddress) {
+    return absl::StrCat("malformed report: the machine's names have at most ", kMaxAddress, " characters, and at most ",
+                        4 * kMaxSlots, " trainers are absent");
+  }
+  if (report.stored_jobs_size() > checkpoint::kMostStoredJobs) {
+    return absl::StrCat("malformed report: at most ", checkpoint::kMostStoredJobs, " jobs were read from their stores");
+  }
+  if (!common::IsAmount(report.drain_within_seconds())) {
+    return "malformed report: the limit of a drain is a number of seconds, 0 for none";
+  }
+  return "";
+}
+
+}  // namespace rekindle::core

@@ -1,0 +1,212 @@
+#include "coordinator/core/routes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "coordinator/core/account/absence.h"
+#include "coordinator/core/account/charged_nodes.h"
+#include "coordinator/core/account/costs.h"
+#include "coordinator/core/choices/micro_batch.h"
+#include "coordinator/core/choices/precision.h"
+#include "coordinator/core/generation/fence.h"
+#include "coordinator/core/keeping/forgetting.h"
+#include "coordinator/core/machines/draining.h"
+#include "coordinator/core/machines/registering.h"
+#include "coordinator/core/nodes/node_reports.h"
+#include "coordinator/core/planning/pools.h"
+#include "coordinator/core/record/listening.h"
+#include "coordinator/core/record/record_age.h"
+#include "coordinator/core/record/store_search.h"
+#include "coordinator/core/reports/admission.h"
+#include "coordinator/core/reports/found.h"
+#include "coordinator/core/reports/trainer_reports.h"
+#include "coordinator/core/state/text.h"
+#include "coordinator/core/taken_over/fresh_start.h"
+#include "coordinator/core/verbs.h"
+
+namespace rekindle::core {
+namespace {
+
+Concern All() { return {.all = true, .nodes = true}; }
+
+struct Route {
+  Turn& turn;
+
+  Concern Of(const std::string& uid) const {
+    const auto it = turn.state.jobs.find(uid);
+    if (it == turn.state.jobs.end()) return {};
+    return {.jobs = {&it->second}};
+  }
+  Concern operator()(const SubmitJob& e) const {
+    Submit(turn, e.record);
+    Concern concern = Of(e.record.job().uid());
+    for (Job* job : concern.jobs) {
+      ResolvePrecision(turn, *job);
+      ResolveMicroBatch(turn, *job);
+    }
+    return concern;
+  }
+  Concern operator()(const CancelJob& e) const { return Cancel(turn, e.uid, e.discard), Of(e.uid); }
+  Concern operator()(const PauseJob& e) const { return Pause(turn, e.uid), Of(e.uid); }
+  Concern operator()(const ResumeJob& e) const { return Resume(turn, e), Of(e.uid); }
+  Concern operator()(const AdoptJob& e) const { return AdoptFound(turn, e.uid), TakeProcessesAgain(turn), All(); }
+  Concern operator()(const ForgetJob& e) const { return ForgetAsAsked(turn, e.uid), All(); }
+  Concern operator()(const NodeGone& e) const { return TakeNodeGone(turn, e.node), All(); }
+  Concern operator()(const LeaseChecked& e) const {
+    Concern concern = Of(e.uid);
+    for (Job* job : concern.jobs) TakeLease(turn, *job, e);
+    return concern;
+  }
+  Concern operator()(const DrainNode& e) const { return Drain(turn, e.node, e.within_seconds, e.reason), All(); }
+  Concern operator()(const UndrainNode& e) const { return Undrain(turn, e.node), All(); }
+  // Takes an agent's report. One that says no more than that the node lives concerns only jobs on the node that do not
+  // train, because a job that forms a membership waits to hear that.
+  Concern operator()(const NodeReported& e) const {
+    if (AcceptNodeReport(turn, e)) return All();
+    Concern concern;
+    const auto node = turn.state.nodes.find(e.report.node());
+    if (node == turn.state.nodes.end()) return concern;
+    for (const auto& [slot, uid] : node->second.slots) {
+      const auto job = turn.state.jobs.find(uid);
+      if (job == turn.state.jobs.end() || job->second.active) continue;
+      if (std::find(concern.jobs.begin(), concern.jobs.end(), &job->second) != concern.jobs.end()) continue;
+      concern.jobs.push_back(&job->second);
+    }
+    return concern;
+  }
+  Concern operator()(const PoolReported& e) const {
+    TakePoolReport(turn, e);
+    return e.ended.empty() ? Concern{} : All();
+  }
+  Concern operator()(const Tick&) const {
+    Concern concern;
+    turn.state.jobs_wake_at = kNever;
+    for (auto& [uid, job] : turn.state.jobs) {
+      if (job.wake_at <= turn.now) {
+        concern.jobs.push_back(&job);
+      } else {
+        turn.state.jobs_wake_at = std::min(turn.state.jobs_wake_at, job.wake_at);
+      }
+    }
+    return concern;
+  }
+  // Takes in all that was heard while listening. Nothing decides on a part of it, because it says who lives and in
+  // which generation.
+  Concern operator()(const ListenedFirst& e) const {
+    State& state = turn.state;
+    state.epoch = e.epoch;
+    state.started = turn.now;
+    state.restarted = true;
+    const std::vector<Event> kept = EndListening(state.listening);
+    for (const Event& event : kept) (void)RouteEvent(turn, event);
+    for (auto& [uid, job] : state.jobs) {
+      ForgetEnd(turn, job);
+      if (!IsBehind(job)) StartWaitingAnew(turn, job);
+      AskToLook(turn, job);
+    }
+    return All();
+  }
+  // Charges what passed while `now` stood still, as machines ran and may have ended. A clock that is set costs nothing.
+  Concern operator()(const ClockSet& e) const {
+    State& state = turn.state;
+    const double step = e.wall_offset - state.wall_offset - e.stood_still;
+    for (auto& [uid, job] : state.jobs) CountCosts(turn, job);
+    state.wall_offset = e.wall_offset;
+    for (auto& [uid, job] : state.jobs) {
+      FollowClock(turn, step, job);
+      if (e.stood_still > 0 && MayBeCharged(job)) CountAbsence(turn, job);
+    }
+    for (auto& [name, pool] : state.pools) FollowClock(turn, step, pool);
+    return All();
+  }
+  // Counts the costs of all jobs up to now, and lets their rates be shown anew.
+  void CountAll() const {
+    for (auto& [uid, job] : turn.state.jobs) {
+      CountCosts(turn, job);
+      job.account.rate_is_old = true;
+    }
+  }
+  Concern operator()(const PricesSet& e) const {
+    // Costs up to now are counted at the old prices.
+    CountAll();
+    PriceBook prices = e.prices;
+    KeepHeard(turn.state.prices, prices);
+    turn.state.prices = std::move(prices);
+    turn.Replan();
+    return All();
+  }
+  Concern operator()(const PriceHeard& e) const {
+    if (!TakePrice(e, UnixNow(turn), turn.state.prices)) return Concern{};
+    CountAll();
+    turn.Replan();
+    return All();
+  }
+  Concern operator()(const CarbonSet& e) const {
+    // Emissions up to now are counted with what was known.
+    for (auto& [uid, job] : turn.state.jobs) CountCosts(turn, job);
+    turn.state.carbon = e.carbon;
+    turn.Replan();
+    return All();
+  }
+  // Trainers report often, and seldom say anything that concerns nodes.
+  Concern operator()(const TrainerReported& e) const {
+    Concern concern = Of(e.report.job_uid());
+    if (concern.jobs.empty()) return TakeReportOfFound(turn, e.report), concern;
+    Job& job = *concern.jobs.front();
+    AcceptReport(turn, job, e.report);
+    concern.nodes = turn.state.any_lost && (IsLost(e.report.node()) || HasLostMember(job));
+    return concern;
+  }
+  bool IsLost(const std::string& name) const {
+    const auto node = turn.state.nodes.find(name);
+    return node != turn.state.nodes.end() && node->second.lost;
+  }
+  // Returns whether a member is on a lost node. When a step completes, it has completed on all nodes, so that such a
+  // node lives.
+  bool HasLostMember(const Job& job) const {
+    const auto& members = job.record.membership().members();
+    return std::any_of(members.begin(), members.end(), [&](const v1::Member& member) { return IsLost(member.node()); });
+  }
+  void KeepSlot(const v1::JobRecord& job, const std::string& trainer) const {
+    const auto node = turn.state.nodes.find(NodeOf(trainer));
+    const std::string& uid = job.job().uid();
+    if (node == turn.state.nodes.end() || IsOver(turn.state.jobs[uid]) || SlotOf(trainer) < 0) return;
+    // The node was sent home, and serves nobody.
+    if (!node->second.record.drained_agent().empty()) return;
+    node->second.slots.emplace(SlotOf(trainer), uid);
+  }
+  Concern operator()(const Restored& e) const {
+    State& state = turn.state;
+    state.started = turn.now;
+    state.cluster = e.cluster;
+    state.epoch = e.epoch;
+    state.listening.on = e.listen_first;
+    state.wall_offset = e.wall_offset;
+    state.prices = e.prices;
+    state.carbon = e.carbon;
+    state.restarted = !e.jobs.empty() || !e.pools.empty();
+    for (const v1::NodeRecord& node : e.nodes) AdoptNode(turn, node);
+    for (const v1::PoolRecord& pool : e.pools) AdoptPool(turn, pool);
+    for (const v1::JobRecord& job : e.jobs) {
+      Adopt(turn, job);
+      // The slots of members, and of those that wait to be, are taken, whoever reports first.
+      const Job& adopted = state.jobs[job.job().uid()];
+      for (const v1::Member& member : adopted.record.membership().members()) {
+        const Trainer* trainer = FindTrainer(adopted, member.trainer());
+        // The member was not needed to keep the final state.
+        if (IsFinishing(adopted) && trainer != nullptr && !trainer->death.empty()) continue;
+        KeepSlot(job, member.trainer());
+      }
+      for (const v1::JobRecord::Identity& one : job.identities()) KeepSlot(job, AnyTrainerOf(one.slot()));
+    }
+    return All();
+  }
+};
+
+}  // namespace
+
+Concern RouteEvent(Turn& turn, const Event& event) { return std::visit(Route{turn}, event); }
+
+}  // namespace rekindle::core

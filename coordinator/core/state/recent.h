@@ -1,0 +1,85 @@
+// Provides a map that keeps the newest of what was set. A full map forgets what was set longest ago.
+#ifndef REKINDLE_COORDINATOR_CORE_STATE_RECENT_H_
+#define REKINDLE_COORDINATOR_CORE_STATE_RECENT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace rekindle::core {
+
+// This is a plain copyable value, and is thread-compatible. An empty one takes two words, as thousands of jobs and
+// nodes have some.
+template <typename Value>
+class Recent {
+ public:
+  // REQUIRES: most > 0.
+  explicit Recent(size_t most) : most_(most) {}
+  Recent(const Recent& other) : most_(other.most_), kept_(Copy(other)) {}
+  Recent(Recent&&) noexcept = default;
+  Recent& operator=(const Recent& other) {
+    most_ = other.most_;
+    kept_ = Copy(other);
+    return *this;
+  }
+  Recent& operator=(Recent&&) noexcept = default;
+
+  // Sets the key's value. It replaces the old value, and becomes the newest. Returns whether the oldest entry had to go
+  // for it.
+  bool Set(const std::string& key, Value value) {
+    erase(key);
+    const bool full = size() >= most_;
+    if (full) erase(std::string(kept_->order.begin()->second));
+    if (kept_ == nullptr) kept_ = std::make_unique<Kept>();
+    kept_->order[++kept_->last] = key;
+    kept_->entries.emplace(key, Entry{std::move(value), kept_->last});
+    return full;
+  }
+
+  // Returns null where the key has no value. The pointer is valid until the next change.
+  const Value* Find(const std::string& key) const {
+    if (kept_ == nullptr) return nullptr;
+    const auto found = kept_->entries.find(key);
+    return found == kept_->entries.end() ? nullptr : &found->second.value;
+  }
+  bool contains(const std::string& key) const { return Find(key) != nullptr; }
+
+  // Returns false where the key had no value.
+  bool erase(const std::string& key) {
+    if (kept_ == nullptr) return false;
+    const auto found = kept_->entries.find(key);
+    if (found == kept_->entries.end()) return false;
+    kept_->order.erase(found->second.set);
+    kept_->entries.erase(found);
+    return true;
+  }
+  void clear() { kept_.reset(); }
+  size_t size() const { return kept_ == nullptr ? 0 : kept_->entries.size(); }
+  bool empty() const { return size() == 0; }
+
+ private:
+  struct Entry {
+    Value value;
+    uint64_t set;
+  };
+  struct Kept {
+    uint64_t last = 0;
+    std::map<std::string, Entry> entries;
+    // The keys count up, so this holds the names in the order in which they were set.
+    std::map<uint64_t, std::string> order;
+  };
+
+  static std::unique_ptr<Kept> Copy(const Recent& other) {
+    return other.kept_ == nullptr ? nullptr : std::make_unique<Kept>(*other.kept_);
+  }
+
+  size_t most_;
+  std::unique_ptr<Kept> kept_;  // Null while it is empty.
+};
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_CORE_STATE_RECENT_H_

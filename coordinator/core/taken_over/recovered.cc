@@ -1,0 +1,147 @@
+#include "coordinator/core/taken_over/recovered.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/digest/sha256.h"
+#include "coordinator/core/generation/retries.h"
+#include "coordinator/core/record/job_json.h"
+#include "coordinator/core/record/record_age.h"
+#include "coordinator/core/record/store_search.h"
+#include "coordinator/core/state/text.h"
+#include "coordinator/core/taken_over/fresh_start.h"
+#include "coordinator/market/goal_words.h"
+
+namespace rekindle::core {
+namespace {
+
+// Fewer generations than this are formed between two checkpoints.
+constexpr int kUnseenGenerations = 1000;
+
+// Charges the job for the time since its file was written, because nothing else says what its nodes did.
+void Estimate(double unix_now, v1::Cost* cost) {
+  const double hours = (unix_now - cost->until()) / kHour;
+  if (cost->until() <= 0 || hours <= 0) return;
+  double nodes = 0;
+  for (v1::PoolCost& line : *cost->mutable_pools()) {
+    const double node_hours = line.nodes() * hours;
+    if (node_hours <= 0) continue;
+    const double spent = node_hours * line.price();
+    const double on_demand = line.node_hours() > 0 ? line.on_demand() / line.node_hours() * node_hours : spent;
+    line.set_node_hours(line.node_hours() + node_hours);
+    line.set_spent(line.spent() + spent);
+    line.set_on_demand(line.on_demand() + on_demand);
+    cost->set_spent(cost->spent() + spent);
+    cost->set_estimated(cost->estimated() + spent);
+    cost->set_on_demand(cost->on_demand() + on_demand);
+    if (PoolCapacityOf(line.capacity()) == PoolCapacity::kUnpriced) {
+      cost->set_unpriced_node_hours(cost->unpriced_node_hours() + node_hours);
+    }
+    nodes += line.nodes();
+  }
+  cost->set_node_hours(cost->node_hours() + nodes * hours);
+  if (nodes > 0) cost->set_hours(cost->hours() + hours);
+  cost->set_until(unix_now);
+}
+
+// Returns why nothing of the job runs, and what lets it go on. `why` is how it came to that.
+std::string DescribeBroughtBack(const std::string& why, const std::string& name, bool old_is_gone) {
+  return absl::StrCat(
+      why, "; `rekindle resume ", name,
+      old_is_gone ? "` lets it go on" : " --old-is-gone` where none of its trainers of before runs any more");
+}
+
+void ShowBroughtBack(const Turn& turn, Job& job, const std::string& reason) {
+  SetState(turn, job, v1::PAUSED, reason);
+  job.record.mutable_decided()->set_brought_back(true);
+}
+
+// Passes over generations that left no trace in the store, because they neither began from a checkpoint nor saved one.
+// If one of them steps after all, the next generation has a number above it, so that the store takes nothing of it any
+// more.
+void PassUnseen(v1::JobRecord* record) {
+  record->set_store_generation(record->store_generation() + kUnseenGenerations);
+}
+
+}  // namespace
+
+v1::JobRecord Revive(const v1::JobFile& file, const Revival& how) {
+  v1::JobRecord record = FromJobFile(file);
+  record.set_secret(how.secret);
+  if (file.over()) return record;
+  record.set_store_generation(
+      std::max({record.membership().generation(), record.store_generation(), how.store_generation}));
+  if (how.old_is_gone) PassUnseen(&record);
+  // The file does not have the job's members. They report the membership themselves, or are gone.
+  record.clear_membership();
+  record.set_ended_generation(0);
+  // Where the old trainers are not known to be gone, whoever lives goes on as it was told.
+  if (how.old_is_gone) record.set_want_paused(!how.runs);
+  if (how.runs) {
+    // Whatever must stop the job now does so anew.
+    record.clear_budget_stop();
+    ForgetRetries(record);
+    record.set_released(false);
+  }
+  if (!how.old_is_gone) record.mutable_recovered()->set_secret_sha256(file.secret_sha256());
+  v1::JobStatus* status = record.mutable_job()->mutable_status();
+  Estimate(how.unix_now, status->mutable_cost());
+  status->set_state(how.runs ? v1::PENDING : v1::PAUSED);
+  status->set_reason(how.runs ? kBroughtBack : DescribeBroughtBack(kBroughtBack, record.job().name(), how.old_is_gone));
+  record.mutable_decided()->clear_stopped_for();
+  record.mutable_decided()->set_brought_back(true);
+  return record;
+}
+
+void TakeOldSecret(const Turn& turn, Job& job, const std::string& secret) {
+  if (!AwaitsOld(job) || secret == job.record.secret()) return;
+  const std::string& awaited = job.record.recovered().secret_sha256();
+  if (awaited.empty() || common::Sha256Hex(secret) != awaited) return;
+  job.record.set_secret(secret);
+  job.record.mutable_recovered()->clear_secret_sha256();
+  turn.Save(job);
+}
+
+void NoteStranger(const Turn& turn, Job& job, const std::string& trainer) {
+  const std::string& name = job.record.job().name();
+  ShowBroughtBack(turn, job,
+                  absl::StrCat(kBroughtBack, "; trainer ", ShortName(trainer), " was heard of, whose secret is ",
+                               "another than the store's: nobody can take it over; where it still runs, end it, then "
+                               "`rekindle resume ",
+                               name, " --old-is-gone`"));
+}
+
+void ShowAwaitedOld(const Turn& turn, Job& job) {
+  if (!AwaitsOld(job) || job.record.decided().brought_back()) return;
+  const std::string& flaw = job.record.recovered().flaw();
+  const std::string why = flaw.empty() ? kBroughtBack : absl::StrCat("set aside: its record cannot be right: ", flaw);
+  ShowBroughtBack(turn, job, DescribeBroughtBack(why, job.record.job().name(), /*old_is_gone=*/false));
+}
+
+std::string DescribeAwaitedOld(const Job& job) {
+  const std::string& name = job.record.job().name();
+  const bool from_store = job.record.recovered().flaw().empty();
+  return absl::StrCat("job ", name, from_store ? " was brought back from its store" : " is set aside",
+                      ", and nobody has said that its trainers of before have stopped; they are taken over when they "
+                      "are heard of; `rekindle resume ",
+                      name, " --old-is-gone` where none of them runs any more");
+}
+
+absl::Status GiveOldUp(Turn& turn, Job& job) {
+  if (!job.ahead.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat("trainers of job ", job.record.job().name(),
+                                                      " are heard of, and ",
+                                                      "are being taken over: ", job.record.job().status().reason()));
+  }
+  PassUnseen(&job.record);
+  // The job stays paused until its user lets it go on.
+  job.record.set_want_paused(true);
+  ForgetOld(turn, job);
+  StartWaitingAnew(turn, job);
+  AskToLook(turn, job);
+  turn.Emit(&job, "old_given_up", "none of its trainers of before runs any more, its user says");
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::core

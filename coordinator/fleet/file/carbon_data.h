@@ -1,0 +1,28 @@
+// This file parses carbon intensity for the core, from traces and from what a feed answers. It is strict about its
+// input.
+#ifndef REKINDLE_COORDINATOR_FLEET_FILE_CARBON_DATA_H_
+#define REKINDLE_COORDINATOR_FLEET_FILE_CARBON_DATA_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "coordinator/market/carbon.h"
+
+namespace rekindle::fleet {
+
+inline constexpr size_t kMaxFeedBytes = 4 << 20;
+
+// Adds the trace of one region. A `region` that is not empty replaces the one in the name of `source`. INVALID_ARGUMENT
+// names the source, the line and what to do. It is returned where the text is no carbon trace, where hours do not begin
+// on the hour, or where the region is there already.
+absl::Status AddCarbonTrace(const std::string& text, const std::string& source, const std::string& region,
+                            core::CarbonBook* book);
+
+// Takes what a feed answers at Unix time `now` (docs/fleet.md has the form), and keeps what is known of the hours
+// before. INVALID_ARGUMENT names the region and the field, and leaves `book` as it is.
+absl::Status TakeCarbonFeed(const std::string& text, double now, core::CarbonBook* book);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_FILE_CARBON_DATA_H_

@@ -1,0 +1,13 @@
+// This file describes pools whose machines are had from Azure.
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_KIND_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_KIND_H_
+
+#include "coordinator/fleet/providers/contract/provider_kind.h"
+
+namespace rekindle::fleet {
+
+extern const ProviderKind kAzureKind;
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_AZURE_AZURE_KIND_H_

@@ -1,0 +1,77 @@
+// This file declares where machines are bought. There is one adapter for each cloud. A provider takes only the desired
+// capacity of a pool, and it says what runs.
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace rekindle::fleet {
+
+enum class MachineState { kStarting, kRunning, kEnding };
+
+struct Machine {
+  // `id` is the provider's own name for the machine.
+  std::string id;
+  // `node` is the name under which the machine registers. It is empty where that is not known.
+  std::string node;
+  MachineState state = MachineState::kRunning;
+  // `since` is the time in Unix seconds since when the machine runs, or when it was made. It is 0 where that is not
+  // known.
+  double since = 0;
+};
+
+struct Listing {
+  std::vector<Machine> machines;
+  // `ended` names the nodes whose machines have ended and are not among `machines` any more.
+  std::vector<std::string> ended;
+  // `desired` is the capacity that the provider believes is wanted, where it says so.
+  std::optional<int> desired;
+  // `shortage` says why the provider cannot start more machines now, where it says so. It is an error like those of
+  // SetDesired.
+  absl::Status shortage;
+  // `waiting` says what the machines that start are waiting for, where the provider says so.
+  std::string waiting;
+};
+
+// A pool has at most this many machines. A provider that reports more is not believed.
+inline constexpr int kMaxMachines = 100'000;
+
+// The calls return these errors:
+//   RESOURCE_EXHAUSTED says that there is no capacity, or that a quota is used up.
+//   UNAVAILABLE and DEADLINE_EXCEEDED say "not now", with RetryAfter where the provider asked for a pause.
+//   All other codes, such as PERMISSION_DENIED, UNAUTHENTICATED, NOT_FOUND, INVALID_ARGUMENT and
+//   FAILED_PRECONDITION, say that somebody has to repair something.
+// Their messages say what to do. They are shown, so they hold no secret.
+//
+// A Provider is thread-compatible. A call blocks for little longer than `seconds` at most, and reads a bounded answer.
+class Provider {
+ public:
+  virtual ~Provider() = default;
+  // Asks for `nodes` machines in the pool from now on. Where that ends some machines, those of `release` (names as in
+  // Machine::node) go first, as far as the provider can choose. A second identical call has no further effect.
+  virtual absl::Status SetDesired(const std::string& pool, int nodes, const std::vector<std::string>& release,
+                                  double seconds) = 0;
+  virtual absl::StatusOr<Listing> List(const std::string& pool, double seconds) = 0;
+  // Returns those of `nodes` on whose machines nothing runs any more. The caller must pass only nodes that an earlier
+  // List reported and the newest one does not. A machine that was only taken out of the pool does not count as ended. A
+  // provider that cannot tell returns an empty list.
+  virtual absl::StatusOr<std::vector<std::string>> Ended(const std::string& pool, const std::vector<std::string>& nodes,
+                                                         double seconds);
+  // Returns whether the machines of `release` are really the ones that end, as long as enough of them are there.
+  virtual bool ChoosesWhatEnds() const { return true; }
+};
+
+// Returns an UNAVAILABLE error for a provider that asked to come back after `retry_after` seconds. The value is 0 where
+// it did not say how many.
+absl::Status Throttled(const std::string& message, double retry_after);
+// Returns the seconds of an error that Throttled made, and nothing for any other status.
+std::optional<double> RetryAfter(const absl::Status& status);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_H_

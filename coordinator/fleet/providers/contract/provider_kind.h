@@ -1,0 +1,109 @@
+// This file declares how a provider describes itself: what its pools have in a fleet file, how their machines are had,
+// and how their prices are asked for. There is one ProviderKind beside each adapter, and one table of all
+// (registry/provider_kinds.h).
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_KIND_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_KIND_H_
+
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/providers/contract/price_source.h"
+#include "coordinator/fleet/providers/contract/provider.h"
+#include "rekindle/v1/fleet.pb.h"
+
+namespace rekindle::fleet {
+
+// The pools of one call have the same provider, and there is at least one. ResolveFleet has resolved them.
+using Pools = std::vector<v1::Fleet::Pool>;
+
+// A pool has at most this many nodes where its fleet file does not say how many.
+inline constexpr int kDefaultMax = 1000;
+
+// A MachineField is a field of `machines` (proto/rekindle/v1/fleet.proto) that the pools of a provider have.
+struct MachineField {
+  enum class Form {
+    // The field is a text that CheckName accepts.
+    kName,
+    // The field is an address of HTTP with TLS, or one on loopback.
+    kEndpoint,
+    // The field is something else, which ProviderKind::resolve checks where it can be wrong.
+    kOther,
+  };
+  const char* name;
+  Form form;
+  bool needed = false;
+};
+
+struct ProviderOptions {
+  // `data` is the coordinator's folder, which local machines need.
+  std::string data;
+  // `endpoint_file` holds the host:port of the coordinator, which local machines need.
+  std::string endpoint_file;
+  // `beside` is the folder that relative paths in the fleet file start from.
+  std::string beside;
+};
+
+// A PriceKind says how a provider is asked what its nodes cost.
+struct PriceKind {
+  // Checks what else must hold of a pool with `price_from: provider`. INVALID_ARGUMENT names the field below `path` and
+  // the fix. Null means nothing.
+  absl::Status (*check)(const std::string& path, const std::string& currency, const v1::Fleet::Pool& pool) = nullptr;
+  // Returns a text that is the same for all pools that one source is asked for.
+  std::string (*account)(const v1::Fleet::Pool& pool);
+  // Opens the source of pools that have the same account. It does not touch the network. INVALID_ARGUMENT says that an
+  // endpoint is wrong.
+  absl::StatusOr<std::unique_ptr<PriceSource>> (*open)(const Pools& pools, const std::string& currency);
+};
+
+// The functions of a ProviderKind are pure, except for `open`.
+struct ProviderKind {
+  // `name` is the value of a pool's field `provider`.
+  const char* name;
+  std::span<const MachineField> fields;
+  // These are the defaults of a pool that has `machines`.
+  int max = kDefaultMax;
+  double poll_seconds = 30;
+  // `is_local` says that the machines are processes of this computer. `open` then returns a LocalProvider, and its
+  // errors name the pool.
+  bool is_local = false;
+  // Fills in the provider's own defaults, and checks what concerns only this provider. INVALID_ARGUMENT names the field
+  // below `path` and the fix. Null means nothing. REQUIRES: the pool has the needed fields, and `max` is filled in.
+  absl::Status (*resolve)(const std::string& path, v1::Fleet::Pool& pool) = nullptr;
+  // Returns in words what a pool scales, which must differ from pool to pool. Null means that no two pools can scale
+  // the same.
+  std::string (*group)(const v1::Fleet::Pool& pool) = nullptr;
+  // Returns a text that is the same for all pools that share credentials and an endpoint.
+  std::string (*account)(const v1::Fleet::Pool& pool);
+  // Opens the provider of pools that have the same account. It does not touch the network. Errors say what is wrong and
+  // what to do.
+  absl::StatusOr<std::unique_ptr<Provider>> (*open)(const Pools& pools, const ProviderOptions& options);
+  // Null means that the provider is not asked for prices.
+  const PriceKind* prices = nullptr;
+};
+
+// Checks that a name has only letters, digits, '-', '_' and '.', because it becomes a part of host names, paths and
+// queries.
+absl::Status CheckName(const std::string& field, const std::string& name);
+
+// Returns whether the fleet file says that the pool's provider is asked for its price.
+bool IsPriceAsked(const v1::Fleet::Pool& pool);
+
+// Returns a path of the fleet file as this process can open it.
+std::string OpenablePath(const std::string& path, const ProviderOptions& options);
+
+// Returns what `part` makes of each pool, by the names of the pools.
+template <typename Part>
+std::map<std::string, Part> ByPool(const Pools& pools, Part (*part)(const v1::Fleet::Pool&)) {
+  std::map<std::string, Part> parts;
+  for (const v1::Fleet::Pool& pool : pools) parts.emplace(pool.name(), part(pool));
+  return parts;
+}
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_CONTRACT_PROVIDER_KIND_H_

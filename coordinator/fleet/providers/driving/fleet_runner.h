@@ -1,0 +1,51 @@
+// This file keeps pools as they were ordered. Each account of a provider has its own thread, so that a slow or wrong
+// provider holds up nobody else. Orders come in and reports go out. reconcile.h decides what to ask next.
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "coordinator/fleet/providers/contract/provider.h"
+#include "coordinator/fleet/providers/driving/reconcile.h"
+#include "coordinator/fleet/providers/driving/worker_threads.h"
+#include "coordinator/market/pool_orders.h"
+
+namespace rekindle::fleet {
+
+// An Account holds the pools that share one provider, and with it the credentials and a limit of requests.
+struct Account {
+  std::string name;
+  std::shared_ptr<Provider> provider;
+  std::vector<ReconcileOptions> pools;
+};
+
+// A FleetRunner is thread-safe.
+class FleetRunner {
+ public:
+  // A Report runs on the account's thread. It must not block for long, and it may call Order. It is not called any more
+  // once Stop has returned.
+  using Report = std::function<void(const core::PoolReported&)>;
+
+  FleetRunner(std::vector<Account> accounts, Report report);
+  ~FleetRunner() { Stop(); }
+  FleetRunner(const FleetRunner&) = delete;
+
+  // Passes the order on and returns at once. An order of a pool that no account has is only logged.
+  void Order(core::PoolOrder order);
+  // Stops the threads and leaves the machines as they are. A call that still runs after a second is left to end by
+  // itself.
+  void Stop();
+
+ private:
+  class Worker;
+  std::map<std::string, std::shared_ptr<Worker>> by_pool_;
+  WorkerThreads<Worker> threads_;
+};
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_FLEET_RUNNER_H_

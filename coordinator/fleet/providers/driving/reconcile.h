@@ -1,0 +1,122 @@
+// This file decides what to ask a provider next about one pool, and what to report. It is pure, so that a test can run
+// through a day of refusals at once.
+//
+// The decisions are level-triggered: whatever was answered before, only the listed machines count, and they are
+// compared with the newest order. The reconciler lists before it orders. It tries again what failed, with growing
+// pauses, also after a refusal for lack of capacity.
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_RECONCILE_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_RECONCILE_H_
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/time/retry.h"
+#include "coordinator/fleet/providers/contract/provider.h"
+#include "coordinator/market/pool_orders.h"
+
+namespace rekindle::fleet {
+
+struct ReconcileOptions {
+  std::string pool;
+  // `min` nodes are kept whatever is ordered, also before the first order.
+  int min = 0;
+  int max = kMaxMachines;
+  // Where fewer nodes than desired run for longer than this, the pool lacks capacity, whatever the provider promised.
+  double start_seconds = 300;
+  // `poll_seconds` is the time between listings when all is as ordered. While it is not, a third of it is used.
+  double poll_seconds = 30;
+  // `chooses_what_ends` is Provider::ChoosesWhatEnds of the pool's provider.
+  bool chooses_what_ends = true;
+  common::RetryPolicy backoff = {.first_seconds = 2, .longest_seconds = 300};
+};
+
+// A PoolReconciler is thread-compatible. `now` is in seconds of a clock that does not go back, and `random` is in [0,
+// 1).
+class PoolReconciler {
+ public:
+  struct Next {
+    // The next call is SetDesired with `nodes` and `release` where `set` is true, and List otherwise.
+    bool set = false;
+    int nodes = 0;
+    std::vector<std::string> release;
+    // The call must not be made before this time.
+    double at = 0;
+    // `order_count` shows Set whether a newer order has come since, so that what was asked for is out of date.
+    int order_count = 0;
+    // After List the caller has to find out whether the machines of those nodes in `look_for` that are not listed have
+    // ended. Earlier listings had these nodes.
+    std::vector<std::string> look_for;
+  };
+
+  PoolReconciler(ReconcileOptions options, double now) : options_(std::move(options)), list_at_(now) {}
+
+  // Replaces the order before.
+  void Order(core::PoolOrder order, double now);
+  Next next() const;
+
+  // Records how the call of `next` went. Returns what to report where something has changed or an order has been
+  // answered. A refusal for lack of capacity is reported with the next listing, because a part may have been granted.
+  // `listing.ended` must hold the nodes of next.look_for whose machines have ended.
+  std::optional<core::PoolReported> Listed(const absl::StatusOr<Listing>& listing, double now, double random);
+  std::optional<core::PoolReported> Set(const Next& asked, const absl::Status& status, double now, double random);
+
+ private:
+  struct Trouble {
+    core::PoolTrouble kind = core::PoolTrouble::kNone;
+    std::string error;
+  };
+
+  // A Target is what the provider is asked for next.
+  struct Target {
+    int nodes = 0;
+    std::vector<std::string> release;
+  };
+
+  int Machines() const;
+  bool IsNotOurs() const;
+  std::optional<int> Desired() const;
+  std::vector<std::string> ToEnd() const;
+  std::optional<Target> CurrentTarget() const;
+  Trouble Shortage(double now) const;
+  double After(const absl::Status& status, int failures, double now, double random);
+  std::optional<core::PoolReported> Report(double now);
+
+  const ReconcileOptions options_;
+  std::optional<core::PoolOrder> order_;
+  // `listing_` is the newest listing that was received.
+  std::optional<Listing> listing_;
+  // `known_` holds the nodes that were listed at least once. Other nodes may have the pool's name by mistake.
+  std::set<std::string> known_;
+  int order_count_ = 0;
+  // `set_` says that the provider has taken what it was asked for.
+  bool set_ = false;
+  // `asked_nodes_` is what the provider last took, and `asked_at_` is when it took it.
+  int asked_nodes_ = -1;
+  double asked_at_ = 0;
+  bool ever_set_ = false;
+  // `is_fresh_` says that the listing is newer than the order.
+  bool is_fresh_ = false;
+  // `answered_` says that a report has followed the newest order.
+  bool answered_ = true;
+  double list_at_ = 0;
+  double listed_at_ = 0;
+  double set_at_ = 0;
+  // The provider asked to wait until this time. A newer order does not change that.
+  double wait_until_ = 0;
+  // `short_since_` is the time since when fewer nodes run than are desired.
+  std::optional<double> short_since_;
+  // Both counts are of failures in a row.
+  int list_failures_ = 0;
+  int set_failures_ = 0;
+  Trouble list_trouble_;
+  Trouble set_trouble_;
+  Trouble shortage_;
+  std::optional<core::PoolReported> reported_;
+};
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_DRIVING_RECONCILE_H_

@@ -1,0 +1,50 @@
+// This file knows what machine types of Google Cloud are made of, and how Google's price list calls those parts. The
+// list names no machine types, and it does not say which words stand for which family. The table here covers the
+// families for which that is known. All other families are refused.
+#ifndef REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_MACHINE_H_
+#define REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_MACHINE_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/text/strict_json.h"
+
+namespace rekindle::fleet {
+
+// This text says what to do where a price cannot be found out.
+inline constexpr char kGcpPriceFix[] = "set the pool's price in the fleet file, and remove price_from";
+
+// A GcpPart is a part of a machine, and how much of it there is.
+struct GcpPart {
+  // `names` holds all spellings that regions use, such as "N2 Instance Core".
+  std::vector<std::string> names;
+  // `amount` counts cores, GiB or GPUs.
+  double amount = 0;
+};
+using GcpParts = std::vector<GcpPart>;
+
+// Returns FAILED_PRECONDITION, with the fix, where it is not known how machines of this type are priced. Those are
+// types of an unknown family, custom types, and types named after the disks that they bring.
+absl::Status CheckGcpType(const std::string& type);
+
+struct GcpMachine {
+  // `type` is a name such as "g2-standard-4".
+  std::string type;
+  bool gpus = false;
+  GcpParts parts;
+};
+
+// Returns the machine that a document of Compute Engine's machineTypes describes. INTERNAL says that it describes no
+// machine. FAILED_PRECONDITION, with the fix, says that the machine shares a core, or that one of its parts is not
+// known.
+absl::StatusOr<GcpMachine> ParseGcpMachine(const std::string& type, const nlohmann::json& document);
+
+enum class GcpMeasure { kHour, kGibHour };
+// Returns all names of parts that a machine may have, and the measure that each is priced by.
+const std::map<std::string, GcpMeasure>& GcpPartNames();
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_PROVIDERS_GCP_GCP_MACHINE_H_

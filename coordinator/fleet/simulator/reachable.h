@@ -1,0 +1,39 @@
+// This file finds out what a job could reach at best, and so whether its deadline and its budget can be kept at all.
+#ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_REACHABLE_H_
+#define REKINDLE_COORDINATOR_FLEET_SIMULATOR_REACHABLE_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/simulator/simulate.h"
+
+namespace rekindle::fleet {
+
+// Returns the world with only the pools that the job's `capacity` lets it use.
+World AllowedTo(const FleetJob& job, const World& world);
+
+struct Finish {
+  // `hours` is `kNever` where the world ends before the job does.
+  double hours = scheduler::kNever;
+  // `cost` is about what a plan costs that is done at that time.
+  double cost = 0;
+};
+
+// Returns the earliest finish with perfect knowledge of the traces, on the pools that the job may use, whatever the
+// deadline and the budget are. It is exact for a gang. For an elastic job it is a bound, with as many nodes as could
+// work at once and with free moves.
+Finish EarliestFinish(const World& world, const FleetJob& job);
+
+// Returns the least that the job costs with perfect knowledge, on the pools that it may use. RESOURCE_EXHAUSTED is
+// explained in optimum.h.
+absl::StatusOr<double> LeastCost(const World& world, const FleetJob& job);
+
+// Returns OK where the deadline can be kept at all. FAILED_PRECONDITION states the earliest finish and what it costs.
+absl::Status CheckDeadline(const World& world, const FleetJob& job);
+
+// Returns OK where the deadline and the budget can be kept at all. FAILED_PRECONDITION states the earliest finish and
+// what it costs, or the least budget that would be enough.
+absl::Status CheckReachable(const World& world, const FleetJob& job);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_SIMULATOR_REACHABLE_H_

@@ -1,0 +1,25 @@
+// This file makes the world that the simulator plays from a fleet file and traces.
+#ifndef REKINDLE_COORDINATOR_FLEET_SIMULATOR_TRACE_WORLD_H_
+#define REKINDLE_COORDINATOR_FLEET_SIMULATOR_TRACE_WORLD_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coordinator/fleet/simulator/trace.h"
+#include "coordinator/fleet/simulator/world.h"
+#include "rekindle/v1/fleet.pb.h"
+
+namespace rekindle::fleet {
+
+// Makes the world. A column holds the capacity of the spot pool with its name. Otherwise it holds that of the one spot
+// pool in the zone with its name that has no column of its own. A pool never has more than `max` nodes. On-demand
+// capacity, and a spot pool without a column, are always available. All pools end with the shortest trace.
+//
+// INVALID_ARGUMENT says that a column belongs to no pool or to several or is given twice, that a carbon region has no
+// trace, that traces of capacity differ in their step, or that there are too many pools and steps. REQUIRES: `fleet`
+// comes from ResolveFleet.
+absl::StatusOr<World> MakeWorld(const v1::Fleet& fleet, const std::vector<Trace>& traces, double node_watts);
+
+}  // namespace rekindle::fleet
+
+#endif  // REKINDLE_COORDINATOR_FLEET_SIMULATOR_TRACE_WORLD_H_

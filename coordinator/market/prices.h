@@ -1,0 +1,109 @@
+// This file holds what nodes cost: the price book as the core sees it. The values are plain. Time is Unix seconds, and
+// prices are those of an hour.
+#ifndef REKINDLE_COORDINATOR_MARKET_PRICES_H_
+#define REKINDLE_COORDINATOR_MARKET_PRICES_H_
+
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace rekindle::core {
+
+inline constexpr double kHour = 3600;  // Seconds.
+
+// A PriceHistory holds prices with the time since when they hold, the oldest first. The first price holds before its
+// time, too. An empty history means that the price is not known.
+struct PriceSince {
+  double from = 0;
+  double price = 0;
+};
+using PriceHistory = std::vector<PriceSince>;
+
+double PriceAt(const PriceHistory& history, double at);
+// Returns what one node costs between two times. The result is 0 when the second is not after the first.
+double CostBetween(const PriceHistory& history, double from, double until);
+
+struct PoolPrices {
+  // `capacity` is "spot" or "on_demand".
+  std::string capacity;
+  // `devices` is the number of devices of a node.
+  int devices = 1;
+  PriceHistory price;
+  // `on_demand` holds the on-demand prices of the same kind of node.
+  PriceHistory on_demand;
+  // `ordered` says that the pool's provider takes orders. Otherwise its nodes come by themselves.
+  bool ordered = false;
+  // `min` is the number of nodes that a pool with orders keeps whatever happens.
+  int min = 0;
+  // `max` is the largest number of nodes of such a pool.
+  int max = 1000;
+  // `start_seconds` is how long such a pool takes at most from an order to a machine that runs.
+  double start_seconds = 300;
+  // `known_from` is the time when prices without a history were looked up. It is 0 where that is not known.
+  double known_from = 0;
+  // `heard_at` is the time when the provider last said what the pool costs. It is 0 where it has not said so yet.
+  double heard_at = 0;
+  // `offer` describes what the provider is asked the price of. It is empty where only the fleet file states the price.
+  std::string offer;
+  // After this many seconds a price is stale. The book's own limit holds as well.
+  double stale_after = std::numeric_limits<double>::infinity();
+  // `on_demand_of` is the pool whose prices `on_demand` repeats. It is empty where they were stated, or are not known.
+  std::string on_demand_of;
+  // `device` is the kind of device that the nodes compute on. It is empty where that is not known.
+  std::string device;
+  // `carbon_region` is empty where it is not known what the nodes emit.
+  std::string carbon_region;
+  // `node_watts` is what one node draws. Where it is 0, the job's value counts.
+  double node_watts = 0;
+  // `instance_type` is empty where the machines of the pool are of a kind of their own.
+  std::string instance_type;
+  // `speed` is the stated speed of a worker in the pool.
+  double speed = 1;
+};
+
+struct TeamShare {
+  // `share` is the team's part of what all teams have together, relative to the shares of the other teams.
+  double share = 1;
+  // `max_nodes` limits the nodes that the team has at once. 0 means that there is no limit.
+  int max_nodes = 0;
+};
+
+struct PriceBook {
+  // `pools` is sorted by name. It is empty where there is no fleet file.
+  std::map<std::string, PoolPrices> pools;
+  // Teams that are not named here have a share of 1 and no limit.
+  std::map<std::string, TeamShare> teams;
+  std::string currency;
+  // `speeds_stated` says that some pool has a speed other than 1.
+  bool speeds_stated = false;
+  double stale_after = std::numeric_limits<double>::infinity();  // Seconds.
+};
+
+// Returns null where the book has no such pool.
+const PoolPrices* FindPool(const PriceBook& book, const std::string& name);
+// Returns whether the book has that pool and its provider takes orders.
+bool IsOrdered(const PriceBook& book, const std::string& name);
+// Returns the pool's capacity, or "unpriced" for a null pool.
+std::string CapacityOf(const PoolPrices* pool);
+// Returns since when the price that the pool has at time `at` is known, or 0 where that is not known.
+double KnownSince(const PoolPrices& pool, double at);
+bool IsStale(const PriceBook& book, const PoolPrices& pool, double at);
+
+// A PriceHeard is what a provider says that a node of a pool costs in an hour.
+struct PriceHeard {
+  std::string pool;
+  double price = 0;
+};
+// Enters the price, which holds from `at` on. Returns false where the book has no such pool or the price has not
+// changed. An unchanged price then counts as fresh again.
+bool TakePrice(const PriceHeard& heard, double at, PriceBook& book);
+// Keeps what was heard of offers that are in both books. A file has only the first price of such an offer.
+void KeepHeard(const PriceBook& before, PriceBook& book);
+
+// Returns a text such as "12.34 USD". An amount below 1 has four digits after the point.
+std::string Money(double amount, const std::string& currency);
+
+}  // namespace rekindle::core
+
+#endif  // REKINDLE_COORDINATOR_MARKET_PRICES_H_

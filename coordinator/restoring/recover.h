@@ -1,0 +1,83 @@
+// Makes a coordinator's data folder from what checkpoint stores keep of their jobs (job.json). It is for the day on
+// which the coordinator's machine is gone and there is no backup.
+//
+// Some things cannot be brought back: events, what providers were asked for, and nodes, which register again. Jobs
+// cannot be brought back that have no checkpoint yet, or whose files were all written by a release before 0.2.
+#ifndef REKINDLE_COORDINATOR_RESTORING_RECOVER_H_
+#define REKINDLE_COORDINATOR_RESTORING_RECOVER_H_
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "checkpoint/store/store.h"
+#include "common/agreed/cluster_identity.h"
+#include "rekindle/v1/job_file.pb.h"
+#include "rekindle/v1/store.pb.h"
+
+namespace rekindle::coordinator {
+
+struct StoredJob {
+  std::string uid;
+  // `store` is where the job was found, in the words of the caller.
+  std::string store;
+  // `file` has nothing but defaults when `problem` says why.
+  v1::JobFile file;
+  absl::Status problem;
+  // `step` is that of the newest checkpoint, according to its name alone, or -1 when there is none.
+  int step = -1;
+  // `generation` is the highest one that the store knows of.
+  int generation = 0;
+};
+
+// Returns all jobs of which the store has checkpoints, sorted by uid. It returns an error only when the store itself
+// cannot be read.
+absl::StatusOr<std::vector<StoredJob>> ReadStoredJobs(checkpoint::Store& store, const std::string& name);
+
+// Keeps only the newest version of a job that several stores have. The result is sorted by uid.
+std::vector<StoredJob> NewestOfEach(std::vector<StoredJob> jobs);
+
+struct RecoverOptions {
+  // The jobs of this cluster are taken. If it is empty, all jobs must be of one cluster.
+  std::string cluster;
+  // `run` holds names and uids of the jobs that go on at once.
+  std::set<std::string> run;
+  bool run_all = false;
+  // `old_is_gone` says that no trainer of these jobs runs any more.
+  bool old_is_gone = false;
+  double unix_now = 0;
+};
+
+struct RecoveredJob {
+  StoredJob stored;
+  // `record` is what the new folder holds.
+  v1::JobRecord record;
+};
+
+struct Recovered {
+  // `identity` is the cluster's from now on. Its epoch is above all that the files name.
+  common::ClusterIdentity identity;
+  // `jobs` is in the order of submission. Jobs that are over are included, for their trainers and users.
+  std::vector<RecoveredJob> jobs;
+  // `left` holds the jobs that are not brought back, each with its problem.
+  std::vector<StoredJob> left;
+};
+
+// Plans what the new coordinator has to know. Jobs that are not over are PAUSED and wait for their previous trainers,
+// unless the options say otherwise. For the time since their file was written they are charged at the rate that they
+// had then.
+//
+// The errors are FAILED_PRECONDITION (the files are of several clusters and none is named, or jobs have to run and
+// nobody says that their trainers are gone) and NOT_FOUND (there is nothing to bring back, no such job, or no such
+// cluster).
+absl::StatusOr<Recovered> PlanRecovery(std::vector<StoredJob> jobs, const RecoverOptions& options);
+
+// Makes `data` (mode 0700) a data folder that holds `recovered`, and returns its absolute path. It is durable on
+// return. new_data_folder.h describes the other errors.
+absl::StatusOr<std::string> MakeRecovered(const Recovered& recovered, const std::string& data);
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_RESTORING_RECOVER_H_

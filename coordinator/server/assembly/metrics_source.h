@@ -1,0 +1,65 @@
+// Looks up facts of the loop as samples, when somebody asks for the coordinator's metrics page.
+#ifndef REKINDLE_COORDINATOR_SERVER_ASSEMBLY_METRICS_SOURCE_H_
+#define REKINDLE_COORDINATOR_SERVER_ASSEMBLY_METRICS_SOURCE_H_
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/metrics/metric_samples.h"
+#include "common/sync/mutex.h"
+#include "coordinator/server/loop/loop.h"
+#include "coordinator/server/metrics/fleet_samples.h"
+#include "coordinator/server/metrics/job_samples.h"
+#include "coordinator/server/metrics/job_totals.h"
+
+namespace rekindle::coordinator {
+
+// This class is thread-safe.
+class MetricsSource {
+ public:
+  // The loop is asked at most every kFreshSeconds, however many ask for the page. Its answer is awaited for at most
+  // kPatienceSeconds.
+  static constexpr double kFreshSeconds = 0.25;
+  static constexpr double kPatienceSeconds = 2;
+
+  // The caller keeps the ownership of the loop, which must outlive this object.
+  explicit MetricsSource(Loop* loop) : loop_(loop) {}
+
+  // Adds the samples. If the loop does not answer in time, the samples say only that.
+  void Add(common::MetricSamples& samples);
+
+ private:
+  // Holds what was true at one moment. Nobody changes it afterwards.
+  struct Facts {
+    double now = 0;  // Unix seconds.
+    FleetFacts fleet;
+    // The value in `states` is the number of jobs in that state.
+    std::map<v1::JobState, int> states;
+    std::vector<LiveJob> live;
+    JobSums sums;
+    bool sums_settled = false;
+    // `guessed` holds uid and name of the jobs whose events know more.
+    std::vector<std::pair<std::string, std::string>> guessed;
+  };
+
+  // Collects the facts. It must be called on the loop's thread.
+  static Facts CollectFacts(const Loop& loop);
+  std::shared_ptr<const Facts> Ask() const;
+  // Tells the loop what the events of the guessed jobs say. Returns false when there is nothing to tell.
+  bool Recall(const Facts& facts);
+
+  Loop* const loop_;
+  common::Mutex mutex_;
+  // `facts_` is null when the loop did not answer.
+  std::shared_ptr<const Facts> facts_ ABSL_GUARDED_BY(mutex_);
+  double asked_at_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `shown_` makes sure that no sum falls once it was shown.
+  JobSums shown_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_ASSEMBLY_METRICS_SOURCE_H_

@@ -1,0 +1,32 @@
+// Knows which nodes may send output of a job: those on which it runs or has run. The class is thread-compatible: the
+// loop's thread owns it.
+#ifndef REKINDLE_COORDINATOR_SERVER_BOARDS_LOG_SENDERS_H_
+#define REKINDLE_COORDINATOR_SERVER_BOARDS_LOG_SENDERS_H_
+
+#include <string>
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/core/state/recent.h"
+#include "rekindle/v1/node.pb.h"
+
+namespace rekindle::coordinator {
+
+class LogSenders {
+ public:
+  // Takes note of what the node is told to run. Its trainers send their last lines after the node was told to stop
+  // them.
+  void Told(const std::string& node, const v1::NodeDirective& directive);
+  // Returns whether the job runs or has run on that node. A job in state FOUND may run on any node, because only the
+  // nodes know where it runs.
+  bool May(const std::string& node, const std::string& job_uid, const core::Cluster& cluster) const;
+
+ private:
+  // At most `kMost` pairs of a node and a job are kept. Those that were set longest ago are forgotten.
+  static constexpr size_t kMost = 100'000;
+
+  core::Recent<bool> known_{kMost};
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_BOARDS_LOG_SENDERS_H_

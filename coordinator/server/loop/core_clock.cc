@@ -1,0 +1,35 @@
+#include "coordinator/server/loop/core_clock.h"
+
+#include <cmath>
+
+namespace rekindle::coordinator {
+namespace {
+
+// Smaller differences come from how clocks are read and from their constant correction.
+constexpr double kClockMoved = 0.1;
+
+}  // namespace
+
+double CoreClock::Begin() {
+  asleep_ = Slept();
+  return unix_offset_ = clocks_.wall() - Now();
+}
+
+std::optional<core::ClockSet> CoreClock::Follow() {
+  const double slept = Slept() - asleep_;
+  const double offset = clocks_.wall() - Now();
+  const bool was_asleep = slept > kClockMoved;
+  if (!was_asleep && behind_ == told_behind_ && std::abs(offset - unix_offset_) < kClockMoved) return std::nullopt;
+  const double stood_still = (was_asleep ? slept : 0) + behind_ - told_behind_;
+  if (was_asleep) asleep_ += slept;
+  told_behind_ = behind_;
+  unix_offset_ = offset;
+  return core::ClockSet{unix_offset_ + behind_, stood_still};
+}
+
+void CoreClock::GoOn() {
+  if (stands_since_) behind_ += Now() - *stands_since_;
+  stands_since_.reset();
+}
+
+}  // namespace rekindle::coordinator

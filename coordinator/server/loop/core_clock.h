@@ -1,0 +1,63 @@
+// Makes the time of the core from the clocks of the machine. The core's clock stands still while the state store cannot
+// be written and while the machine sleeps, so that nobody is found silent who could not be heard. The time that passes
+// meanwhile is charged all the same (core::ClockSet).
+#ifndef REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
+#define REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_
+
+#include <functional>
+#include <optional>
+
+#include "common/time/clock.h"
+#include "coordinator/core/cluster.h"
+
+namespace rekindle::coordinator {
+
+// The clocks return seconds and must be thread-safe. `boot` goes on while the machine sleeps. `steady` stops then, and
+// it never goes back. `wall` is Unix time, which somebody may set at any time.
+struct Clocks {
+  std::function<double()> steady = common::SteadySeconds;
+  std::function<double()> boot = common::BootSeconds;
+  std::function<double()> wall = common::WallSeconds;
+};
+
+// This class is thread-compatible: the loop's thread owns it. Only Now may be called from any thread.
+class CoreClock {
+ public:
+  explicit CoreClock(Clocks clocks) : clocks_(std::move(clocks)) {}
+
+  // Reads all clocks for the first time. Returns Unix time minus Now().
+  double Begin();
+  // Reads all clocks anew. Returns what the core has to be told, or nothing when they are as the core knows them. It
+  // must not be called while the core's clock stands still.
+  std::optional<core::ClockSet> Follow();
+
+  // Returns the time of the steady clock.
+  double Now() const { return clocks_.steady(); }
+  // Returns Unix time, as the last Begin or Follow found it.
+  double UnixNow() const { return Now() + unix_offset_; }
+  double CoreNow() const { return stands_since_.value_or(Now()) - behind_; }
+  // Returns what Now() is when the core's clock shows `core_time`, if it does not stand still until then.
+  double When(double core_time) const { return core_time + behind_; }
+
+  // Lets the core's clock stand still from now on.
+  void StandStill() { stands_since_ = Now(); }
+  void GoOn();
+
+ private:
+  double Slept() const { return clocks_.boot() - clocks_.steady(); }
+
+  const Clocks clocks_;
+  std::optional<double> stands_since_;
+  // `behind_` is how far the core's clock is behind, without the time for which it stands still now. Seconds.
+  double behind_ = 0;
+  // `told_behind_` is the value of `behind_` that the core knows.
+  double told_behind_ = 0;
+  // `asleep_` is how long the machine has slept since it booted, as far as the core knows. Seconds.
+  double asleep_ = 0;
+  // `unix_offset_` is Unix time minus Now().
+  double unix_offset_ = 0;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_LOOP_CORE_CLOCK_H_

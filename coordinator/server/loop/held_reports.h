@@ -1,0 +1,31 @@
+// Keeps the reports that came while the state store could not be written, until the core can act on them or their
+// callers must have an answer.
+#ifndef REKINDLE_COORDINATOR_SERVER_LOOP_HELD_REPORTS_H_
+#define REKINDLE_COORDINATOR_SERVER_LOOP_HELD_REPORTS_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coordinator/server/loop/loop_items.h"
+
+namespace rekindle::coordinator {
+
+// The class is thread-compatible.
+class HeldReports {
+ public:
+  // Keeps reports, refuses changes with `why`, and runs tasks.
+  void Hold(std::vector<LoopItem> items, const absl::Status& why);
+  // Answers the reports whose deadline is over at `now` with `why`. Those of pools have none.
+  void Expire(double now, const absl::Status& why);
+  // Returns the next deadline, or infinity.
+  double NextDeadline() const;
+  // Returns everything that is held, and holds nothing any more.
+  std::vector<LoopItem> Take();
+
+ private:
+  std::vector<LoopItem> items_;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_LOOP_HELD_REPORTS_H_

@@ -1,0 +1,48 @@
+// Holds what has arrived for the loop until its thread takes it.
+#ifndef REKINDLE_COORDINATOR_SERVER_LOOP_ITEM_QUEUE_H_
+#define REKINDLE_COORDINATOR_SERVER_LOOP_ITEM_QUEUE_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/sync/mutex.h"
+#include "coordinator/server/loop/loop_items.h"
+
+namespace rekindle::coordinator {
+
+// This class is thread-safe.
+class ItemQueue {
+ public:
+  static constexpr size_t kMost = 100'000;
+
+  // Adds the item. An error says why it is not taken, and leaves it with the caller.
+  absl::Status Add(LoopItem& item);
+  // From now on Add returns `why`, which is FAILED_PRECONDITION. `last` is the last item.
+  void Supersede(const absl::Status& why, LoopTask last);
+  // From now on Add returns UNAVAILABLE, and nobody waits in Await.
+  void Stop();
+
+  struct Taken {
+    std::vector<LoopItem> items;
+    // `ended` is what Add returns now where nothing is taken in any more, and otherwise OK.
+    absl::Status ended;
+  };
+  // Waits until there is an item or the queue is stopped, but at most for `seconds`, which may be infinite.
+  Taken Await(double seconds);
+
+  // Returns why the coordinator was superseded, or OK.
+  absl::Status superseded() const;
+
+ private:
+  absl::Status Ended() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  mutable common::Mutex mutex_;
+  common::CondVar arrived_;
+  std::vector<LoopItem> items_ ABSL_GUARDED_BY(mutex_);
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status superseded_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_LOOP_ITEM_QUEUE_H_

@@ -1,0 +1,203 @@
+#include "coordinator/server/loop/loop.h"
+
+#include <algorithm>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "common/log/log.h"
+
+namespace rekindle::coordinator {
+namespace {
+
+// A poll while the coordinator listens must be shorter than agents wait for an answer.
+constexpr double kListeningPollSeconds = 1;
+// The core may want to be woken right now, and the loop must never spin on that.
+constexpr double kShortestTick = 0.001;
+
+}  // namespace
+
+Loop::Loop(StateStore* store, common::Metrics* metrics, Options options)
+    : store_(store),
+      options_(std::move(options)),
+      commit_seconds_(metrics->Histogram("rekindle_state_store_commit_seconds",
+                                         "Time of a transaction of the coordinator's database.")),
+      commit_failures_(metrics->Counter("rekindle_state_store_commit_failures_total",
+                                        "Transactions of the coordinator's database that failed.")),
+      clock_(options_.clocks),
+      cluster_(options_.tunables),
+      journal_(store),
+      published_(options_.clocks.boot, options_.identity, metrics),
+      decisions_(&cluster_, &journal_, &clock_, &published_, metrics),
+      publisher_(&cluster_, &clock_, &published_, options_.on_alert, options_.on_forgotten),
+      polls_(&cluster_, &clock_, &published_.leases) {}
+
+absl::Status Loop::Start() {
+  ended_ = queue_.superseded();
+  if (absl::Status restored = Restore(); !restored.ok()) return restored;
+  thread_ = std::thread([this] { Run(); });
+  return absl::OkStatus();
+}
+
+absl::Status Loop::Restore() {
+  JobTotals& totals = published_.job_metrics.totals();
+  absl::StatusOr<core::Restored> restored = journal_.Load();
+  if (!restored.ok()) return restored.status();
+  if (absl::Status loaded = totals.Load(*store_); !loaded.ok()) return loaded;
+  // A superseded coordinator must not act on what its records say.
+  if (!ended_.ok()) return absl::OkStatus();
+  restored->wall_offset = clock_.Begin();
+  restored->prices = options_.prices;
+  restored->carbon = options_.carbon;
+  restored->cluster = options_.identity.cluster;
+  restored->epoch = {options_.identity.epoch, options_.identity.epoch_tag};
+  restored->listen_first = options_.listen_seconds > 0;
+  listens_until_ = now() + options_.listen_seconds;
+  Unpublished& unpublished = decisions_.unpublished();
+  for (const v1::JobRecord& record : restored->jobs) {
+    unpublished.changed_jobs.insert(record.job().uid());
+    totals.Restore(record.job());
+  }
+  for (const v1::PoolRecord& record : restored->pools) unpublished.pools[record.name()] = record;
+  // Nobody waits for the status of this event.
+  (void)decisions_.Take(*std::move(restored));
+  decisions_.Decide();
+  // The first transaction publishes what restoring changed, so that calls from now on are not answered from empty
+  // books.
+  CommitAndPublish();
+  totals.EndRestoring();
+  return absl::OkStatus();
+}
+
+void Loop::Stop() {
+  queue_.Stop();
+  if (thread_.joinable()) return thread_.join();
+  ItemQueue::Taken unserved = queue_.Await(0);
+  ended_ = unserved.ended;
+  RefuseAll(std::move(unserved.items));
+}
+
+void Loop::Run() {
+  while (true) {
+    const double wake = NextWake();
+    ItemQueue::Taken taken = queue_.Await(wake - now());
+    ended_ = taken.ended;
+    if (absl::IsUnavailable(ended_)) return EndWith(std::move(taken.items));
+    if (!ended_.ok()) {
+      BeSilent(std::move(taken.items));
+    } else {
+      Turn(std::move(taken.items));
+    }
+  }
+}
+
+void Loop::Turn(std::vector<LoopItem> items) {
+  if (outage_.lasts() && outage_.MayTry(now())) CommitAndPublish();
+  if (outage_.lasts()) {
+    held_.Hold(std::move(items), WhyNoChange());
+    held_.Expire(now(), absl::UnavailableError(outage_.error().message()));
+  } else {
+    if (const auto moved = clock_.Follow()) (void)decisions_.Take(*moved);
+    std::vector<LoopItem> all = held_.Take();
+    for (LoopItem& item : items) all.push_back(std::move(item));
+    for (LoopItem& item : all) std::visit([this](auto& what) { Handle(what); }, item);
+    if (cluster_.IsListening() && now() >= listens_until_) EndListening();
+    // Time is taken in after the reports, because a report in the queue may prove that a silent node or trainer lives.
+    if (core_now() >= decisions_.wake_at() && now() >= last_tick_ + kShortestTick) {
+      last_tick_ = now();
+      (void)decisions_.Take(core::Tick{});
+    }
+    decisions_.Decide();
+    CommitAndPublish();
+  }
+  polls_.Expire(WhySilent());
+  published_.bulletin.WakeDue(now());
+}
+
+void Loop::Handle(TrainerItem& item) {
+  const TrainerKey key(item.report.job_uid(), item.report.trainer());
+  const int32_t known_revision = item.report.known_revision();
+  decisions_.unpublished().touched.jobs.insert(key.first);
+  // A wrong report needs no status here: its directive says what is wrong with it.
+  (void)decisions_.Take(core::TrainerReported{std::move(item.report)});
+  polls_.trainers().Add(key, known_revision, item.deadline, std::move(item.reply));
+}
+
+void Loop::Handle(NodeItem& item) {
+  const NodeKey key(item.report.node(), item.report.agent_incarnation());
+  const int32_t known_revision = item.report.known_revision();
+  // Earlier releases of the agent send log lines in this field.
+  item.report.clear_logs();
+  decisions_.unpublished().touched.nodes.insert(key.first);
+  const std::string rival = cluster_.RivalOf(key.first, key.second);
+  const bool alone = !rival.empty() && !polls_.nodes().AnyAlive({key.first, rival});
+  (void)decisions_.Take(core::NodeReported{std::move(item.report), alone});
+  // No directive is given while the coordinator listens, so the poll must last a while. Otherwise the agent would ask
+  // again at once.
+  if (cluster_.IsListening()) item.deadline = std::max(item.deadline, now() + kListeningPollSeconds);
+  if (!cluster_.RivalOf(key.first, key.second).empty()) {
+    item.deadline = std::min(item.deadline, now() + kUndecidedSeconds);
+  }
+  polls_.nodes().Add(key, known_revision, item.deadline, std::move(item.reply), std::move(item.alive));
+}
+
+void Loop::Handle(core::PoolReported& report) {
+  published_.pools.Reported(report);
+  (void)decisions_.Take(std::move(report));
+}
+
+void Loop::EndListening() {
+  const auto [identity, writes] = options_.on_listened();
+  journal_.Add(writes);
+  published_.job_files.SetIdentity(identity);
+  (void)decisions_.Take(core::ListenedFirst{{identity.epoch, identity.epoch_tag}});
+  log::Info("listened long enough: decisions begin");
+}
+
+absl::Status Loop::WhySilent() const {
+  if (outage_.lasts()) return absl::UnavailableError(outage_.error().message());
+  if (!cluster_.IsListening()) return absl::OkStatus();
+  return absl::UnavailableError("the coordinator listens who lives before it decides: try again in some seconds");
+}
+
+absl::Status Loop::WhyNoChange() const {
+  if (!ended_.ok() || !outage_.lasts()) return ended_;
+  return absl::UnavailableError(absl::StrCat("the state cannot be saved: ", outage_.error().message()));
+}
+
+double Loop::NextWake() const {
+  if (!ended_.ok()) return outage_.lasts() ? outage_.retry_at() : kForever;
+  const double wake = std::min(polls_.NextDeadline(), published_.bulletin.NextDue());
+  if (outage_.lasts()) return std::min({wake, held_.NextDeadline(), outage_.retry_at()});
+  if (cluster_.IsListening()) return std::min(wake, listens_until_);
+  return std::min(wake, std::max(clock_.When(decisions_.wake_at()), last_tick_ + kShortestTick));
+}
+
+void Loop::RefuseAll(std::vector<LoopItem> items) {
+  for (LoopItem& item : held_.Take()) items.push_back(std::move(item));
+  Refuse(std::move(items), ended_);
+  for (auto& [done, reply] : std::exchange(decisions_.unpublished().answers, {})) done(ended_);
+  polls_.AnswerAll(ended_);
+  published_.bulletin.WakeAll();
+}
+
+void Loop::EndWith(std::vector<LoopItem> items) {
+  RefuseAll(std::move(items));
+  if (queue_.superseded().ok() || journal_.empty()) return;
+  if (absl::Status saved = journal_.Commit(); !saved.ok()) {
+    log::Error("that this coordinator was superseded could not be saved", {{"error", std::string(saved.message())}});
+  }
+}
+
+void Loop::BeSilent(std::vector<LoopItem> items) {
+  RefuseAll(std::move(items));
+  options_.on_serving(false);
+  if (!journal_.empty() && outage_.MayTry(now())) {
+    const absl::Status committed = journal_.Commit();
+    if (!committed.ok()) CommitFailed(committed);
+    if (committed.ok()) outage_.End();
+    if (committed.ok()) clock_.GoOn();
+  }
+  if (on_silent_) std::exchange(on_silent_, nullptr)();
+}
+
+}  // namespace rekindle::coordinator

@@ -1,0 +1,49 @@
+// Declares what other threads hand to the loop.
+#ifndef REKINDLE_COORDINATOR_SERVER_LOOP_LOOP_ITEMS_H_
+#define REKINDLE_COORDINATOR_SERVER_LOOP_LOOP_ITEMS_H_
+
+#include <functional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "coordinator/core/cluster.h"
+#include "coordinator/server/loop/directive_polls.h"
+
+namespace rekindle::coordinator {
+
+// The deadlines are times of the steady clock.
+struct TrainerItem {
+  v1::TrainerReport report;
+  TrainerPolls::Reply reply;
+  double deadline = 0;
+};
+struct NodeItem {
+  v1::NodeReport report;
+  NodePolls::Reply reply;
+  NodePolls::Alive alive;
+  double deadline = 0;
+};
+
+// Describes a change that a user asks for. All its functions run on the loop's thread, and `done` is called exactly
+// once, whatever happens.
+struct Mutation {
+  // `request_id` is empty when the call has none.
+  std::string request_id;
+  // `call` says what was asked. A different call must not use the same request id.
+  std::string call;
+  std::function<absl::StatusOr<core::Event>()> event;
+  // `answer` returns the serialized reply. It runs after the core's step.
+  std::function<absl::StatusOr<std::string>()> answer;
+  std::function<void(absl::StatusOr<std::string>)> done;
+};
+
+using LoopTask = std::function<void()>;
+using LoopItem = std::variant<TrainerItem, NodeItem, Mutation, core::PoolReported, LoopTask>;
+
+// Answers reports and changes with `why`, because nobody handles them any more. Tasks run all the same.
+void Refuse(std::vector<LoopItem> items, const absl::Status& why);
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_LOOP_LOOP_ITEMS_H_

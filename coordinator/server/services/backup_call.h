@@ -1,0 +1,90 @@
+// Holds one call of Coordinator.Backup.
+#ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUP_CALL_H_
+#define REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUP_CALL_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/sync/mutex.h"
+#include "rekindle/v1/coordinator.pb.h"
+
+namespace rekindle::coordinator {
+
+// Answers one call. A thread writes the answer and waits until each chunk was taken. The object deletes itself when the
+// call is over, so the caller must not touch it after Finish.
+class BackupCall final : public grpc::ServerWriteReactor<v1::BackupChunk> {
+ public:
+  BackupCall(grpc::CallbackServerContext* context, double stalled_seconds)
+      : context_(context), stalled_(stalled_seconds) {}
+
+  // Returns whether the call has ended, so that nobody waits for the rest.
+  bool ended() {
+    const common::MutexLock lock(mutex_);
+    return ended_;
+  }
+
+  // Returns the buffer for the next bytes. For this function and for Write the caller must make sure that no write is
+  // in flight.
+  std::string* data() { return chunk_.mutable_data(); }
+
+  // Sends `data()`. CANCELLED means that the caller is gone, takes nothing any more, or that the coordinator stops.
+  absl::Status Write() {
+    common::MutexLock lock(mutex_);
+    if (ended_) return Ended();
+    writing_ = true;
+    lock.Unlock();
+    StartWrite(&chunk_);
+    lock.Lock();
+    const auto written = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !writing_; };
+    if (!written_.WaitFor(lock, std::chrono::duration<double>(stalled_), written)) {
+      lock.Unlock();
+      End();
+      lock.Lock();
+      // A cancelled call fails its writes, so this wait ends.
+      written_.Wait(lock, written);
+    }
+    return ended_ ? Ended() : absl::OkStatus();
+  }
+
+  // Ends the call. Another thread than the writing one calls it, or the writing thread itself after a stall.
+  void End() {
+    bool writing = false;
+    {
+      const common::MutexLock lock(mutex_);
+      ended_ = true;
+      writing = writing_;
+    }
+    if (writing) context_->TryCancel();
+  }
+
+  void OnWriteDone(bool ok) override {
+    const common::MutexLock lock(mutex_);
+    ended_ = ended_ || !ok;
+    writing_ = false;
+    written_.NotifyAll();
+  }
+  void OnCancel() override {
+    const common::MutexLock lock(mutex_);
+    ended_ = true;
+  }
+  void OnDone() override { delete this; }
+
+ private:
+  ~BackupCall() override = default;
+  static absl::Status Ended() { return absl::CancelledError("nobody takes the backup any more"); }
+
+  grpc::CallbackServerContext* const context_;
+  const double stalled_;
+  v1::BackupChunk chunk_;
+  common::Mutex mutex_;
+  common::CondVar written_;
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUP_CALL_H_

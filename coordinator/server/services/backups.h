@@ -1,0 +1,61 @@
+// Serves Coordinator.Backup: it streams the current state as a backup file in chunks, while the loop goes on.
+#ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUPS_H_
+#define REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUPS_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <string>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "common/sync/mutex.h"
+#include "rekindle/v1/coordinator.pb.h"
+
+namespace rekindle::coordinator {
+
+class BackupCall;
+
+// Makes one backup at a time, on a thread of its own. It reads from a copy in the data folder, which is unlinked once
+// it is complete. The copy disappears when the call ends, for whatever reason. This class is thread-safe.
+class Backups {
+ public:
+  struct Options {
+    // An empty `database` means that the state is in no file and cannot be copied.
+    std::string database;
+    // `copy` is the path where the copy is made. It must be on the same disk as the database, and nobody else may use
+    // it.
+    std::string copy;
+    // A caller that takes no chunk for `stalled_seconds` seconds is given up.
+    double stalled_seconds = 60;
+  };
+
+  // Removes what a process that died may have left at `copy`.
+  explicit Backups(Options options);
+  ~Backups() { Stop(); }
+  Backups(const Backups&) = delete;
+
+  // Starts a backup. The call ends with FAILED_PRECONDITION while another backup is being made, with UNAVAILABLE after
+  // Stop, and otherwise with the errors of CopyDatabase.
+  grpc::ServerWriteReactor<v1::BackupChunk>* Start(grpc::CallbackServerContext* context);
+  // Ends the running backup. It is idempotent.
+  void Stop();
+
+ private:
+  absl::Status Begin(BackupCall* call);
+  // `began` is when the backup began, in seconds of the steady clock.
+  void Serve(BackupCall* call, double began);
+  absl::Status Send(BackupCall* call);
+
+  const Options options_;
+  common::Mutex mutex_;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  // `began_` is when the running backup began, in seconds of the steady clock.
+  double began_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `running_` points to a living call while it is not null.
+  BackupCall* running_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_SERVICES_BACKUPS_H_

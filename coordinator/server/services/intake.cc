@@ -1,0 +1,46 @@
+#include "coordinator/server/services/intake.h"
+
+#include "absl/strings/str_cat.h"
+#include "coordinator/spec/job_checks.h"
+#include "coordinator/spec/job_secret.h"
+
+namespace rekindle::coordinator {
+
+Intake::Candidate Intake::Prepare(const v1::Job& job) const {
+  Candidate candidate{job, FillSpec(job.spec(), options_.defaults), {}};
+  CheckJob({candidate.job, candidate.resolved},
+           {.settings = &options_.defaults, .reach = &options_.reach, .files = options_.reach.here}, &candidate.check);
+  return candidate;
+}
+
+absl::Status Intake::CheckRoom() const {
+  const size_t active = loop_->cluster().ActiveJobs();
+  if (active < options_.max_active_jobs) return options_.reserve->CheckRoomForJobs();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(active, " jobs are active, the most there may be: cancel some or wait"));
+}
+
+absl::StatusOr<v1::JobRecord> Intake::Admit(const Candidate& candidate, const std::string& uid) const {
+  v1::JobRecord record;
+  record.mutable_job()->set_name(candidate.job.name());
+  record.mutable_job()->set_uid(uid);
+  *record.mutable_job()->mutable_spec() = candidate.job.spec();
+  v1::JobStatus* status = record.mutable_job()->mutable_status();
+  status->set_state(v1::PENDING);
+  *status->mutable_resolved_spec() = candidate.resolved;
+  status->set_submitted_at(loop_->unix_now());
+  record.set_secret(NewJobSecret());
+
+  const auto in_cluster = [&](core::SubmitCheck what) {
+    return loop_->cluster().CheckSubmit(what, record, loop_->core_now());
+  };
+  // CheckSubmit then says that nothing is decided yet.
+  if (loop_->cluster().IsListening()) return in_cluster(core::SubmitCheck::kName);
+  Checker check = candidate.check;
+  CheckInCluster({candidate.job, candidate.resolved}, {.room = [this] { return CheckRoom(); }, .cluster = in_cluster},
+                 &check);
+  if (!check.status().ok()) return check.status();
+  return record;
+}
+
+}  // namespace rekindle::coordinator

@@ -1,0 +1,56 @@
+// Takes jobs in. It runs every check of the table in spec/job_checks.h, for SubmitJob and ValidateJob alike.
+#ifndef REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
+#define REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coordinator/server/loop/loop.h"
+#include "coordinator/spec/job_files.h"
+#include "coordinator/spec/job_spec.h"
+#include "coordinator/spec/spec_checker.h"
+#include "coordinator/store/disk_reserve.h"
+#include "rekindle/v1/store.pb.h"
+
+namespace rekindle::coordinator {
+
+class Intake {
+ public:
+  struct Options {
+    Defaults defaults;
+    // `reach` says what jobs may name.
+    JobReach reach;
+    // At most `max_active_jobs` jobs may exist that are not over.
+    size_t max_active_jobs = 0;
+    // `reserve` must not be null, and the caller keeps its ownership.
+    const DiskReserve* reserve = nullptr;
+  };
+
+  // The caller keeps the ownership of the loop, which must outlive this object.
+  Intake(const Loop* loop, Options options) : loop_(loop), options_(std::move(options)) {}
+
+  // Holds a job with its defaults, and the mistakes in it that can be found without the cluster.
+  struct Candidate {
+    // `job` is what the user wrote.
+    v1::Job job;
+    v1::JobSpec resolved;
+    Checker check;
+  };
+  // Fills in the defaults and runs the checks that need no cluster. It may look at many files. It is thread-safe.
+  Candidate Prepare(const v1::Job& job) const;
+
+  // Returns the record of a new job with that uid, or all reasons against it, one per line. It changes nothing. It must
+  // be called on the loop's thread.
+  absl::StatusOr<v1::JobRecord> Admit(const Candidate& candidate, const std::string& uid) const;
+
+ private:
+  absl::Status CheckRoom() const;
+
+  const Loop* const loop_;
+  const Options options_;
+};
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_SERVER_SERVICES_INTAKE_H_

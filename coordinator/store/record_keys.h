@@ -1,0 +1,16 @@
+// Names the keys of records in a state store that more than one part reads.
+#ifndef REKINDLE_COORDINATOR_STORE_RECORD_KEYS_H_
+#define REKINDLE_COORDINATOR_STORE_RECORD_KEYS_H_
+
+namespace rekindle::coordinator {
+
+// The key of a JobRecord is `kJobKeys` and the job's uid.
+inline constexpr char kJobKeys[] = "job/";
+// The value under `kIdentityKey` is written by common::Describe.
+inline constexpr char kIdentityKey[] = "cluster/identity";
+// The value under `kForgottenJobsKey` holds the sums of jobs whose records are gone.
+inline constexpr char kForgottenJobsKey[] = "totals/forgotten_jobs";
+
+}  // namespace rekindle::coordinator
+
+#endif  // REKINDLE_COORDINATOR_STORE_RECORD_KEYS_H_

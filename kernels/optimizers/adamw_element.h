@@ -1,0 +1,26 @@
+// Computes one element of AdamW. The CPU's loop and the CUDA kernel share this arithmetic. This is internal to
+// kernels/.
+#ifndef REKINDLE_KERNELS_OPTIMIZERS_ADAMW_ELEMENT_H_
+#define REKINDLE_KERNELS_OPTIMIZERS_ADAMW_ELEMENT_H_
+
+#include <cmath>
+
+#include "kernels/optimizers/adamw.h"
+#include "kernels/vector/clones.h"
+
+namespace rekindle::kernels {
+
+struct AdamwElement {
+  float weight, first, second;
+};
+
+// Returns the updated element. `g` is the gradient with clipping and mean in it.
+REKINDLE_INLINE AdamwElement UpdateElement(const Adamw& a, float g, AdamwElement e) {
+  const float m = e.first + (g - e.first) * a.rate1;
+  const float v = e.second * a.beta2 + g * g * a.rate2;
+  return {e.weight * a.decay - a.step_size * m / (std::sqrt(v) * a.correction2 + a.epsilon), m, v};
+}
+
+}  // namespace rekindle::kernels
+
+#endif  // REKINDLE_KERNELS_OPTIMIZERS_ADAMW_ELEMENT_H_

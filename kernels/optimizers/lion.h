@@ -1,0 +1,32 @@
+// Implements Lion as one pass over weights and momentum. It is from Chen et al., "Symbolic Discovery of Optimization
+// Algorithms", with decoupled weight decay and float32 arithmetic.
+//
+// All functions are pure and thread-safe, and arrays must not overlap. Element i of the result depends on element i
+// alone.
+#ifndef REKINDLE_KERNELS_OPTIMIZERS_LION_H_
+#define REKINDLE_KERNELS_OPTIMIZERS_LION_H_
+
+#include <cstdint>
+
+namespace rekindle::kernels {
+
+struct Lion {
+  // The weights are multiplied by `decay`, which is 1 - learning_rate * weight_decay.
+  float decay = 1;
+  // `rate1` is 1 - beta1, the gradient's part in the direction.
+  float rate1 = 0;
+  // `rate2` is 1 - beta2, the gradient's part in the momentum.
+  float rate2 = 0;
+  // `step_size` is the learning rate.
+  float step_size = 0;
+};
+
+// Updates with the gradient g = gradient[i] * scale. The weight moves by step_size against the sign of momentum + (g -
+// momentum) * rate1 (by 0 if that is 0). Then momentum += (g - momentum) * rate2.
+void LionUpdate(const Lion& lion, const float* gradient, float scale, int64_t n, float* weights, float* momentum);
+// Does the same update from int64 fixed point, with g = float(double(gradient[i]) * scale).
+void LionUpdate(const Lion& lion, const int64_t* gradient, double scale, int64_t n, float* weights, float* momentum);
+
+}  // namespace rekindle::kernels
+
+#endif  // REKINDLE_KERNELS_OPTIMIZERS_LION_H_

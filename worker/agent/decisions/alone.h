@@ -1,0 +1,43 @@
+// Computes until when this machine may run without a coordinator. The limits are those of the coordinator's last
+// answer, counted from the moment at which the request was sent. A machine that costs money and cannot be reached ends
+// itself.
+//
+// The class is pure. Times are seconds of a clock that goes on while the machine sleeps.
+#ifndef REKINDLE_WORKER_AGENT_DECISIONS_ALONE_H_
+#define REKINDLE_WORKER_AGENT_DECISIONS_ALONE_H_
+
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace rekindle::agent {
+
+class Alone {
+ public:
+  // `first_seconds` is how long it may take from `now` until the first answer of a coordinator. 0 means without limit.
+  Alone(double now, double first_seconds);
+
+  // Restores what an earlier agent wrote with Text(). If that was in an earlier boot, only the time that the machine
+  // may be alone counts, and it starts at `now`. Any other text is ignored.
+  void Recall(const std::string& text, const std::string& boot, double now);
+
+  // Takes the answer to a request sent at `sent`. An `alone_seconds` of 0 means without limit. Without `spend_seconds`
+  // the jobs here may spend without limit. The exception is `keeps_spending`: the answering coordinator does not know
+  // the jobs, so the earlier limit stays.
+  void Heard(double sent, double alone_seconds, std::optional<double> spend_seconds, bool keeps_spending);
+
+  // Returns infinity if there is no limit.
+  double until() const;
+  std::string Text(const std::string& boot) const;
+
+ private:
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  double alone_until_ = kNever;
+  double spend_until_ = kNever;
+  // `alone_seconds_` is the value of the last answer.
+  double alone_seconds_ = 0;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_DECISIONS_ALONE_H_

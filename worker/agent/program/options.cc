@@ -1,0 +1,152 @@
+#include "worker/agent/program/options.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <climits>
+#include <cstring>
+#include <filesystem>
+#include <iostream>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/rpc/rpc.h"
+#include "worker/agent/folder/small_file.h"
+#include "worker/agent/init/init.h"
+#include "worker/data/files/data_roots.h"
+
+namespace rekindle::agent {
+namespace {
+
+constexpr size_t kLongestNodeName = 63;
+constexpr int kMaxSlots = 64;
+
+std::string HostName() {
+  char name[HOST_NAME_MAX + 1] = {};
+  return gethostname(name, HOST_NAME_MAX) == 0 ? name : "node";
+}
+
+std::string CheckNodeName(const std::string& name) {
+  if (IsSafeName(name, kLongestNodeName)) return "";
+  return absl::StrCat("must be 1 to ", kLongestNodeName, " letters, digits, '.', '_' or '-'");
+}
+
+void AddNoticeOptions(CLI::App& app, NoticeOptions& notices) {
+  app.add_option("--notices", notices.sources,
+                 absl::StrCat("Who says that this machine will be taken: auto, none, or some of ",
+                              absl::StrJoin(SourceNames(), ",")))
+      ->delimiter(',')
+      ->capture_default_str();
+  for (const SourceKind* kind : SourceKinds()) {
+    if (kind->flag != nullptr) app.add_option(kind->flag, notices.given[kind->name], kind->help);
+  }
+  app.add_option_function<std::vector<std::string>>(
+      "--notice-endpoint",
+      [&notices](const std::vector<std::string>& given) {
+        for (const std::string& each : given) {
+          const size_t equals = each.find('=');
+          if (equals == std::string::npos) throw CLI::ValidationError("--notice-endpoint", "must be SOURCE=URL");
+          notices.endpoints[each.substr(0, equals)] = each.substr(equals + 1);
+        }
+      },
+      "SOURCE=URL: instead of the documented address, for tests");
+}
+
+std::string CheckProgram(const std::string& path) {
+  return access(path.c_str(), X_OK) == 0 ? "" : absl::StrCat(path, " is not an executable file");
+}
+
+// Adds all flags but --version. `device` is what --device says.
+void AddFlags(CLI::App& app, AgentOptions& options, std::string* device) {
+  app.add_option("--dir", options.dir, "The node's own folder; made if missing")->required();
+  app.add_option("--coordinator", options.coordinator, "host:port of the coordinator")->required();
+  app.add_option("--node", options.node, "Name of the node")->capture_default_str()->check(CheckNodeName);
+  app.add_option("--device", *device, "What trainers compute on: auto (GPUs where nvidia-smi tells of any) or cpu")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "cpu"}));
+  app.add_option("--slots", options.slots, "Trainers it can run; default: one a GPU, or one")
+      ->check(CLI::Range(1, kMaxSlots));
+  app.add_option(
+         "--memory", options.memory_bytes,
+         "Bytes that its trainers may use together, as 8GiB; default: all that the machine or its control group has")
+      ->transform(CLI::AsSizeValue(false))
+      ->check(CLI::Range(uint64_t{1} << 20, uint64_t{1} << 50));
+  app.add_option("--trainer-binary", options.trainer_binary, "Program of the trainers")->capture_default_str();
+  app.add_option("--advertise", options.advertise, "Address at which other nodes reach the trainers")
+      ->capture_default_str();
+  app.add_option("--zone", options.zone,
+                 "Failure domain, such as a cloud's zone: copies of checkpoints go to another one");
+  app.add_option("--pool", options.pool, "Pool of the coordinator's fleet file that this machine is of: what it costs");
+  app.add_option("--metrics", options.metrics,
+                 "host:port to serve Prometheus metrics on, beyond loopback by TLS and token; default: none");
+  app.add_option("--data-root", options.data_roots,
+                 "A folder that jobs may read, where this node's keys and state are never read; may be given several "
+                 "times. Default: / for a coordinator on loopback, else /var/lib/rekindle/data");
+  AddNoticeOptions(app, options.notices);
+  app.add_option("--drain-seconds", options.drain_seconds, "How long a drain may take after SIGTERM")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+  app.add_option("--stop-grace-seconds", options.stop_grace_seconds, "From a trainer's SIGTERM to its SIGKILL")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0));
+  app.add_option(
+         "--end-unless-heard", options.first_heard_seconds,
+         "The agent exits with 4 when it hears of no coordinator in its first so many seconds: for machines that "
+         "are started by a provider's group; 0: never")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86400.0));
+}
+
+}  // namespace
+
+std::string OwnProgram() {
+  std::error_code error;
+  std::string path = std::filesystem::read_symlink("/proc/self/exe", error).string();
+  // An upgrade has replaced the file. The path of the new file is wanted.
+  static constexpr char kDeleted[] = " (deleted)";
+  if (absl::EndsWith(path, kDeleted)) path.resize(path.size() - std::strlen(kDeleted));
+  return access(path.c_str(), X_OK) == 0 ? path : "/proc/self/exe";
+}
+
+std::optional<AgentOptions> ParseOptions(const std::vector<std::string>& arguments, const std::string& version,
+                                         int* exit_code) {
+  AgentOptions options;
+  options.node = HostName();
+  options.trainer_binary = (std::filesystem::path(OwnProgram()).parent_path() / "rekindle-trainer").string();
+
+  CLI::App app("Registers this machine as a node and keeps its trainers as the coordinator wants them.",
+               "rekindle-worker agent");
+  app.footer(
+      "SIGTERM drains the node; a second one stops its trainers at once.\n"
+      "Run it as `rekindle-worker init`, with the same flags: then it is restarted when it dies.\n"
+      "REKINDLE_TLS_CERT, REKINDLE_TLS_KEY, REKINDLE_TLS_CA and REKINDLE_TOKEN_FILE secure the line to the "
+      "coordinator, and metrics beyond loopback.\nExit codes: 0 drained, 1 failed, 2 wrong use, 3 refused (no restart "
+      "would help), 4 without a "
+      "coordinator for so long that the machine is to end.");
+  app.set_version_flag("--version", version);
+  std::string device = "auto";
+  AddFlags(app, options, &device);
+  // CLI11 takes the arguments from the back.
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(reversed);
+    const std::string unfit = CheckProgram(options.trainer_binary);
+    if (!unfit.empty()) throw CLI::ValidationError("--trainer-binary", unfit);
+    if (const absl::Status roots = data::DataRoots::CheckRoots(options.data_roots); !roots.ok()) {
+      throw CLI::ValidationError(std::string(roots.message()));
+    }
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? kExitOk : kExitWrongUse;
+    return std::nullopt;
+  }
+  if (options.data_roots.empty()) {
+    options.data_roots = {common::IsLoopback(options.coordinator) ? "/" : data::DataRoots::kUsual};
+  }
+  if (device == "auto") options.gpus = FindGpus();
+  if (app.count("--slots") == 0) options.slots = std::clamp(options.gpus.count, 1, kMaxSlots);
+  return options;
+}
+
+}  // namespace rekindle::agent

@@ -1,0 +1,54 @@
+// Remembers how trainers of this node ended until the coordinator has acknowledged it. Each end is also in a file of
+// the node's folder, so that the next agent reports it.
+#ifndef REKINDLE_WORKER_AGENT_TRAINERS_ENDED_TRAINERS_H_
+#define REKINDLE_WORKER_AGENT_TRAINERS_ENDED_TRAINERS_H_
+
+#include <cstddef>
+#include <deque>
+#include <string>
+
+#include "common/process/process.h"
+#include "rekindle/v1/node.pb.h"
+#include "worker/agent/folder/node_folder.h"
+#include "worker/agent/folder/trainer_record.h"
+
+namespace rekindle::agent {
+
+// Returns the trainer, job and slot of a record.
+v1::TrainerProcess ProcessOf(const TrainerRecord& record);
+
+// The class is thread-compatible.
+class EndedTrainers {
+ public:
+  // At most this many ends are remembered. The oldest are forgotten first.
+  static constexpr size_t kMost = 256;
+
+  // `folder` must outlive this object.
+  explicit EndedTrainers(const NodeFolder* folder) : folder_(folder) {}
+
+  // Reads the ends that an earlier agent has written down. Files that are damaged or too many are removed. REQUIRES: it
+  // is called once, before the other functions.
+  void Load();
+
+  // Remembers that end. A failure to write it down is logged.
+  void Add(TrainerRecord record, common::ExitStatus status, const std::string& reason);
+  // Forgets the end of that trainer, if there is one.
+  void Acknowledge(const std::string& trainer);
+
+  // Returns the ends from the oldest to the newest.
+  const std::deque<TrainerRecord>& records() const { return ended_; }
+  // Returns the end of that trainer, or null.
+  const TrainerRecord* Find(const std::string& trainer) const;
+  // Adds the ends to `trainers`.
+  void Report(v1::NodeReport* report) const;
+
+ private:
+  std::string FileOf(const std::string& trainer) const;
+
+  const NodeFolder* const folder_;
+  std::deque<TrainerRecord> ended_;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_TRAINERS_ENDED_TRAINERS_H_

@@ -1,0 +1,40 @@
+// Keeps what was wanted of the trainers here whose jobs the coordinator has no record of. These trainers are left
+// alone. The coordinator makes a record of the job from what is reported here and from the job's checkpoint store.
+#ifndef REKINDLE_WORKER_AGENT_TRAINERS_LEFT_ALONE_H_
+#define REKINDLE_WORKER_AGENT_TRAINERS_LEFT_ALONE_H_
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "rekindle/v1/node.pb.h"
+#include "worker/agent/folder/node_folder.h"
+
+namespace rekindle::agent {
+
+// The class is thread-compatible.
+class LeftAlone {
+ public:
+  // `folder` must outlive this object.
+  explicit LeftAlone(const NodeFolder* folder) : folder_(folder) {}
+
+  // Takes what a directive says of such jobs, and reads what was wanted of their trainers. `running` has the uid of
+  // each running trainer's job, by slot.
+  void Take(const v1::NodeDirective& directive, const std::map<int, std::string>& running);
+
+  // Returns, by job uid, the stores that have to be read because the coordinator asks about them.
+  std::map<std::string, std::string> StoresToRead() const;
+  // Fills in `left_alone`.
+  void Report(v1::NodeReport* report) const;
+
+ private:
+  const NodeFolder* const folder_;
+  // `wanted_` has one trainer of each job, by job uid.
+  std::map<std::string, v1::DesiredTrainer> wanted_;
+  // `to_read_` has the uids of jobs whose stores the coordinator asks about.
+  std::set<std::string> to_read_;
+};
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_TRAINERS_LEFT_ALONE_H_

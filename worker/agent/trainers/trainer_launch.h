@@ -1,0 +1,60 @@
+// Starts a trainer: arguments, environment, job file, log. The job secret is in the job file only (mode 0600).
+#ifndef REKINDLE_WORKER_AGENT_TRAINERS_TRAINER_LAUNCH_H_
+#define REKINDLE_WORKER_AGENT_TRAINERS_TRAINER_LAUNCH_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/process/life_lock.h"
+#include "common/process/process.h"
+#include "rekindle/v1/node.pb.h"
+#include "worker/agent/folder/node_folder.h"
+#include "worker/agent/folder/trainer_record.h"
+
+namespace rekindle::agent {
+
+struct LaunchOptions {
+  std::string trainer_binary;
+  std::string coordinator;
+  std::string node;
+  // The trainer's data plane listens at the address `advertise`.
+  std::string advertise;
+  // `memory_bytes` is each trainer's share of the node's memory. 0 means that it is not known.
+  double memory_bytes = 0;
+  // The slots use `gpus` GPUs in turn.
+  int gpus = 0;
+  // The trainer's job may read the folders in `data_roots`.
+  std::vector<std::string> data_roots;
+};
+
+// Returns OK, or why a desired trainer cannot be taken from the coordinator. `slots` is the number of slots of this
+// node.
+absl::Status CheckDesired(const v1::DesiredTrainer& desired, int slots);
+
+// Returns what was wanted of the trainer of that slot, as its job file has it. Returns NOT_FOUND if there is no file,
+// and DATA_LOSS if the file is not a job file of that job.
+absl::StatusOr<v1::DesiredTrainer> ReadJobFile(const NodeFolder& folder, const std::string& job_uid, int slot);
+
+// Returns the whole environment of a trainer. It has what pins the trainer's arithmetic, and the threads of the spec.
+// From `own` ("NAME=value") it takes only what locates things or is meant for trainers (REKINDLE_*, CUDA_*, ...), so
+// that results do not depend on the shell. `gpu` is the driver's number of the one that the trainer may use. Below 0 it
+// may use none.
+std::vector<std::string> TrainerEnvironment(const v1::JobSpec& spec, const std::vector<std::string>& own, int gpu);
+
+struct Launched {
+  TrainerRecord record;
+  common::Process process;
+  // `life` is unset if the lock could not be made. The end of the trainer is then noticed later.
+  std::optional<common::LifeLock> life;
+};
+
+// Writes the job file and the record, then lets the trainer run. After an error nothing runs.
+absl::StatusOr<Launched> LaunchTrainer(const LaunchOptions& options, const NodeFolder& folder,
+                                       const v1::DesiredTrainer& desired, double now);
+
+}  // namespace rekindle::agent
+
+#endif  // REKINDLE_WORKER_AGENT_TRAINERS_TRAINER_LAUNCH_H_

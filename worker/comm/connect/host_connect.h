@@ -1,0 +1,93 @@
+// Makes one attempt to connect the ranks of a generation, for ConnectHost().
+//
+// Of two ranks, the higher one connects to the lower one. Each pair is set up by a thread of its own, so that one
+// unreachable peer delays nobody. A rank that has all its pairs says so to every peer, and the attempt succeeds when
+// every rank has said so.
+//
+//   control connection, after the handshake
+//     acceptor  -> connector  Setup   the acceptor's shared memory, if both are on one host
+//     connector -> acceptor   Setup   the connector's, and whether it could map the acceptor's
+//     acceptor  -> connector  Setup   whether it could map the connector's
+//   without shared memory: a data connection, after its handshake
+//     acceptor  -> connector  Setup   (ready)
+#ifndef REKINDLE_WORKER_COMM_CONNECT_HOST_CONNECT_H_
+#define REKINDLE_WORKER_COMM_CONNECT_HOST_CONNECT_H_
+
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "common/sync/mutex.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/comm/connect/listener.h"
+#include "worker/comm/connect/ring_communicator.h"
+#include "worker/comm/connect/shared_segment.h"
+#include "worker/comm/watch/control.h"
+
+namespace rekindle::comm {
+
+// Returns OK, or what is wrong with rank, peers or generation.
+absl::Status CheckHostOptions(const HostOptions& options);
+
+// REQUIRES: an object is used once, by one thread.
+class HostConnect {
+ public:
+  HostConnect(ListenerImpl& listener, HostOptions options, std::function<bool()> cancelled);
+  ~HostConnect();
+
+  absl::StatusOr<std::unique_ptr<RingCommunicator>> Run(std::vector<Accusation>* accused);
+
+ private:
+  // Holds what the thread of a pair makes.
+  struct Pair {
+    std::shared_ptr<ControlChannel> control;
+    // Either `data` or `segment` is set once the pair is connected.
+    UniqueFd data;
+    // `segment` belongs to the peer.
+    std::shared_ptr<SharedSegment> segment;
+    bool finished = false;
+    // The status says why there is no connection so far.
+    absl::Status status;
+    // The peer is connected to all its peers.
+    bool joined = false;
+  };
+
+  void RunPair(int peer);
+  absl::Status Connect(int peer, Pair& pair, double* pause);
+  absl::Status Accept(int peer, Pair& pair);
+  absl::StatusOr<UniqueFd> Dial(int peer, const Hello& hello);
+  int world_size() const { return static_cast<int>(options_.peers.size()); }
+  bool SameHost(int peer) const;
+  WaitLimit Soon(double seconds) const;
+
+  // Waits until the attempt is over. The verdict is OK once all ranks have joined.
+  Verdict AwaitAll();
+  // Returns an OK verdict as long as nothing has failed. Sets `done` when the attempt is over.
+  Verdict CheckPeers(bool* done);
+  Verdict ReadControl(int peer, Pair& pair) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Verdict Unreachable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void WaitForEvents();
+  std::unique_ptr<RingCommunicator> Build() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+
+  ListenerImpl& listener_;
+  HostOptions options_;
+  const std::function<bool()> cancelled_;
+  const uint64_t membership_;
+  const double deadline_;
+  // If `segment_` is null, no peer can use shared memory.
+  std::shared_ptr<SharedSegment> segment_;
+  int ranks_on_host_ = 0;
+  WakeFd cancel_;
+  WakeFd changed_;
+  bool told_joined_ = false;
+
+  common::Mutex mutex_;
+  // `pairs_` is indexed by rank, and the own entry stays empty.
+  std::vector<Pair> pairs_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace rekindle::comm
+
+#endif  // REKINDLE_WORKER_COMM_CONNECT_HOST_CONNECT_H_

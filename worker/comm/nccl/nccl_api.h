@@ -1,0 +1,54 @@
+// Defines what the CUDA plugin offers of NCCL: a C table that is usable without a header of CUDA's or NCCL's.
+//
+// No call blocks except `abort`. Each returns a RekindleNcclResult. With kRekindleNcclFailed it writes a NUL-terminated
+// reason of at most error_size - 1 bytes. A communicator is used by one thread at a time.
+#ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
+#define REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_
+
+#include <cstddef>
+#include <cstdint>
+
+inline constexpr std::size_t kRekindleNcclIdBytes = 128;
+
+enum RekindleNcclResult { kRekindleNcclDone = 0, kRekindleNcclPending = 1, kRekindleNcclFailed = 2 };
+
+struct RekindleNcclComm;
+
+struct RekindleNcclOperation {
+  enum Kind : std::uint32_t { kAllReduce, kBroadcast, kAllGather, kSend, kRecv };
+  std::uint32_t kind;
+  // `type` is a comm::DataType.
+  std::uint32_t type;
+  // `op` is a comm::ReduceOp and is used by kAllReduce.
+  std::uint32_t op;
+  // `peer` is the root of kBroadcast, or the other rank of kSend and kRecv.
+  std::int32_t peer;
+  // `in` and `out` are device memory.
+  const void* in;
+  void* out;
+  // `count` is the number of elements of `in`.
+  std::size_t count;
+  // `stream` is a cudaStream_t.
+  void* stream;
+};
+
+struct RekindleNcclApi {
+  // Makes the id by which the ranks of a communicator find each other. One rank makes it and sends it to all.
+  int (*make_id)(unsigned char* id, char* error, std::size_t error_size);
+  // Begins to join as `rank` of `world` with a device, which becomes the calling thread's device. Sets *comm unless it
+  // fails.
+  int (*join)(int device, int world, int rank, const unsigned char* id, RekindleNcclComm** comm, char* error,
+              std::size_t error_size);
+  // Puts an operation on its stream.
+  int (*start)(RekindleNcclComm* comm, const RekindleNcclOperation* operation, char* error, std::size_t error_size);
+  // After join or start was pending, it returns whether that is done. Later it returns whether the communicator has
+  // failed meanwhile.
+  int (*poll)(RekindleNcclComm* comm, char* error, std::size_t error_size);
+  // `mark` marks the end of what is on the stream now. `marked` returns whether the device has come so far.
+  int (*mark)(RekindleNcclComm* comm, void* stream, char* error, std::size_t error_size);
+  int (*marked)(RekindleNcclComm* comm, char* error, std::size_t error_size);
+  // Ends what is pending on the device and frees the communicator, whatever its state and whether peers live.
+  void (*abort)(RekindleNcclComm* comm);
+};
+
+#endif  // REKINDLE_WORKER_COMM_NCCL_NCCL_API_H_

@@ -1,0 +1,49 @@
+// Manages one rank's NCCL communicator: joining, operations, failure and abort are a sequence of calls that never
+// block. The class has no clock and no thread. Between two calls it asks the waiting caller whether to go on.
+#ifndef REKINDLE_WORKER_COMM_NCCL_NCCL_SESSION_H_
+#define REKINDLE_WORKER_COMM_NCCL_NCCL_SESSION_H_
+
+#include <functional>
+#include <string>
+
+#include "worker/comm/nccl/nccl_api.h"
+
+namespace rekindle::comm {
+
+// The class is thread-compatible. The first failure, or a wait that was given up, aborts NCCL's communicator. Then
+// nothing of it is pending on the device any more, and every later call fails.
+class NcclSession {
+ public:
+  enum class Outcome { kDone, kGivenUp, kFailed };
+  // Lets a moment pass. A return value of false means to give up.
+  using GoOn = std::function<bool()>;
+
+  // `api` must outlive the session.
+  explicit NcclSession(const RekindleNcclApi& api) : api_(api) {}
+  ~NcclSession() { Abort(); }
+  NcclSession(const NcclSession&) = delete;
+
+  // Joins the communicator. REQUIRES: it is called at most once.
+  Outcome Join(int device, int world, int rank, const unsigned char* id, const GoOn& go_on);
+  // Runs the operation, and returns when the device has carried it out.
+  Outcome Run(const RekindleNcclOperation& operation, const GoOn& go_on);
+  void Abort();
+
+  // Returns why the last call was kFailed: which call of NCCL failed, and its message.
+  const std::string& error() const { return error_; }
+
+ private:
+  Outcome Finish(int result, const char* what, const GoOn& go_on);
+  Outcome AwaitMark(const GoOn& go_on);
+  Outcome Fail(const char* what);
+  Outcome GiveUp();
+
+  const RekindleNcclApi& api_;
+  RekindleNcclComm* comm_ = nullptr;
+  char reason_[256] = "";
+  std::string error_;
+};
+
+}  // namespace rekindle::comm
+
+#endif  // REKINDLE_WORKER_COMM_NCCL_NCCL_SESSION_H_

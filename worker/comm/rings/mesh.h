@@ -1,0 +1,94 @@
+// Holds the links of one rank to all others. It waits for several of them at once, and keeps the marks by which the
+// monitor judges stalls. Collectives are written against this class.
+//
+// Thread safety: link(), Wait(), Closed() and Moved() belong to the communicator's thread. Any thread may call the
+// other functions.
+#ifndef REKINDLE_WORKER_COMM_RINGS_MESH_H_
+#define REKINDLE_WORKER_COMM_RINGS_MESH_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "worker/comm/links/doorbell.h"
+#include "worker/comm/links/link.h"
+#include "worker/comm/links/socket.h"
+
+namespace rekindle::comm {
+
+class Mesh {
+ public:
+  struct Want {
+    int peer = 0;
+    // If `send` is false, the caller wants to receive.
+    bool send = false;
+  };
+  struct Callbacks {
+    // `link_closed` is called when a link broke. The monitor then finds out why.
+    std::function<void(int peer)> link_closed;
+    // `fail` is called when an operation cannot go on.
+    std::function<void(const std::string& what)> fail;
+  };
+
+  // `links` is indexed by rank, and the own entry is empty. Peers in shared memory ring `bell`.
+  Mesh(int rank, std::vector<std::unique_ptr<Link>> links, std::shared_ptr<Doorbell> bell);
+  void SetCallbacks(Callbacks callbacks) { callbacks_ = std::move(callbacks); }
+
+  int rank() const { return rank_; }
+  int world_size() const { return static_cast<int>(links_.size()); }
+  Link& link(int peer) { return *links_[peer]; }
+
+  // Returns true once one of `wants` may be tried again, and false when the communicator has ended.
+  bool Wait(std::span<const Want> wants);
+  // Reports that the link to `peer` is closed, and waits for the end of the communicator that follows. It always
+  // returns false.
+  bool Closed(int peer);
+  // Ends the communicator because the operation cannot go on (ranks disagree, or a device fails). It always returns
+  // false.
+  bool Fail(const std::string& what);
+  // Notes that bytes have moved.
+  void Moved();
+  // Lets at most `seconds` pass, for an operation that a device carries out. Returns false when the communicator has
+  // ended.
+  bool Rest(double seconds);
+
+  void End();
+  bool ended() const { return ended_.load(std::memory_order_acquire); }
+  // Notes that `peer` has left in good order. All that it sent is there, and no more will come.
+  void PeerLeft(int peer);
+  // Makes Wait() look again.
+  void Wake();
+
+  // Returns the seconds spent in Wait() with something to send among `wants`.
+  double send_blocked_seconds() const { return send_blocked_.load(std::memory_order_relaxed); }
+  double last_moved() const { return last_moved_.load(std::memory_order_relaxed); }
+  // Returns a mask with one bit per rank that Wait() waits for now or waited for last.
+  uint64_t waiting_for() const { return waiting_for_.load(std::memory_order_relaxed); }
+
+ private:
+  bool WaitFor(std::span<const Want> wants);
+  bool AnyReady(std::span<const Want> wants) const;
+  bool Spin(std::span<const Want> wants) const;
+  void SleepOnBell(std::span<const Want> wants);
+  void SleepOnPoll(std::span<const Want> wants, bool rings_too);
+
+  const int rank_;
+  std::vector<std::unique_ptr<Link>> links_;
+  std::shared_ptr<Doorbell> bell_;
+  WakeFd wake_;
+  Callbacks callbacks_;
+  int spins_;
+  std::atomic<bool> ended_ = false;
+  std::atomic<uint64_t> left_ = 0;
+  std::atomic<double> last_moved_ = 0;
+  std::atomic<double> send_blocked_ = 0;
+  std::atomic<uint64_t> waiting_for_ = 0;
+};
+
+}  // namespace rekindle::comm
+
+#endif  // REKINDLE_WORKER_COMM_RINGS_MESH_H_

@@ -1,0 +1,97 @@
+// Watches the peers of a communicator from a thread of its own. A closed connection is noticed at once, even while the
+// rank computes. A pending operation that stands still leads to pings and, at its deadline, to an accusation.
+#ifndef REKINDLE_WORKER_COMM_WATCH_MONITOR_H_
+#define REKINDLE_WORKER_COMM_WATCH_MONITOR_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "worker/comm/contract/communicator.h"
+#include "worker/comm/rings/mesh.h"
+#include "worker/comm/watch/control.h"
+#include "worker/comm/watch/stall.h"
+
+namespace rekindle::comm {
+
+// Holds what the communicator's thread reports to the monitor.
+struct OperationLedger {
+  // `issued` counts the collectives that the caller has issued.
+  std::atomic<uint64_t> issued = 0;
+  // `completed` counts the collectives that are done.
+  std::atomic<uint64_t> completed = 0;
+  // `pending` is true while an operation runs.
+  std::atomic<bool> pending = false;
+  // `collective` is the sequence number of that operation. It is 0 for point to point.
+  std::atomic<uint64_t> collective = 0;
+};
+
+class Monitor {
+ public:
+  struct Options {
+    // `controls` is indexed by rank, and the own entry is empty.
+    std::vector<std::shared_ptr<ControlChannel>> controls;
+    Deadlines deadlines;
+    // `fail` gets the first failure seen. The monitor's thread calls it at most once, and then ends.
+    std::function<void(Verdict)> fail;
+    // Tests set `turn_hook`. It is called at every turn of the loop, and may block so that the rank seems dead.
+    std::function<void()> turn_hook;
+  };
+
+  // `mesh` and `ledger` must outlive the monitor.
+  Monitor(Options options, Mesh& mesh, const OperationLedger& ledger);
+  ~Monitor();
+  Monitor(const Monitor&) = delete;
+
+  void Start();
+  // Stops the monitor and waits for the thread.
+  void Join();
+
+  // The functions from here on are thread-safe.
+  void Stop();
+  // Reports that a data link broke. The monitor waits for the peer's control channel to tell the reason.
+  void LinkClosed(int peer);
+  void SetDeadlines(const Deadlines& deadlines);
+
+ private:
+  struct Peer {
+    std::shared_ptr<ControlChannel> control;
+    // The peer is still watched.
+    bool open = false;
+    // The peer has left in good order.
+    bool left = false;
+    // The peer's data link has been known to be closed since then. 0 means that it is not closed.
+    double suspected = 0;
+    PeerView view;
+  };
+
+  void Run();
+  void WaitForEvents();
+  void ReadFrames(int rank);
+  void Handle(int rank, const ControlFrame& frame);
+  void HandleAbort(int rank, const ControlFrame& frame);
+  void CheckSuspects(double now);
+  void CheckStall(double now);
+  void Judge(double now, double deadline);
+  void Fail(Verdict verdict);
+  double SleepSeconds();
+
+  const Options options_;
+  Mesh& mesh_;
+  const OperationLedger& ledger_;
+  std::vector<Peer> peers_;
+  StallDetector stall_;
+  WakeFd wake_;
+  std::atomic<bool> stop_ = false;
+  std::atomic<uint64_t> closed_links_ = 0;
+  std::atomic<double> progress_seconds_;
+  uint64_t ping_token_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace rekindle::comm
+
+#endif  // REKINDLE_WORKER_COMM_WATCH_MONITOR_H_

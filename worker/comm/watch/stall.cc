@@ -1,0 +1,73 @@
+#include "worker/comm/watch/stall.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+namespace rekindle::comm {
+namespace {
+
+// Pings begin after this fraction of the deadline.
+constexpr double kFirstPing = 0.5;
+// Pings repeat after this fraction of the deadline.
+constexpr double kPingEvery = 0.125;
+// A peer that has not answered for this fraction of the deadline counts as silent.
+constexpr double kSilence = 0.4;
+constexpr double kSmallestTick = 0.005;
+constexpr double kLargestTick = 0.25;
+
+double Tick(double deadline) { return std::clamp(deadline * kPingEvery, kSmallestTick, kLargestTick); }
+
+}  // namespace
+
+StallDetector::Action StallDetector::Observe(double now, bool pending, double last_moved, double deadline) {
+  const bool was_away = now - last_look_ > 2 * Tick(deadline) + 0.1 * deadline;
+  last_look_ = now;
+  if (!pending || now - last_moved < kFirstPing * deadline) {
+    first_ping_ = 0;
+    return Action::kNone;
+  }
+  if (first_ping_ == 0 || first_ping_ < last_moved || was_away) {
+    first_ping_ = last_ping_ = now;
+    return Action::kPing;
+  }
+  if (now - last_moved >= deadline && now - first_ping_ >= kSilence * deadline) return Action::kJudge;
+  if (now - last_ping_ < Tick(deadline)) return Action::kNone;
+  last_ping_ = now;
+  return Action::kPing;
+}
+
+double StallDetector::SecondsToNextLook(double now, bool pending, double last_moved, double deadline) const {
+  const double tick = Tick(deadline);
+  if (!pending) return tick;
+  double next = now + tick;
+  for (const double moment : {last_moved + kFirstPing * deadline, last_moved + deadline}) {
+    if (moment > now) next = std::min(next, moment);
+  }
+  return next - now;
+}
+
+std::vector<Accusation> JudgeStall(const StallView& view) {
+  std::vector<Accusation> silent, behind, awaited;
+  for (int rank = 0; rank < static_cast<int>(view.peers.size()); ++rank) {
+    const PeerView& peer = view.peers[rank];
+    if (!peer.present) continue;
+    if (view.now - peer.last_answer > kSilence * view.deadline) {
+      silent.push_back({rank, Accusation::Kind::kTimeout,
+                        absl::StrFormat("no answer to a ping; nothing has moved for %.2f s", view.stalled)});
+    }
+    if (view.collective > 0 && peer.issued < view.collective) {
+      behind.push_back(
+          {rank, Accusation::Kind::kTimeout,
+           absl::StrFormat("alive, but has not issued collective #%d for %.2f s", view.collective, view.stalled)});
+    }
+    if (view.waiting_for >> rank & 1) {
+      awaited.push_back({rank, Accusation::Kind::kTimeout,
+                         absl::StrFormat("alive, but its data has not moved for %.2f s", view.stalled)});
+    }
+  }
+  if (!silent.empty()) return silent;
+  return behind.empty() ? awaited : behind;
+}
+
+}  // namespace rekindle::comm

@@ -1,0 +1,88 @@
+#include "worker/comm/watch/stall.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace rekindle::comm {
+namespace {
+
+using Action = StallDetector::Action;
+
+TEST(StallDetector, AsksFromHalfTheDeadlineAndJudgesAtItsEnd) {
+  StallDetector detector;
+  const double moved = 100;
+  double now = moved;
+  double first_ping = 0, judged = 0;
+  while (judged == 0 && now < moved + 10) {
+    switch (detector.Observe(now, true, moved, 2.0)) {
+      case Action::kPing:
+        if (first_ping == 0) first_ping = now;
+        break;
+      case Action::kJudge:
+        judged = now;
+        break;
+      case Action::kNone:
+        break;
+    }
+    now += detector.SecondsToNextLook(now, true, moved, 2.0) + 1e-6;
+  }
+  EXPECT_NEAR(first_ping, moved + 1.0, 0.01);
+  EXPECT_NEAR(judged, moved + 2.0, 0.01);
+}
+
+TEST(StallDetector, NothingPendingNothingAsked) {
+  StallDetector detector;
+  for (double now = 0; now < 100; now += 0.2) EXPECT_EQ(detector.Observe(now, false, 0, 2.0), Action::kNone);
+}
+
+TEST(StallDetector, ProgressStartsAnew) {
+  StallDetector detector;
+  for (double now = 100; now < 130; now += 0.2) {
+    EXPECT_NE(detector.Observe(now, true, now - 1.5, 2.0), Action::kJudge) << now;
+  }
+}
+
+TEST(StallDetector, OneThatSleptItselfAsksBeforeItJudges) {
+  StallDetector detector;
+  EXPECT_EQ(detector.Observe(100, true, 100, 2.0), Action::kNone);
+  EXPECT_EQ(detector.Observe(101.1, true, 100, 2.0), Action::kPing);
+  // The observer was stopped for a minute, so the answers of the others may lie unread.
+  EXPECT_EQ(detector.Observe(160, true, 100, 2.0), Action::kPing);
+  EXPECT_EQ(detector.Observe(160.1, true, 100, 2.0), Action::kNone);
+}
+
+StallView View() {
+  StallView view{.now = 50, .deadline = 2, .stalled = 2, .collective = 7, .waiting_for = 1 << 3};
+  view.peers = {{}, {true, 49.9, 7}, {true, 49.9, 7}, {true, 49.9, 7}};
+  return view;
+}
+
+std::vector<int> Ranks(const std::vector<Accusation>& accusations) {
+  std::vector<int> ranks;
+  for (const Accusation& a : accusations) ranks.push_back(a.rank);
+  return ranks;
+}
+
+TEST(JudgeStall, TheSilentOneRatherThanTheOneWaitedFor) {
+  StallView view = View();
+  view.peers[2].last_answer = 40;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(2));
+}
+
+TEST(JudgeStall, TheOneThatHasNotComeRatherThanTheOneWaitedFor) {
+  StallView view = View();
+  view.peers[1].issued = 6;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(1));
+}
+
+TEST(JudgeStall, TheOneWaitedForWhenAllAnswer) { EXPECT_THAT(Ranks(JudgeStall(View())), testing::ElementsAre(3)); }
+
+TEST(JudgeStall, WhoHasLeftIsNotAccused) {
+  StallView view = View();
+  view.peers[2].last_answer = 40;
+  view.peers[2].present = false;
+  EXPECT_THAT(Ranks(JudgeStall(view)), testing::ElementsAre(3));
+}
+
+}  // namespace
+}  // namespace rekindle::comm

@@ -1,0 +1,26 @@
+// Declares where micro-batches come from. A micro-batch is a pure function of (step, index), so every rank gets the
+// same one.
+#ifndef REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_
+#define REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_
+
+#include <cstdint>
+
+#include "worker/contract/model_interface.h"
+
+namespace rekindle::train {
+
+// The class is thread-compatible.
+class BatchSource {
+ public:
+  virtual ~BatchSource() = default;
+  virtual MicroBatch Train(int64_t step, int index) = 0;
+  // The caller must pass an `index` below validation_micro_batches().
+  virtual MicroBatch Validation(int index) = 0;
+  virtual int validation_micro_batches() const = 0;
+  // Returns the number of samples in one epoch.
+  virtual int64_t train_samples() const = 0;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_CONTRACT_BATCH_SOURCE_H_

@@ -1,0 +1,103 @@
+// Declares the narrow interface between the engine and a model. It does not use torch, so the engine, its tests and the
+// simulator work without LibTorch.
+#ifndef REKINDLE_WORKER_CONTRACT_MODEL_INTERFACE_H_
+#define REKINDLE_WORKER_CONTRACT_MODEL_INTERFACE_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace rekindle::train {
+
+// Describes one named parameter inside the flat memory. `offset` and `size` count elements (float32).
+struct ParameterInfo {
+  std::string name;
+  std::vector<int64_t> shape;
+  int64_t offset = 0;
+  int64_t size = 0;
+  // `decay` says whether weight decay applies, as it does to matrices.
+  bool decay = false;
+  // A `momentum` above 0 makes this entry a buffer, such as the running statistics of batch norm. A buffer is not
+  // trained. Backward delivers the micro-batch's statistic for it, and `momentum` is the share by which the buffer
+  // moves towards the mean of these statistics over the step (see buffers.h).
+  double momentum = 0;
+
+  bool is_buffer() const { return momentum > 0; }
+};
+
+// Says where each parameter lies in the flat memory of weights, moments and gradients. Parameters are packed in order
+// without gaps, and buffers come after all others. Everything that carries weights (checkpoints, joiners, digests)
+// therefore carries the buffers too.
+struct ParameterLayout {
+  std::vector<ParameterInfo> parameters;
+  int64_t total = 0;  // Elements.
+};
+
+// Holds the samples of one forward and backward pass, row after row. A row is a window of tokens, or features with one
+// target.
+struct MicroBatch {
+  // `index` is the number of this micro-batch in the step's list, from 0 to M - 1.
+  int index = 0;
+  // `sequences` is the number of samples.
+  int sequences = 0;
+  int context = 0;
+  // `tokens` holds sequences * (context + 1) token ids.
+  std::vector<uint16_t> tokens;
+  // `features` holds `sequences` rows of as many values as the model takes.
+  std::vector<float> features;
+  // `targets` has one value a sample, which is the number of a class or, for a regression, any number.
+  std::vector<float> targets;
+};
+
+// Holds the key of the generators for dropout. With the same key a recomputed micro-batch repeats its masks, on any
+// rank.
+struct RandomKey {
+  uint64_t seed = 0;
+  int64_t step = 0;
+};
+
+struct LossSum {
+  // `sum` is in nats (or squared errors), summed over tokens or samples.
+  double sum = 0;
+  // `count` is the number of tokens or samples in `sum`.
+  int64_t count = 0;
+};
+
+// Receives a parameter's gradient of the *summed* loss of one micro-batch, in the order in which backward produces the
+// gradients. For a buffer it receives the statistic. It is called once per parameter and micro-batch, on the thread
+// that called Backward. The span is valid only during the call.
+using GradientSink = std::function<void(int parameter, std::span<const float> gradient)>;
+
+// Declares all that the engine knows of a model, so that a program exported from elsewhere can be one. The model takes
+// flat named memory and returns the summed loss and the gradients. A forward pass never writes the memory of the
+// weights or buffers, so it may be repeated. The class is thread-compatible: only one thread at a time may use a model.
+class Model {
+ public:
+  virtual ~Model() = default;
+  virtual const ParameterLayout& layout() const = 0;
+  // Makes the parameters views of `weights`, which must have layout().total floats and be 64-byte aligned. This memory
+  // must outlive the model or stay until the next call.
+  virtual void BindWeights(float* weights) = 0;
+  // Tells the model that the weights have been written since the last call. The model then renews any copy of them that
+  // it keeps elsewhere, such as on a GPU. The caller must call this before the first forward pass after a write.
+  virtual void TakeWeights() = 0;
+  // Writes the initial values, which depend only on the seed and the parameters' names.
+  virtual void Initialize(uint64_t seed, std::span<float> weights) const = 0;
+  // Runs forward and backward. The sink receives gradients and buffer statistics multiplied by `loss_scale`, a power of
+  // two. The returned loss is not scaled. Returns OUT_OF_RANGE, with the number of the micro-batch, when the loss is
+  // not finite. The sink has then received nothing. Returns INVALID_ARGUMENT for a batch that does not fit this
+  // model's shape or vocabulary. Returns RESOURCE_EXHAUSTED or throws std::bad_alloc when memory runs out. The sink may
+  // then have received a part.
+  virtual absl::StatusOr<LossSum> Backward(const MicroBatch& batch, const RandomKey& key, float loss_scale,
+                                           const GradientSink& sink) = 0;
+  // Runs forward without dropout. Batch norm uses its buffers.
+  virtual absl::StatusOr<LossSum> Evaluate(const MicroBatch& batch) = 0;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_CONTRACT_MODEL_INTERFACE_H_

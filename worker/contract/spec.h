@@ -1,0 +1,113 @@
+// Declares what the training engine needs to know of a job. The structs mirror the resolved JobSpec
+// (proto/rekindle/v1/job.proto), because the engine is free of protobuf. Values are validated at submit, and the engine
+// relies on the ranges given here.
+#ifndef REKINDLE_WORKER_CONTRACT_SPEC_H_
+#define REKINDLE_WORKER_CONTRACT_SPEC_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "checkpoint/format/planes.h"
+#include "worker/contract/optimizer_fields.h"
+
+namespace rekindle::train {
+
+// Selects the type in which matrix products and attention compute. Weights, gradients and the optimizer are always
+// float32.
+enum class ComputeType { kFloat32, kBfloat16, kFloat16 };
+
+// The files levers/optimizer_*.cc say which kinds use a field and what its default is there. The ranges are in
+// optimizer_fields.h.
+struct OptimizerSpec {
+  // `kind` is the name of one of Optimizers().
+  std::string kind = "adamw";
+  // `learning_rate` is the highest rate of the schedule.
+  double learning_rate = kLearningRate.initial;
+  double beta1 = kBeta1.initial;
+  double beta2 = kBeta2.initial;
+  double epsilon = kEpsilon.initial;
+  // `weight_decay` applies to parameters with ParameterInfo::decay.
+  double weight_decay = kWeightDecay.initial;
+  double momentum = kMomentum.initial;
+};
+
+// The files levers/schedule_*.cc say what each field means and which kinds use it. `decay_steps`, `cycle_steps` and
+// `cycle_growth` are at least 1. `factor` and `min_delta` are in [0, 1).
+struct ScheduleSpec {
+  // `kind` is the name of one of Schedules().
+  std::string kind = "constant";
+  // `warmup_steps` is at least 0. The warm-up is linear and begins at learning_rate / warmup_steps.
+  int warmup_steps = 0;
+  // `final_ratio` is the lowest learning rate as a share of the highest, in [0, 1].
+  double final_ratio = 0;
+  int decay_steps = 1;
+  int cycle_steps = 1;
+  int cycle_growth = 1;
+  double factor = 0;
+  // `patience` counts evaluations and is at least 0.
+  int patience = 0;
+  // `min_delta` is a share of the best loss.
+  double min_delta = 0;
+};
+
+// Holds the fields of a lever's own section of the job's spec, by name, as the lever declares them (StepLever).
+using LeverSettings = std::map<std::string, double>;
+
+struct CheckpointSpec {
+  enum class Kind { kNever, kEverySteps, kEverySeconds, kAuto };
+  Kind kind = Kind::kNever;
+  // `every_steps` is used with kEverySteps and is above 0.
+  int64_t every_steps = 0;
+  // `every_seconds` is used with kEverySeconds and is above 0.
+  double every_seconds = 0;
+  // `interruptions_per_hour` is used with kAuto. It is the rate of one node, as the job states it. A value below 0
+  // means that the rate is measured.
+  double interruptions_per_hour = -1;
+  checkpoint::Precision precision = checkpoint::Precision::kExact;
+  // `allow_nonfinite` permits saving NaN and infinities too. Only kExact keeps them.
+  bool allow_nonfinite = false;
+};
+
+struct TrainSpec {
+  uint64_t seed = 0;
+  int steps = 0;
+  // `global_batch` counts the sequences of a step.
+  int global_batch = 0;
+  // `micro_batch` counts the sequences of one forward and backward pass, and it divides `global_batch`.
+  int micro_batch = 0;
+  // `context` counts the tokens of a sequence.
+  int context = 0;
+  ComputeType compute = ComputeType::kFloat32;
+  // `exact` selects reduction in int64 fixed point instead of floats.
+  bool exact = true;
+  // `sixteen_bit` sends these floats between ranks as bfloat16. It cannot be combined with `exact`.
+  bool sixteen_bit = false;
+  // `clip_norm` is the largest norm of the gradient. The value 0 means that it is not clipped.
+  double clip_norm = 0;
+  // `evaluate_every` counts steps. The value 0 means that evaluation happens only at the end.
+  int evaluate_every = 0;
+  int evaluate_micro_batches = 0;
+  OptimizerSpec optimizer;
+  ScheduleSpec schedule;
+  // `levers` has the settings of each lever that the job has switched on, by the lever's name.
+  std::map<std::string, LeverSettings> levers;
+  enum class OnDivergence { kWarn, kFail, kSkip };
+  OnDivergence on_divergence = OnDivergence::kWarn;
+  // `max_skipped` is used with kSkip and is at least 1.
+  int max_skipped = 10;
+  CheckpointSpec checkpoint;
+  // With `sharded_state` the optimizer's moments are split into shards, and each shard is on two ranks. Otherwise every
+  // rank has all of them.
+  bool sharded_state = false;
+
+  // Returns M, the number of micro-batches in a step, which is at most kMaxMicroBatches.
+  int micro_batches() const { return global_batch / micro_batch; }
+};
+
+// The limit exists because memberships list the micro-batches.
+inline constexpr int kMaxMicroBatches = 1 << 16;
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_CONTRACT_SPEC_H_

@@ -1,0 +1,113 @@
+// Implements the exported table of the plugin, and the probe that shows that device, driver and kernels suit each
+// other.
+#include <cuda_runtime_api.h>
+
+#include <cstdio>
+#include <limits>
+#include <vector>
+
+#include "kernels/cuda/cuda_plane_split.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/half_bits.h"
+#include "kernels/cuda/plane_probe.h"
+#include "kernels/cuda/plugin_api.h"
+#include "kernels/cuda/scale_to_bf16.h"
+#include "kernels/cuda/training.h"
+#ifdef REKINDLE_HAVE_NCCL
+#include "worker/comm/nccl/nccl_plugin.h"
+#endif
+
+namespace rekindle::cuda {
+namespace {
+
+// Returns values for which rounding, carries and special cases differ between a right and a wrong conversion.
+std::vector<float> ProbeInput() {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values = {
+      0.0f,          -0.0f,     1.0f,       1.00390625f, 1.01171875f,
+      3.3895314e38f, kInfinity, -kInfinity, 1e-40f,      std::numeric_limits<float>::quiet_NaN()};
+  for (int i = 0; i < 1000; ++i) values.push_back(static_cast<float>(i) * 0.123456789f - 61.0f);
+  return values;
+}
+
+int Probe(char* error, std::size_t error_size) {
+  constexpr float kScale = 0.75f;
+  const std::vector<float> in = ProbeInput();
+  std::vector<std::uint16_t> out;
+
+  int devices = 0;
+  if (auto code = cudaGetDeviceCount(&devices)) return Fail("no CUDA device answers", code, error, error_size);
+  const DeviceArray<float> device_in(in);
+  if (auto code = device_in.code()) return Fail("copy to the device", code, error, error_size);
+  const DeviceArray<std::uint16_t> device_out(in.size());
+  if (auto code = device_out.code()) return Fail("cudaMalloc", code, error, error_size);
+  if (auto code = ScaleToBf16(device_in.get(), device_out.get(), in.size(), kScale, nullptr)) {
+    return Fail("launch of a kernel", code, error, error_size);
+  }
+  if (auto code = device_out.Copy(&out)) return Fail("copy from the device", code, error, error_size);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const std::uint16_t expected = Bf16Bits(in[i] * kScale);
+    // NaN payloads may differ between the two multiplications, but both results must be NaN.
+    if (out[i] == expected || ((expected & 0x7fff) > 0x7f80 && (out[i] & 0x7fff) > 0x7f80)) continue;
+    std::snprintf(error, error_size, "the device rounds %g * %g to bfloat16 bits 0x%04x, the CPU to 0x%04x",
+                  static_cast<double>(in[i]), static_cast<double>(kScale), out[i], expected);
+    return 1;
+  }
+  return ProbePlanes(error, error_size);
+}
+
+int ScaleToBf16Entry(const float* in, std::uint16_t* out, std::size_t n, float scale, void* stream, char* error,
+                     std::size_t error_size) {
+  const auto code = ScaleToBf16(in, out, n, scale, static_cast<cudaStream_t>(stream));
+  return code == cudaSuccess ? 0 : Fail("scale_to_bf16", code, error, error_size);
+}
+
+int Done(const char* what, cudaError_t code, char* error, std::size_t error_size) {
+  return code == cudaSuccess ? 0 : Fail(what, code, error, error_size);
+}
+
+int SplitHalfEntry(const float* x, std::size_t n, std::uint16_t* half, std::int8_t* exponent, std::int16_t* residual,
+                   std::uint32_t first_index, const RekindleCudaPlaneCounts* counts, void* stream, char* error,
+                   std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("split_half", SplitHalf(x, n, half, exponent, residual, first_index, *counts, on), error, error_size);
+}
+
+int MergeHalfEntry(const std::uint16_t* half, const std::int8_t* exponent, const std::int16_t* residual, std::size_t n,
+                   float* x, void* stream, char* error, std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("merge_half", MergeHalf(half, exponent, residual, n, x, on), error, error_size);
+}
+
+int SplitBf16Entry(const float* x, std::size_t n, std::uint16_t* high, std::uint16_t* low, std::uint64_t* nonfinite,
+                   void* stream, char* error, std::size_t error_size) {
+  const auto on = static_cast<cudaStream_t>(stream);
+  return Done("split_bf16", SplitBf16(x, n, high, low, nonfinite, on), error, error_size);
+}
+
+int MergeBf16Entry(const std::uint16_t* high, const std::uint16_t* low, std::size_t n, float* x, void* stream,
+                   char* error, std::size_t error_size) {
+  return Done("merge_bf16", MergeBf16(high, low, n, x, static_cast<cudaStream_t>(stream)), error, error_size);
+}
+
+}  // namespace
+}  // namespace rekindle::cuda
+
+extern "C" __attribute__((visibility("default"))) const RekindleCudaApi* rekindle_cuda_api() {
+  static constexpr RekindleCudaApi kApi = {
+      .version = kRekindleCudaApiVersion,
+      .probe = &rekindle::cuda::Probe,
+      .scale_to_bf16 = &rekindle::cuda::ScaleToBf16Entry,
+      .split_half = &rekindle::cuda::SplitHalfEntry,
+      .merge_half = &rekindle::cuda::MergeHalfEntry,
+      .split_bf16 = &rekindle::cuda::SplitBf16Entry,
+      .merge_bf16 = &rekindle::cuda::MergeBf16Entry,
+      .training = &rekindle::cuda::kTraining,
+#ifdef REKINDLE_HAVE_NCCL
+      .nccl = &rekindle::comm::kNcclApi,
+#else
+      .nccl = nullptr,
+#endif
+  };
+  return &kApi;
+}

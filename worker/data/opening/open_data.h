@@ -1,0 +1,18 @@
+// Opens the data of a job's `data` section and makes its micro-batches, whatever kind of data it is.
+#ifndef REKINDLE_WORKER_DATA_OPENING_OPEN_DATA_H_
+#define REKINDLE_WORKER_DATA_OPENING_OPEN_DATA_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "worker/data/kinds/data_spec.h"
+
+namespace rekindle::data {
+
+// Opens the data. It may copy all of the data into caches in `folder`, which the processes of a node share. Errors name
+// the field or the file. Returns INVALID_ARGUMENT if the section is not valid, as the coordinator does.
+absl::StatusOr<OpenedData> OpenData(const DataSpec& spec, const DataNeeds& needs, const std::string& folder);
+
+}  // namespace rekindle::data
+
+#endif  // REKINDLE_WORKER_DATA_OPENING_OPEN_DATA_H_

@@ -1,0 +1,52 @@
+// Describes what a job says about its model. This header does not use torch.
+#ifndef REKINDLE_WORKER_MODELS_DECLARED_MODEL_SPEC_H_
+#define REKINDLE_WORKER_MODELS_DECLARED_MODEL_SPEC_H_
+
+#include <string>
+#include <string_view>
+
+#include "worker/contract/spec.h"
+#include "worker/models/declared/device.h"
+
+namespace rekindle::models {
+
+// Mirrors the job's `model` section. Each kind of model declares which of the numbers it has and what they may be.
+struct ModelSpec {
+  std::string kind = "gpt";
+  int layers = 0;
+  int heads = 0;
+  int width = 0;
+  int context = 0;
+  double dropout = 0;
+  // `inputs` is the number of values of a sample that is no window. The data have it, and not the `model` section.
+  int inputs = 0;
+  // With 0 classes a model of samples predicts one number.
+  int classes = 0;
+  int vocabulary = 0;
+  train::ComputeType compute = train::ComputeType::kFloat32;
+  ComputeDevice device = ComputeDevice::kCpu;
+  // With `recompute` blocks run again in backward instead of keeping their activations (recompute.h).
+  bool recompute = false;
+};
+
+struct ModelField {
+  // `name` is that of the field in the proto.
+  const char* name;
+  int ModelSpec::*member;
+};
+inline constexpr ModelField kModelFields[] = {
+    {"layers", &ModelSpec::layers},   {"heads", &ModelSpec::heads},     {"width", &ModelSpec::width},
+    {"context", &ModelSpec::context}, {"classes", &ModelSpec::classes}, {"vocabulary", &ModelSpec::vocabulary},
+};
+
+// Returns the value of the field of that name. `dropout` is the only one that is not an integer.
+inline double ValueOf(const ModelSpec& spec, std::string_view field) {
+  for (const ModelField& known : kModelFields) {
+    if (field == known.name) return spec.*known.member;
+  }
+  return spec.dropout;
+}
+
+}  // namespace rekindle::models
+
+#endif  // REKINDLE_WORKER_MODELS_DECLARED_MODEL_SPEC_H_

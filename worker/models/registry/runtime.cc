@@ -1,0 +1,105 @@
+#include "worker/models/registry/runtime.h"
+
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+#include <malloc.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "worker/models/declared/model_kind.h"
+#include "worker/numeric/random.h"
+
+namespace rekindle::models {
+namespace {
+
+constexpr uint64_t kProbeSeed = 20;
+// The probe makes at most this many floating-point operations, which take about 50 ms on one core.
+constexpr double kProbeOperations = 2e9;
+
+// This is the largest threshold that glibc accepts.
+constexpr int kKeepBelowBytes = 32 << 20;
+
+struct FreeFloats {
+  void operator()(float* p) const { std::free(p); }
+};
+
+// Allocates floats with the 64-byte alignment that BindWeights requires.
+std::unique_ptr<float, FreeFloats> AllocateFloats(int64_t count) {
+  size_t bytes = (static_cast<size_t>(count) * sizeof(float) + 63) / 64 * 64;
+  return std::unique_ptr<float, FreeFloats>(static_cast<float*>(std::aligned_alloc(64, bytes)));
+}
+
+// The probe's tokens are below this number, or below the vocabulary if it is smaller.
+constexpr int kProbeIds = 256;
+
+// Makes samples whose features come from integer arithmetic alone.
+train::MicroBatch ProbeSamples(int samples, int features) {
+  train::MicroBatch batch{.sequences = samples};
+  for (int i = 0; i < samples * features; ++i) {
+    batch.features.push_back(static_cast<float>(RandomKeyOf({kProbeSeed, static_cast<uint64_t>(i)}) % 256) / 128 - 1);
+  }
+  batch.targets.assign(samples, 0);
+  return batch;
+}
+
+// Makes a batch small enough for the probe.
+train::MicroBatch ProbeBatch(const ModelKind& kind, const ModelSpec& spec, int sequences) {
+  if (kind.values != nullptr) return ProbeSamples(std::min(sequences, kind.probe_samples), kind.values(spec));
+  double width = spec.width;
+  double per_token = 6 * (12 * width * width + 256 * width);
+  int tokens = static_cast<int>(std::clamp(kProbeOperations / per_token, 16.0, 65536.0));
+  train::MicroBatch batch;
+  batch.context = std::clamp(spec.context, 1, tokens);
+  batch.sequences = std::clamp(tokens / batch.context, 1, std::max(1, sequences));
+  batch.tokens.resize(static_cast<size_t>(batch.sequences) * (batch.context + 1));
+  const int ids = spec.vocabulary > 0 ? std::min(spec.vocabulary, kProbeIds) : kProbeIds;
+  for (size_t i = 0; i < batch.tokens.size(); ++i) {
+    batch.tokens[i] = static_cast<uint16_t>(static_cast<uint8_t>(RandomKeyOf({kProbeSeed, i})) % ids);
+  }
+  return batch;
+}
+
+}  // namespace
+
+void PinThreads(int threads) {
+  // Every micro-batch frees and allocates the same blocks. Keeping them avoids a page fault each time.
+  mallopt(M_MMAP_THRESHOLD, kKeepBelowBytes);
+  mallopt(M_TRIM_THRESHOLD, std::numeric_limits<int>::max());
+  at::set_num_threads(threads);
+  at::set_num_interop_threads(1);
+  at::globalContext().setFlushDenormal(false);
+}
+
+absl::StatusOr<std::string> ProbeDigest(const ModelSpec& spec, int sequences) {
+  if (auto checked = MakeModel(spec); !checked.ok()) return checked.status();
+  ModelSpec probe = spec;
+  probe.layers = std::min(spec.layers, 1);
+  probe.dropout = 0;
+  train::MicroBatch batch = ProbeBatch(*FindModel(spec.kind), probe, sequences);
+  if (batch.context > 0) probe.context = batch.context;
+  absl::StatusOr<std::unique_ptr<train::Model>> model = MakeModel(probe);
+  if (!model.ok()) return model.status();
+  int64_t total = (*model)->layout().total;
+  std::unique_ptr<float, FreeFloats> weights = AllocateFloats(total);
+  (*model)->Initialize(kProbeSeed, {weights.get(), static_cast<size_t>(total)});
+  (*model)->BindWeights(weights.get());
+
+  std::unique_ptr<XXH3_state_t, XXH_errorcode (*)(XXH3_state_t*)> hash(XXH3_createState(), XXH3_freeState);
+  XXH3_128bits_reset(hash.get());
+  auto sink = [&](int parameter, std::span<const float> gradient) {
+    XXH3_128bits_update(hash.get(), &parameter, sizeof(parameter));
+    XXH3_128bits_update(hash.get(), gradient.data(), gradient.size_bytes());
+  };
+  absl::StatusOr<train::LossSum> loss = (*model)->Backward(batch, {}, 1, sink);
+  if (!loss.ok()) return loss.status();
+  XXH3_128bits_update(hash.get(), &loss->sum, sizeof(loss->sum));
+  XXH128_hash_t digest = XXH3_128bits_digest(hash.get());
+  return absl::StrCat(absl::Hex(digest.high64, absl::kZeroPad16), absl::Hex(digest.low64, absl::kZeroPad16));
+}
+
+}  // namespace rekindle::models

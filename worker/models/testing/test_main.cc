@@ -1,0 +1,10 @@
+// Pins threads as a trainer does, before any test runs.
+#include <gtest/gtest.h>
+
+#include "worker/models/registry/runtime.h"
+
+int main(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  rekindle::models::PinThreads(1);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,29 @@
+// Provides counter-based generators. Value number i is a pure function of (key, i), so any process can compute it
+// without the values before it. Only exactly rounded operations (+, -, *, /, sqrt) are used. The C library's log and
+// sin are avoided, because their last bit depends on its version and the processor. This file does not use torch.
+#ifndef REKINDLE_WORKER_NUMERIC_RANDOM_H_
+#define REKINDLE_WORKER_NUMERIC_RANDOM_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace rekindle::models {
+
+// Mixes the words, in their order, into one key.
+uint64_t RandomKeyOf(std::initializer_list<uint64_t> words);
+// Returns the 64-bit FNV-1a hash of a name, for use as a word of RandomKeyOf.
+uint64_t NameWord(std::string_view name);
+
+// Fills `values` with normal numbers of mean 0 and standard deviation `deviation` (Box and Muller, 1958). They are
+// computed in double and rounded to float at the end.
+void FillNormal(uint64_t key, double deviation, std::span<float> values);
+
+// Sets each value to 0 with probability `drop`, else to 1 / (1 - drop). The resolution of the probability is 2^-32. The
+// caller must pass 0 <= drop < 1.
+void FillDropoutMask(uint64_t key, double drop, std::span<float> values);
+
+}  // namespace rekindle::models
+
+#endif  // REKINDLE_WORKER_NUMERIC_RANDOM_H_

@@ -1,0 +1,264 @@
+#include "worker/train/arithmetic/accumulator.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <random>
+
+#include "worker/train/arithmetic/exact_scale.h"
+#include "worker/train/state/optimizer.h"
+#include "worker/train/testing/testing_layout.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kMicroBatches = 12;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+using Mode = GradientAccumulator::Mode;
+
+// Adds one whole micro-batch as a backward would, with the last parameter first.
+void AddMicroBatch(const ParameterLayout& layout, const std::vector<float>& gradient, int index,
+                   GradientAccumulator* accumulator) {
+  for (int p = static_cast<int>(layout.parameters.size()) - 1; p >= 0; --p) {
+    const ParameterInfo& info = layout.parameters[p];
+    accumulator->Add(p, std::span(gradient).subspan(info.offset, info.size));
+  }
+  ASSERT_TRUE(accumulator->MicroBatchDone(index, {.sum = 1000.0 / (index + 3), .count = 512 + index}).ok());
+}
+
+// Holds the result of a step in memory. Micro-batches are distributed at random over a random number of ranks, in
+// random order, and buckets are summed over ranks in random order.
+struct Step {
+  StepRecord record;
+  std::vector<int64_t> fixed;
+};
+
+Step RunStep(const ParameterLayout& layout, const std::vector<std::vector<float>>& gradients,
+             const StateScalars& scalars, std::mt19937* random) {
+  const int ranks = 1 + static_cast<int>((*random)() % 7);
+  std::vector<std::unique_ptr<GradientAccumulator>> accumulators;
+  for (int r = 0; r < ranks; ++r) {
+    accumulators.push_back(std::make_unique<GradientAccumulator>(&layout, Mode::kExact, kMicroBatches));
+    accumulators.back()->Begin(scalars.step, scalars.attempt, scalars.exponents);
+  }
+  std::vector<int> order(kMicroBatches);
+  std::iota(order.begin(), order.end(), 0);
+  std::shuffle(order.begin(), order.end(), *random);
+  for (int index : order) AddMicroBatch(layout, gradients[index], index, accumulators[(*random)() % ranks].get());
+
+  Step step{.record = EmptyRecord(scalars.step, scalars.attempt, layout.parameters.size()),
+            .fixed = std::vector<int64_t>(layout.total)};
+  std::shuffle(accumulators.begin(), accumulators.end(), *random);
+  for (const GradientBucket& bucket : CutIntoBuckets(layout, 1 + (*random)() % 100000)) {
+    for (auto& accumulator : accumulators) {
+      const int64_t* local = static_cast<const int64_t*>(accumulator->Data(bucket));
+      for (int64_t i = 0; i < bucket.count; ++i) {
+        // The sum wraps, as a communicator's sum must, because attempts that overflow are summed before any rank knows.
+        uint64_t sum = static_cast<uint64_t>(step.fixed[bucket.offset + i]) + static_cast<uint64_t>(local[i]);
+        step.fixed[bucket.offset + i] = static_cast<int64_t>(sum);
+      }
+    }
+  }
+  for (auto& accumulator : accumulators) EXPECT_TRUE(CombineRecords(accumulator->record(), &step.record).ok());
+  EXPECT_TRUE(CheckWhole(step.record, kMicroBatches).ok());
+  return step;
+}
+
+// This test checks that the result depends on the micro-batches, not on which rank computed which.
+TEST(ExactReductionTest, GroupingAndOrderDoNotMatter) {
+  const ParameterLayout layout = testing::MakeLayout({70001, 3, 128, 1, 4096, 17});
+  const OptimizerSpec optimizer;
+  std::string expected_digest;
+  std::vector<uint8_t> expected_records, records;
+  for (uint32_t trial = 0; trial < 12; ++trial) {
+    SCOPED_TRACE(trial);
+    std::mt19937 random(trial);
+    TrainState state = TrainState::Zero(layout);
+    records.clear();
+    for (int s = 0; s < 4; ++s) {
+      std::vector<std::vector<float>> gradients;
+      // The gradients of the third step are 2^20 times larger. They exceed the head-room, so the step is redone.
+      for (int m = 0; m < kMicroBatches; ++m) {
+        gradients.push_back(testing::RandomGradient(layout, s == 2 ? 0x1p20 : 1.0, 1000 * s + m));
+      }
+      Step step = RunStep(layout, gradients, state.scalars, &random);
+      if (!Overflowed(state.scalars.exponents, step.record.maxima, kMicroBatches).empty()) {
+        EXPECT_EQ(s, 2);
+        state.scalars.exponents = RedoExponents(state.scalars.exponents, step.record.maxima, kMicroBatches);
+        ++state.scalars.attempt;
+        step = RunStep(layout, gradients, state.scalars, &random);
+        EXPECT_TRUE(Overflowed(state.scalars.exponents, step.record.maxima, kMicroBatches).empty());
+      }
+      EXPECT_EQ(state.scalars.attempt, s == 2 ? 1 : 0);
+      const UpdateResult result =
+          Update(layout, {.fixed = step.fixed.data()}, step.record.tokens, optimizer, 1e-3, 1.0, &state);
+      EXPECT_FALSE(result.found_inf);
+      state.scalars.exponents = NextExponents(state.scalars.exponents, step.record.maxima, kMicroBatches);
+      state.scalars.attempt = 0;
+      state.scalars.step += 1;
+      state.scalars.cursor += kMicroBatches * 4;
+      for (uint8_t byte : EncodeRecord(step.record)) records.push_back(byte);
+    }
+    for (uint8_t byte : EncodeScalars(state.scalars)) records.push_back(byte);
+    if (trial == 0) {
+      expected_digest = StateDigest(state);
+      expected_records = records;
+    }
+    ASSERT_EQ(StateDigest(state), expected_digest);
+    ASSERT_EQ(records, expected_records);
+  }
+}
+
+TEST(AccumulatorTest, TheLossScaleLeavesNoTrace) {
+  const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
+  const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
+  for (const Mode mode : {Mode::kExact, Mode::kFloat32}) {
+    GradientAccumulator plain(&layout, mode, kMicroBatches), scaled(&layout, mode, kMicroBatches);
+    const GradientBucket all = {.count = layout.total, .last_parameter = 2};
+    for (int log2 : {-7, 12}) {
+      plain.Begin(0, 0, std::vector<int32_t>(3, 30));
+      scaled.Begin(0, 0, std::vector<int32_t>(3, 30), log2);
+      std::vector<float> times = gradient;
+      for (float& g : times) g = std::ldexp(g, log2);
+      for (int m : {0, 1}) AddMicroBatch(layout, gradient, m, &plain);
+      for (int m : {0, 1}) AddMicroBatch(layout, times, m, &scaled);
+      EXPECT_EQ(std::memcmp(plain.Data(all), scaled.Data(all), layout.total * plain.element_bytes()), 0);
+      EXPECT_EQ(plain.record().maxima, scaled.record().maxima);
+    }
+  }
+}
+
+TEST(ExactReductionTest, IsAsPreciseAsDouble) {
+  const ParameterLayout layout = testing::MakeLayout({1000, 50, 300});
+  GradientAccumulator accumulator(&layout, Mode::kExact, kMicroBatches);
+  std::vector<float> maxima;
+  for (const ParameterInfo& info : layout.parameters) maxima.push_back(info.size == 50 ? 0.5f : 5.0f);
+  const std::vector<int32_t> exponents = NextExponents(std::vector<int32_t>(3, 30), maxima, kMicroBatches);
+  accumulator.Begin(1, 0, exponents);
+  std::vector<double> plain(layout.total);
+  for (int m = 0; m < kMicroBatches; ++m) {
+    const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, m);
+    AddMicroBatch(layout, gradient, m, &accumulator);
+    for (int64_t i = 0; i < layout.total; ++i) plain[i] += gradient[i];
+  }
+  for (const GradientBucket& bucket : CutIntoBuckets(layout, 1)) {
+    const int64_t* fixed = static_cast<const int64_t*>(accumulator.Data(bucket));
+    for (int64_t i = 0; i < bucket.count; ++i) {
+      const double value = std::ldexp(static_cast<double>(fixed[i]), -exponents[bucket.first_parameter]);
+      EXPECT_NEAR(value, plain[bucket.offset + i], 1e-13);
+    }
+  }
+}
+
+TEST(AccumulatorTest, Float32SumsInOrder) {
+  const ParameterLayout layout = testing::MakeLayout({10, 3});
+  GradientAccumulator accumulator(&layout, Mode::kFloat32, kMicroBatches);
+  EXPECT_EQ(accumulator.element_bytes(), sizeof(float));
+  // The second step overwrites the sums of the first.
+  for (int step = 0; step < 2; ++step) {
+    accumulator.Begin(step, 0, {});
+    std::vector<float> plain(layout.total);
+    for (int m = 0; m < 3; ++m) {
+      const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 10 * step + m);
+      AddMicroBatch(layout, gradient, m, &accumulator);
+      for (int64_t i = 0; i < layout.total; ++i) plain[i] = m == 0 ? gradient[i] : plain[i] + gradient[i];
+    }
+    const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 1000);
+    EXPECT_EQ(std::memcmp(accumulator.Data(buckets[0]), plain.data(), plain.size() * sizeof(float)), 0);
+    EXPECT_EQ(accumulator.held(), (std::vector<int>{0, 1, 2}));
+  }
+}
+
+TEST(AccumulatorTest, WithoutMicroBatchesTheSumsAreZero) {
+  const ParameterLayout layout = testing::MakeLayout({10, 3, 5});
+  const std::vector<int32_t> exponents(3, 30);
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 5);
+  ASSERT_EQ(buckets.size(), 2u);
+  for (Mode mode : {Mode::kExact, Mode::kFloat32}) {
+    GradientAccumulator accumulator(&layout, mode, kMicroBatches);
+    accumulator.Begin(0, 0, exponents);
+    AddMicroBatch(layout, testing::RandomGradient(layout, 1.0, 1), 0, &accumulator);
+    accumulator.Begin(1, 0, exponents);
+    EXPECT_TRUE(accumulator.held().empty());
+    for (const GradientBucket& bucket : buckets) {
+      const char* data = static_cast<const char*>(accumulator.Data(bucket));
+      const size_t bytes = bucket.count * accumulator.element_bytes();
+      EXPECT_EQ(std::count(data, data + bytes, 0), static_cast<ptrdiff_t>(bytes));
+    }
+    EXPECT_EQ(EncodeRecord(accumulator.record()), EncodeRecord(EmptyRecord(1, 0, 3)));
+  }
+}
+
+// After a failure the rank keeps the micro-batches that it holds, reduces them again and adds more.
+TEST(AccumulatorTest, HeldMicroBatchesSurviveAReductionThatCameToNothing) {
+  const ParameterLayout layout = testing::MakeLayout({100, 20});
+  const std::vector<int32_t> exponents(2, 30);
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, 1000);
+  const auto gradient = [&](int m) { return testing::RandomGradient(layout, 1.0, m); };
+  const auto sums = [&](GradientAccumulator& a) {
+    const int64_t* data = static_cast<const int64_t*>(a.Data(buckets[0]));
+    return std::vector<int64_t>(data, data + layout.total);
+  };
+  GradientAccumulator straight(&layout, Mode::kExact, 3), interrupted(&layout, Mode::kExact, 3);
+  straight.Begin(5, 0, exponents);
+  for (int m : {0, 1, 2}) AddMicroBatch(layout, gradient(m), m, &straight);
+  interrupted.Begin(5, 0, exponents);
+  // The sums are reduced before the rank holds anything.
+  EXPECT_EQ(sums(interrupted), std::vector<int64_t>(layout.total));
+  AddMicroBatch(layout, gradient(2), 2, &interrupted);
+  sums(interrupted);
+  for (int m : {0, 1}) AddMicroBatch(layout, gradient(m), m, &interrupted);
+  EXPECT_EQ(sums(interrupted), sums(straight));
+  EXPECT_EQ(EncodeRecord(interrupted.record()), EncodeRecord(straight.record()));
+}
+
+TEST(AccumulatorTest, NanAndInfinityReachTheRecordFromAnyMicroBatch) {
+  const ParameterLayout layout = testing::MakeLayout({100, 20, 7});
+  for (Mode mode : {Mode::kExact, Mode::kFloat32}) {
+    for (float bad : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
+      GradientAccumulator accumulator(&layout, mode, kMicroBatches);
+      accumulator.Begin(0, 0, std::vector<int32_t>(3, 30));
+      for (int m = 0; m < 4; ++m) {
+        std::vector<float> gradient = testing::RandomGradient(layout, 1.0, m);
+        if (m == 1) gradient[105] = bad;
+        AddMicroBatch(layout, gradient, m, &accumulator);
+      }
+      EXPECT_TRUE(accumulator.record().NotFinite());
+      EXPECT_EQ(accumulator.record().bad_micro_batch, 1);
+      EXPECT_EQ(accumulator.record().bad_parameter, 1);
+    }
+  }
+}
+
+TEST(AccumulatorTest, RefusesBackwardsThatAreNotWhole) {
+  const ParameterLayout layout = testing::MakeLayout({4, 4});
+  const std::vector<float> gradient(4, 1.0f);
+  GradientAccumulator accumulator(&layout, Mode::kFloat32, 3);
+  const LossSum loss{.sum = 1, .count = 1};
+
+  accumulator.Begin(0, 0, {});
+  accumulator.Add(1, gradient);
+  const absl::Status missing = accumulator.MicroBatchDone(0, loss);
+  EXPECT_EQ(missing.code(), absl::StatusCode::kInternal);
+  EXPECT_NE(missing.message().find("p0"), absl::string_view::npos);
+
+  accumulator.Begin(0, 0, {});
+  for (int p : {1, 1, 0}) accumulator.Add(p, gradient);
+  EXPECT_FALSE(accumulator.MicroBatchDone(0, loss).ok());
+
+  for (int wrong : {0, -1, 3}) {
+    accumulator.Begin(0, 0, {});
+    for (int p : {1, 0}) accumulator.Add(p, gradient);
+    ASSERT_TRUE(accumulator.MicroBatchDone(0, loss).ok());
+    for (int p : {1, 0}) accumulator.Add(p, gradient);
+    EXPECT_EQ(accumulator.MicroBatchDone(wrong, loss).code(), absl::StatusCode::kInternal) << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace rekindle::train

@@ -1,0 +1,44 @@
+#include "worker/train/arithmetic/gradient_buckets.h"
+
+#include "common/check/check.h"
+
+namespace rekindle::train {
+
+std::vector<GradientBucket> CutIntoBuckets(const ParameterLayout& layout, int64_t target_elements) {
+  std::vector<GradientBucket> buckets;
+  bool open = false;
+  for (int p = static_cast<int>(layout.parameters.size()) - 1; p >= 0; --p) {
+    const ParameterInfo& parameter = layout.parameters[p];
+    if (!open) buckets.push_back({.last_parameter = p});
+    GradientBucket& bucket = buckets.back();
+    bucket.offset = parameter.offset;
+    bucket.count += parameter.size;
+    bucket.first_parameter = p;
+    open = bucket.count < target_elements;
+  }
+  return buckets;
+}
+
+BucketReadiness::BucketReadiness(const std::vector<GradientBucket>* buckets) : buckets_(buckets) {
+  if (!buckets->empty()) bucket_of_.resize(buckets->front().last_parameter + 1);
+  for (size_t b = 0; b < buckets->size(); ++b) {
+    for (int p = (*buckets)[b].first_parameter; p <= (*buckets)[b].last_parameter; ++p) {
+      bucket_of_[p] = static_cast<int>(b);
+    }
+  }
+  Reset();
+}
+
+void BucketReadiness::Reset() {
+  missing_.clear();
+  for (const GradientBucket& bucket : *buckets_) missing_.push_back(bucket.last_parameter - bucket.first_parameter + 1);
+  next_ = 0;
+}
+
+void BucketReadiness::Arrived(int parameter, const std::function<void(int bucket)>& ready) {
+  common::Check(missing_[bucket_of_[parameter]] > 0, "each gradient arrives once in a micro-batch");
+  --missing_[bucket_of_[parameter]];
+  while (!AllReady() && missing_[next_] == 0) ready(next_++);
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,48 @@
+// Computes the sum of squares of a flat gradient in double. The order of additions depends on the layout alone: blocks
+// of 64 Ki elements in index order, and within a block its parameters in order. Every rank that computes a block gets
+// the same bits. The sum can be gathered bucket by bucket, in any order, as the buckets are reduced.
+#ifndef REKINDLE_WORKER_TRAIN_ARITHMETIC_GRADIENT_NORM_H_
+#define REKINDLE_WORKER_TRAIN_ARITHMETIC_GRADIENT_NORM_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "worker/contract/model_interface.h"
+#include "worker/train/arithmetic/gradient_buckets.h"
+#include "worker/train/arithmetic/gradient_view.h"
+
+namespace rekindle::train {
+
+inline constexpr int64_t kNormBlockElements = 65536;
+
+// The class is thread-compatible.
+class SquaresGatherer {
+ public:
+  explicit SquaresGatherer(const ParameterLayout& layout);
+  // Adds a reduced bucket while it is still in the cache. It replaces what was gathered from the same bucket before.
+  // `exponents` has one value a parameter when gradient.fixed is set, else it is ignored.
+  void Add(const GradientView& gradient, std::span<const int32_t> exponents, const GradientBucket& bucket);
+  // Returns the sum over the newest values of every bucket. It is not finite exactly when an element is not finite.
+  double Total() const;
+
+ private:
+  // Describes the part of a block that belongs to one parameter.
+  struct Piece {
+    int64_t offset;
+    int64_t count;
+    bool ends_block;
+    double squares = 0;
+  };
+  std::vector<Piece> pieces_;
+  // `first_piece_` gives the first piece of each parameter, and at the end the number of pieces.
+  std::vector<size_t> first_piece_;
+};
+
+// Returns the sum of squares of the whole gradient at once.
+double GradientSumOfSquares(const ParameterLayout& layout, const GradientView& gradient,
+                            std::span<const int32_t> exponents);
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_ARITHMETIC_GRADIENT_NORM_H_

@@ -1,0 +1,55 @@
+// Implements dynamic loss scaling for FP16 (Micikevicius et al., 2018). The summed loss is multiplied by a power of two
+// before backward, so that small gradients do not vanish in 16 bits. The accumulator removes the factor again without
+// rounding. An attempt whose gradients overflowed on any rank is thrown away everywhere and redone at half the scale.
+// After kGrowthInterval steps without an overflow the scale doubles. The functions are pure: the scale is part of the
+// state and depends on agreed flags only, never on ranks or clocks.
+#ifndef REKINDLE_WORKER_TRAIN_ARITHMETIC_LOSS_SCALE_H_
+#define REKINDLE_WORKER_TRAIN_ARITHMETIC_LOSS_SCALE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "worker/contract/spec.h"
+
+namespace rekindle::train {
+
+// Holds the scale as a part of StateScalars.
+struct LossScale {
+  // The summed loss of a micro-batch is multiplied by 2^log2.
+  int32_t log2 = 0;
+  // `good_steps` counts the steps applied in a row since the scale changed.
+  int32_t good_steps = 0;
+  // `skipped` counts the attempts thrown away since the job began.
+  int64_t skipped = 0;
+
+  bool operator==(const LossScale&) const = default;
+};
+
+class LossScaler {
+ public:
+  // `kGrowthInterval` counts steps and has PyTorch's value, like `kInitialLog2`. The three exponents apply to the scale
+  // of a micro-batch's mean loss. An overflow at `kMinimumLog2` is the fault of the model.
+  static constexpr int kGrowthInterval = 2000;
+  static constexpr int kInitialLog2 = 16;
+  static constexpr int kMaximumLog2 = 32;
+  static constexpr int kMinimumLog2 = 0;
+
+  // `micro_batch_tokens` is the number of tokens that a loss sums over, and it is above 0. Every precision except FP16
+  // has the constant scale 1.
+  LossScaler(ComputeType compute, int64_t micro_batch_tokens);
+
+  LossScale Initial() const;
+  // Returns the scale after a step that was applied.
+  LossScale Applied(LossScale scale) const;
+  // Returns the scale after an attempt whose gradients were not finite. Returns nullopt when the scale is not to blame.
+  std::optional<LossScale> Overflowed(LossScale scale) const;
+
+ private:
+  const bool dynamic_;
+  // `mean_log2_` is the exponent of the scale that makes a sum a mean, which is about -log2(tokens).
+  const int32_t mean_log2_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_ARITHMETIC_LOSS_SCALE_H_

@@ -1,0 +1,140 @@
+#include "worker/train/arithmetic/step_record.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "worker/numeric/splitmix64.h"
+#include "worker/train/arithmetic/exact_scale.h"
+#include "worker/train/arithmetic/little_endian.h"
+
+namespace rekindle::train {
+namespace {
+
+// The four bytes spell "RSR2".
+constexpr uint32_t kMagic = 0x32525352;
+constexpr int kLossUnitLog2 = 20;
+constexpr size_t kHeaderBytes = 4 + 4 * 8 + 4 + 8 + 4 + 4 + 4 + 4;
+
+uint64_t HashIndex(int micro_batch) { return models::SplitMix64(static_cast<uint64_t>(micro_batch)); }
+
+}  // namespace
+
+double StepRecord::MeanLoss() const {
+  return tokens > 0 ? std::ldexp(static_cast<double>(loss), -kLossUnitLog2) / static_cast<double>(tokens) : 0;
+}
+
+bool StepRecord::NotFinite() const {
+  return loss_not_finite || std::any_of(maxima.begin(), maxima.end(), [](float m) { return !std::isfinite(m); });
+}
+
+StepRecord EmptyRecord(int64_t step, int64_t attempt, size_t parameters) {
+  return {.step = step, .attempt = attempt, .maxima = std::vector<float>(parameters)};
+}
+
+void AddLoss(int micro_batch, const LossSum& loss, int micro_batches, StepRecord* record) {
+  record->micro_batches += 1;
+  record->micro_batch_check += HashIndex(micro_batch);
+  record->tokens += loss.count;
+  const double fixed = std::nearbyint(std::ldexp(loss.sum, kLossUnitLog2));
+  if (std::abs(fixed) <= std::ldexp(1.0, LimitLog2(micro_batches))) {
+    record->loss += static_cast<int64_t>(fixed);
+  } else {
+    record->loss_not_finite = true;
+    AddNotFinite(micro_batch, -1, record);
+  }
+}
+
+void AddNotFinite(int micro_batch, int parameter, StepRecord* record) {
+  if (micro_batch > record->bad_micro_batch) return;
+  // Within one micro-batch the loss takes precedence over every gradient.
+  const bool earlier = micro_batch < record->bad_micro_batch;
+  record->bad_parameter = earlier ? parameter : std::min(parameter, record->bad_parameter);
+  record->bad_micro_batch = micro_batch;
+}
+
+size_t RecordBytes(size_t parameters) { return kHeaderBytes + parameters * sizeof(float); }
+
+std::vector<uint8_t> EncodeRecord(const StepRecord& record) {
+  RecordWriter out;
+  out.Put(kMagic);
+  out.Put(record.step);
+  out.Put(record.attempt);
+  out.Put(record.loss);
+  out.Put(record.tokens);
+  out.Put(record.micro_batches);
+  out.Put(record.micro_batch_check);
+  out.Put(static_cast<uint32_t>(record.loss_not_finite));
+  out.Put(record.bad_micro_batch);
+  out.Put(record.bad_parameter);
+  out.Put(static_cast<uint32_t>(record.maxima.size()));
+  for (float maximum : record.maxima) out.Put(maximum);
+  return out.Take();
+}
+
+absl::Status DecodeRecord(std::span<const uint8_t> bytes, size_t parameters, StepRecord* record) {
+  if (bytes.size() != RecordBytes(parameters)) {
+    return absl::InvalidArgumentError(absl::StrCat("step record of ", bytes.size(), " bytes, expected ",
+                                                   RecordBytes(parameters), " for ", parameters, " parameters"));
+  }
+  RecordReader in(bytes);
+  uint32_t magic = 0, not_finite = 0, count = 0;
+  StepRecord out;
+  in.Get(&magic);
+  in.Get(&out.step);
+  in.Get(&out.attempt);
+  in.Get(&out.loss);
+  in.Get(&out.tokens);
+  in.Get(&out.micro_batches);
+  in.Get(&out.micro_batch_check);
+  in.Get(&not_finite);
+  in.Get(&out.bad_micro_batch);
+  in.Get(&out.bad_parameter);
+  in.Get(&count);
+  if (magic != kMagic || count != parameters || not_finite > 1 || out.micro_batches < 0 || out.tokens < 0 ||
+      out.bad_micro_batch < 0 || out.bad_parameter < -1 || out.bad_parameter >= static_cast<int64_t>(parameters)) {
+    return absl::InvalidArgumentError("malformed step record: the peer is of another version or sent damaged data");
+  }
+  out.loss_not_finite = not_finite == 1;
+  out.maxima.resize(parameters);
+  for (float& maximum : out.maxima) {
+    in.Get(&maximum);
+    if (!(maximum >= 0)) return absl::InvalidArgumentError("malformed step record: a maximum is negative or NaN");
+  }
+  *record = std::move(out);
+  return absl::OkStatus();
+}
+
+absl::Status CombineRecords(const StepRecord& other, StepRecord* into) {
+  if (other.step != into->step || other.attempt != into->attempt || other.maxima.size() != into->maxima.size()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("ranks disagree on the step: ", into->step, " attempt ", into->attempt, " (", into->maxima.size(),
+                     " parameters) and ", other.step, " attempt ", other.attempt, " (", other.maxima.size(), ")"));
+  }
+  // The addition is unsigned, so hostile or wrong values wrap in a defined way, and CheckWhole refuses them.
+  const auto add = [](int64_t a, int64_t b) {
+    return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+  };
+  into->loss = add(into->loss, other.loss);
+  into->tokens = add(into->tokens, other.tokens);
+  into->micro_batches = static_cast<int32_t>(add(into->micro_batches, other.micro_batches));
+  into->micro_batch_check += other.micro_batch_check;
+  into->loss_not_finite |= other.loss_not_finite;
+  if (other.bad_micro_batch != kNoMicroBatch) AddNotFinite(other.bad_micro_batch, other.bad_parameter, into);
+  for (size_t i = 0; i < into->maxima.size(); ++i) into->maxima[i] = std::max(into->maxima[i], other.maxima[i]);
+  return absl::OkStatus();
+}
+
+absl::Status CheckWhole(const StepRecord& record, int micro_batches) {
+  uint64_t check = 0;
+  for (int i = 0; i < micro_batches; ++i) check += HashIndex(i);
+  if (record.micro_batches != micro_batches || record.micro_batch_check != check || record.tokens <= 0) {
+    return absl::InternalError(absl::StrCat("the ranks' micro-batches of step ", record.step,
+                                            " are no partition: ", record.micro_batches, " of ", micro_batches,
+                                            ", or one twice and another missing; the step is not applied"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace rekindle::train

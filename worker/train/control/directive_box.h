@@ -1,0 +1,37 @@
+// Holds the newest directive, so that any thread can read it and wait for a newer one.
+#ifndef REKINDLE_WORKER_TRAIN_CONTROL_DIRECTIVE_BOX_H_
+#define REKINDLE_WORKER_TRAIN_CONTROL_DIRECTIVE_BOX_H_
+
+#include <cstdint>
+
+#include "common/sync/mutex.h"
+#include "worker/train/control/directive.h"
+
+namespace rekindle::train {
+
+// The class is thread-safe. It calls nothing while it holds its lock.
+class DirectiveBox {
+ public:
+  // Replaces the directive and wakes everyone who waits.
+  void Put(Directive directive);
+  // Ends all waits, now and from now on. Nobody is left to bring a newer directive.
+  void Close();
+
+  // Returns the newest directive. Its action is kNone before the first Put().
+  Directive Latest() const;
+  // Returns a number that grows with each Put().
+  int64_t Version() const;
+  // Waits until Version() differs from `seen`, until the box is closed, or until `seconds` have passed.
+  void WaitForChange(int64_t seen, double seconds) const;
+
+ private:
+  mutable common::Mutex mutex_;
+  mutable common::CondVar changed_;
+  Directive directive_ ABSL_GUARDED_BY(mutex_);
+  int64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_CONTROL_DIRECTIVE_BOX_H_

@@ -1,0 +1,127 @@
+// Declares what a trainer says to the coordinator, as plain values (see proto/rekindle/v1/trainer.proto).
+#ifndef REKINDLE_WORKER_TRAIN_CONTROL_REPORT_H_
+#define REKINDLE_WORKER_TRAIN_CONTROL_REPORT_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "worker/comm/contract/communicator.h"
+
+namespace rekindle::train {
+
+enum class Phase { kStarting, kReady, kRunning, kStanding, kInterrupted, kQuiesced, kFinished, kFailed };
+
+struct Accused {
+  std::string trainer;
+  comm::Accusation::Kind kind;
+  std::string detail;
+};
+
+struct CheckpointName {
+  // `manifest` is empty where there is no checkpoint.
+  std::string manifest;
+  int generation = 0;
+  int64_t step = 0;
+};
+
+struct DamagedCheckpoint {
+  CheckpointName name;
+  std::string reason;
+};
+
+struct StepLoss {
+  int64_t step = 0;
+  double value = 0;
+};
+
+// Says what a lever did last, and what it has saved so far.
+struct LeverNote {
+  std::string lever;
+  int64_t step = 0;
+  std::string text;
+  double steps_saved = 0;
+  double seconds_saved = 0;
+  double bytes_saved = 0;
+};
+
+// Contains all that a trainer reports. TrainerReport documents the meaning of each field.
+struct Report {
+  Phase phase = Phase::kStarting;
+  int generation = 0;
+  bool has_state = false;
+  int64_t step = 0;
+  int64_t attempt = 0;
+  // `held_blocks` names the moments that this rank holds, as pairs [begin, end) of blocks one after the other.
+  std::vector<int> held_blocks;
+  // `total_blocks` is the number of all blocks. The value 0 means that the rank holds all moments.
+  int total_blocks = 0;
+  // `prepared` says that this rank can turn its moments into those of the next step by itself.
+  bool prepared = false;
+  std::vector<int> assigned;
+  int computed = 0;
+  std::vector<Accused> accusations;
+  double micro_batch_seconds = 0;
+  double step_seconds = 0;
+  double step_seconds_p99 = 0;
+  std::string data_fingerprint;
+  std::string probe_digest;
+  CheckpointName restorable;
+  bool restorable_verified = false;
+  bool restorable_durable = false;
+  std::string missing_checkpoint;
+  std::string missing_reason;
+  std::vector<DamagedCheckpoint> damaged;
+  int store_generation = 0;
+  // `looked` is the highest Directive::look that this trainer has followed.
+  int64_t looked = 0;
+  // `stored_job_file` is the store's job.json as the trainer saw it when it followed `looked`. It is empty once no look
+  // is requested.
+  std::string stored_job_file;
+  std::vector<std::string> skipped_checkpoints;
+  CheckpointName committed;
+  // `restored` is one sentence that says what was restored last, and from where.
+  std::string restored;
+  // `flush` is one sentence that says what was saved before an announced interruption, and why so much.
+  std::string flush;
+  std::string checkpoint_error;
+  int checkpoints_failed = 0;
+  // `checkpoint_interval_seconds` is the interval that this trainer chose as rank 0.
+  double checkpoint_interval_seconds = 0;
+  std::string checkpoint_interval_reason;
+  int64_t completed_step = 0;
+  double loss = 0;
+  double tokens_per_second = 0;
+  double learning_rate = 0;
+  double loss_scale = 0;
+  int64_t skipped_steps = 0;
+  // `micro_batch` is 0 before it is known, and common::kSearchingMicroBatch during the search.
+  int micro_batch = 0;
+  // `micro_batch_reason` is not empty when this trainer has found the size by searching.
+  std::string micro_batch_reason;
+  double micro_batch_search_seconds = 0;
+  // `out_of_memory` is set when a lack of memory interrupted the trainer. It says how that was noticed.
+  std::string out_of_memory;
+  // `levers` is keyed by the name of the lever.
+  std::map<std::string, LeverNote> levers;
+  StepLoss validation;
+  double unigram_bits_per_byte = 0;
+  // `epoch_steps` is the number of steps that read as many samples as there are.
+  double epoch_steps = 0;
+  std::string state_digest;
+  // `straggler_cause` is a name from CauseName(). It is empty if the rank is slow at nothing.
+  std::string straggler_cause;
+  std::string straggler;
+  // `stop_reason` says why the job finished before the last step.
+  std::string stop_reason;
+  std::string error;
+  bool error_is_jobs_fault = false;
+  // `store_unseen` says that the trainer could not look into the job's store, and that the directive allowed it to go
+  // on.
+  bool store_unseen = false;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_CONTROL_REPORT_H_

@@ -1,0 +1,298 @@
+#include "worker/train/engine/engine.h"
+
+#include <malloc.h>
+
+#include <utility>
+
+#include "common/log/log.h"
+#include "worker/train/engine/read_checkpoint.h"
+
+namespace rekindle::train {
+namespace {
+
+// `kStateSeconds` is the progress deadline while state is handed on.
+constexpr double kStateSeconds = 30;
+// After `kIdleSeconds` without news the loop checks whether it has to stop.
+constexpr double kIdleSeconds = 0.2;
+constexpr double kStoreRetrySeconds = 0.5;
+
+}  // namespace
+
+Engine::Engine(EngineOptions options, EngineParts parts)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      reporter_(parts_.control),
+      watch_(parts_.control.directives()),
+      teller_(parts_.control, reporter_, parts_.metrics, parts_.timeline),
+      placement_(MakePlacement(options_.spec, parts_.model.layout(), reporter_)),
+      state_(placement_->Zero()),
+      judge_(options_.spec, parts_.model.layout()),
+      steps_(parts_.model, parts_.batches, options_.spec, reporter_, parts_.metrics),
+      saver_({.spec_digest = options_.spec_digest, .retention = options_.retention},
+             {.spec = options_.spec,
+              .layout = parts_.model.layout(),
+              .placement = *placement_,
+              .control = parts_.control,
+              .reporter = reporter_,
+              .checkpoints = parts_.checkpoints,
+              .open_store = parts_.open_store,
+              .clock = parts_.clock,
+              .stopping = [this] { return stopping_.load(); }}) {
+  parts_.model.BindWeights(state_.weights.data());
+  if (parts_.checkpoints != nullptr) {
+    search_ = std::make_unique<CheckpointSearch>(*parts_.checkpoints, reporter_, common::SteadySeconds);
+  }
+}
+
+Engine::~Engine() = default;
+
+void Engine::Stop() { stopping_ = true; }
+
+absl::Status Engine::Run() {
+  teller_.Introduce({.data_fingerprint = options_.data_fingerprint,
+                     .probe_digest = options_.probe_digest,
+                     .unigram_bits_per_byte = options_.unigram_bits_per_byte,
+                     .epoch_steps = static_cast<double>(parts_.batches.train_samples()) / options_.spec.global_batch,
+                     .micro_batch = options_.spec.micro_batch,
+                     .micro_batch_reason = options_.micro_batch_reason,
+                     .micro_batch_search_seconds = options_.micro_batch_search_seconds});
+  AwaitStore();
+  teller_.Ready();
+  Membership membership;
+  while (AwaitMembership(&membership)) {
+    const double start = common::SteadySeconds();
+    teller_.Works(true);
+    RunGeneration(membership);
+    teller_.Works(false);
+    log::Info("generation ended", {{"generation", membership.generation},
+                                   {"step", static_cast<long long>(state_.scalars.step)},
+                                   {"seconds", common::SteadySeconds() - start}});
+  }
+  saver_.KeepEnd();
+  return failure_;
+}
+
+bool Engine::AwaitMembership(Membership* membership) {
+  const double start = common::SteadySeconds();
+  const DirectiveBox& directives = parts_.control.directives();
+  for (;;) {
+    const int64_t version = directives.Version();
+    const Directive directive = directives.Latest();
+    if (failure_.ok() && !directive.error.empty()) Fail(absl::FailedPreconditionError(directive.error));
+    if (stopping_ || !failure_.ok()) return false;
+    if (directive.action == Directive::Action::kExit) {
+      log::Info("leaves", {{"reason", directive.reason}});
+      return false;
+    }
+    const bool newer = directive.membership.generation > generation_;
+    if (newer && directive.membership.RankOf(options_.trainer) >= 0) {
+      *membership = directive.membership;
+      teller_.Stalled(common::SteadySeconds() - start);
+      return true;
+    }
+    const Report said = reporter_.Snapshot();
+    if (said.store_unseen && said.phase == Phase::kReady && !directive.without_store) AwaitStore();
+    if (newer && said.phase != Phase::kReady) LeaveOut(directive);
+    if (search_) search_->Follow(directive);
+    directives.WaitForChange(version, kIdleSeconds);
+  }
+}
+
+// Waits until the job's store can be read. A trainer that cannot look into the store must not join, because it might
+// make the job start from scratch.
+void Engine::AwaitStore() {
+  if (!search_) return;
+  const DirectiveBox& directives = parts_.control.directives();
+  for (;;) {
+    const Directive directive = directives.Latest();
+    if (stopping_ || directive.action == Directive::Action::kExit || !directive.error.empty()) return;
+    if (search_->FindNewest().ok()) return;
+    if (directive.without_store) return teller_.StoreUnseen();
+    directives.WaitForChange(directives.Version(), kStoreRetrySeconds);
+  }
+}
+
+// Forgets the state, because a newer generation left this trainer out, so nothing that it holds counts any more. The
+// process is warm and may join again.
+void Engine::LeaveOut(const Directive& directive) {
+  log::Warning("left out", {{"generation", directive.membership.generation}, {"reason", directive.reason}});
+  steps_.Forget();
+  placement_->Forget();
+  teller_.KeepsFinalState(false);
+  reporter_.BecomeReady();
+}
+
+void Engine::RunGeneration(const Membership& membership) {
+  const double start = common::SteadySeconds();
+  const int rank = membership.RankOf(options_.trainer);
+  generation_ = membership.generation;
+  log::SetContext({{"generation", generation_}, {"rank", rank}});
+  saver_.Enter(generation_, rank);
+  if (const absl::Status status = TakeMicroBatch(membership.micro_batch); !status.ok()) return Fail(status);
+  reporter_.Enter(membership);
+  const auto communicator = ConnectTo(membership, rank);
+  if (!communicator.ok()) return;
+  comm::Communicator& connected = **communicator;
+  teller_.Connected(rank, generation_, common::SteadySeconds() - start);
+  GenerationRun run(membership, connected, PartsOfGeneration());
+  const absl::Status status = WatchedRun(membership, connected, run);
+  if (status.ok()) return;
+  const bool communicator_failed = !connected.status().ok();
+  // After the abort nobody reads what was to be reduced.
+  connected.Abort(status);
+  if (run.out_of_memory() && options_.spec.micro_batch > 1) {
+    teller_.OutOfMemory(status, options_.spec.micro_batch);
+    reporter_.Interrupt(generation_, membership, status, {});
+  } else if (communicator_failed || absl::IsAborted(status)) {
+    reporter_.Interrupt(generation_, membership, status, connected.accusations());
+  } else {
+    Fail(status);
+  }
+}
+
+// Takes over the micro-batch size of the generation that begins. Micro-batches of another size that are held of a step
+// are forgotten.
+absl::Status Engine::TakeMicroBatch(int micro_batch) {
+  int& present = options_.spec.micro_batch;
+  if (micro_batch > 0 && micro_batch != present) {
+    if (!parts_.resize_batches) return absl::FailedPreconditionError("this trainer cannot change its micro-batch size");
+    if (absl::Status status = parts_.resize_batches(micro_batch); !status.ok()) return status;
+    log::Info("micro-batch size changes", {{"from", present}, {"to", micro_batch}});
+    present = micro_batch;
+    steps_.Resize();
+    // The allocator keeps freed memory in pieces that may not fit the smaller micro-batches.
+    malloc_trim(0);
+  }
+  teller_.MicroBatchIs(present);
+  return absl::OkStatus();
+}
+
+// Connects to the other members. An error, now or later, is reported as an interruption.
+absl::StatusOr<std::unique_ptr<comm::Communicator>> Engine::ConnectTo(const Membership& membership, int rank) {
+  std::vector<comm::Accusation> accused;
+  auto communicator = parts_.connect(
+      membership, rank, {.progress_seconds = kStateSeconds},
+      [this, membership](const absl::Status& status, const std::vector<comm::Accusation>& accusations) {
+        log::Warning("communicator ended", {{"error", std::string(status.message())}});
+        reporter_.Interrupt(membership.generation, membership, status, accusations);
+      },
+      [this, &membership] { return Superseded(membership.generation); }, &accused);
+  if (!communicator.ok()) {
+    log::Warning("could not connect", {{"error", std::string(communicator.status().message())}});
+    reporter_.Interrupt(membership.generation, membership, communicator.status(), accused);
+  }
+  return communicator;
+}
+
+bool Engine::Superseded(int generation) const {
+  const Directive directive = parts_.control.directives().Latest();
+  return stopping_ || directive.action == Directive::Action::kExit || !CheckGoesOn(directive, generation).ok();
+}
+
+GenerationParts Engine::PartsOfGeneration() {
+  return {.spec = options_.spec,
+          .layout = parts_.model.layout(),
+          .control = parts_.control,
+          .reporter = reporter_,
+          .teller = teller_,
+          .saver = saver_,
+          .placement = *placement_,
+          .steps = steps_,
+          .judge = judge_,
+          .state = state_,
+          .speed = speed_,
+          .clock = parts_.clock,
+          .stopping = [this] { return stopping_.load(); }};
+}
+
+absl::Status Engine::WatchedRun(const Membership& membership, comm::Communicator& communicator, GenerationRun& run) {
+  // The interruption is reported before the communicator ends, so that nothing exchanged meanwhile is applied.
+  watch_.Enter(membership.generation, [&](const absl::Status& why) {
+    log::Warning("generation ends", {{"error", std::string(why.message())}});
+    reporter_.Interrupt(membership.generation, membership, why, {});
+    communicator.Abort(why);
+  });
+  absl::Status status = TakeState(membership, communicator, run);
+  if (status.ok()) saver_.Join(membership, state_.scalars.step);
+  if (status.ok()) status = run.Run();
+  watch_.Leave();
+  return status;
+}
+
+absl::Status Engine::TakeState(const Membership& membership, comm::Communicator& communicator,
+                               const GenerationRun& run) {
+  using enum Membership::Source;
+  const Membership::Source source = membership.source;
+  const bool reads = source == kCheckpoint || (source == kInitial && parts_.load_weights != nullptr);
+  if (reads) communicator.SetDeadlines({.progress_seconds = kStoreSeconds});
+  absl::Status status = placement_->Enter(membership, communicator.rank());
+  if (!status.ok()) return status;
+  const bool receives = source != kRank || membership.members[static_cast<size_t>(communicator.rank())].needs_state;
+  // The copy for a checkpoint must end first, because the state that it reads is about to be replaced or freed.
+  if (receives || placement_->Wanted() != nullptr) saver_.WaitCopied();
+  if (source == kInitial) status = StartAfresh();
+  if (source == kCheckpoint) status = RestoreCheckpoint(membership);
+  if (source == kRank) {
+    const auto may_swap = [this] { return reporter_.BeginApply(); };
+    status = placement_->Transfer(communicator, membership, may_swap, state_);
+    if (!status.ok()) steps_.Forget();
+  }
+  if (status.ok() && receives) {
+    steps_.Forget();
+    has_state_ = true;
+    reporter_.EndApply(state_.scalars.step, state_.scalars.attempt, run.Assigned());
+  }
+  if (status.ok()) status = placement_->ReleaseUnwanted(communicator, state_);
+  // One rank may still read the store while another already reads a bucket. No rank steps before all of them can.
+  if (status.ok() && reads) status = comm::Barrier(communicator);
+  return status;
+}
+
+absl::Status Engine::StartAfresh() {
+  TrainState fresh = placement_->Zero();
+  fresh.scalars.loss_scale = judge_.InitialLossScale();
+  parts_.model.Initialize(options_.spec.seed, fresh.weights.span());
+  const absl::Status loaded = parts_.load_weights ? parts_.load_weights(fresh.weights.span()) : absl::OkStatus();
+  if (!loaded.ok()) return loaded;
+  if (!reporter_.BeginApply()) return absl::AbortedError("interrupted before the state was made");
+  state_ = std::move(fresh);
+  placement_->Replaced(true);
+  parts_.model.BindWeights(state_.weights.data());
+  return absl::OkStatus();
+}
+
+absl::Status Engine::RestoreCheckpoint(const Membership& membership) {
+  if (parts_.checkpoints == nullptr) return absl::FailedPreconditionError("told to restore, but there is no store");
+  // The restore fills new memory, so that an error leaves the present state whole. Without a state it fills the memory
+  // that is already there, because mapped pages cost nothing.
+  TrainState target = has_state_ ? placement_->Zero() : std::move(state_);
+  const auto restored = ReadCheckpoint(*parts_.checkpoints, membership,
+                                       {options_.spec_digest, parts_.model.layout(), placement_->Wanted()}, &target);
+  const bool applies = restored.ok() && reporter_.BeginApply();
+  // A state that is not applied is put back only as memory and never counts as a state.
+  if (applies || !has_state_) {
+    state_ = std::move(target);
+    placement_->Replaced(applies);
+  }
+  if (!restored.ok()) {
+    has_state_ = false;
+    placement_->Replaced(false);
+    teller_.NotRestored(membership.checkpoint, restored.status());
+    // The checkpoint was there when it was chosen. A closer look says whether it is damaged or gone.
+    search_->Find(membership.checkpoint, /*verify=*/true);
+    return absl::AbortedError(restored.status().message());
+  }
+  if (!applies) return absl::AbortedError("interrupted before the state was restored");
+  parts_.model.BindWeights(state_.weights.data());
+  saver_.Restored(state_.scalars.step);
+  const auto world_size = static_cast<int>(membership.members.size());
+  teller_.Restored({membership.generation, state_.scalars.step, world_size}, membership.checkpoint, *restored);
+  return absl::OkStatus();
+}
+
+void Engine::Fail(const absl::Status& status) {
+  failure_ = status;
+  teller_.Failed(status);
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,78 @@
+// Runs one generation on this rank, from the moment at which its ranks are connected and all have the state.
+//
+// A GenerationRun is born with a communicator and dies with it. What it knows is true of this generation alone, so a
+// newer one begins with nothing of it. What outlives a generation is in GenerationParts.
+#ifndef REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
+#define REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/train/control/membership.h"
+#include "worker/train/engine/generation_parts.h"
+#include "worker/train/engine/teller.h"
+#include "worker/train/step/judgement.h"
+#include "worker/train/step/step.h"
+#include "worker/train/step/step_ranges.h"
+#include "worker/train/step/stragglers.h"
+
+namespace rekindle::train {
+
+// The class is thread-compatible.
+class GenerationRun {
+ public:
+  // All arguments must outlive the run.
+  GenerationRun(const Membership& membership, comm::Communicator& communicator, const GenerationParts& parts);
+
+  // Makes steps until the job is done or all ranks agree to yield, and returns OK then. Otherwise returns what ended
+  // the generation. REQUIRES: the state is that of the membership's step, and the saver has joined the generation.
+  absl::Status Run();
+
+  // Returns the micro-batches that this rank computes next.
+  std::set<int> Assigned() const;
+  // Returns whether Run() ended because the memory did not suffice.
+  bool out_of_memory() const { return out_of_memory_; }
+
+ private:
+  absl::Status Computed(const std::function<absl::Status()>& compute);
+  StepExtras Extras();
+  absl::Status OneStep();
+  void FollowSpeeds(const StepOutcome& outcome);
+  absl::Status AwaitLease(const StepOutcome& outcome);
+  absl::Status JudgeAndApply(const StepOutcome& outcome);
+  absl::Status PlanAndPrepare(const StepOutcome& outcome, const Judgement& judgement);
+  absl::Status Apply(const StepOutcome& outcome, Judgement judgement);
+  void TellStep(const StepOutcome& outcome, double seconds, bool redone);
+  void TellBytesSaved();
+  absl::Status Yield(bool with_checkpoint);
+
+  absl::Status Finish();
+  absl::Status EvaluateFinal();
+  absl::Status NoteFinal();
+
+  Moment Now() const;
+
+  const Membership& membership_;
+  comm::Communicator& communicator_;
+  const GenerationParts parts_;
+  StepRanges ranges_;
+  Stragglers stragglers_;
+  // `learning_rate_` is that of the newest step. It is empty if the step's batch was skipped.
+  std::optional<double> learning_rate_;
+  // `yielded_` says that all ranks left the generation at the same boundary.
+  bool yielded_ = false;
+  // `stop_reason_` is set when a lever has ended the job at the present step.
+  std::string stop_reason_;
+  // `flush_until_` is the clock's time at which the nodes are gone. It is 0 if no end was announced.
+  double flush_until_ = 0;
+  bool told_bytes_saved_ = false;
+  bool out_of_memory_ = false;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_ENGINE_GENERATION_RUN_H_

@@ -1,0 +1,122 @@
+// Says what happens to a trainer, in its reports, its metrics, its timeline and its log. It decides nothing. What keeps
+// a report true while the state changes is the Reporter's task.
+#ifndef REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
+#define REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "checkpoint/client/client.h"
+#include "worker/train/arithmetic/step_record.h"
+#include "worker/train/control/control_plane.h"
+#include "worker/train/control/reporter.h"
+#include "worker/train/engine/timeline.h"
+#include "worker/train/state/train_state.h"
+#include "worker/train/step/step.h"
+#include "worker/train/step/step_ranges.h"
+#include "worker/train/step/step_times.h"
+#include "worker/train/step/stragglers.h"
+#include "worker/train/step/trainer_metrics.h"
+
+namespace rekindle::train {
+
+// Says where in the job something happens.
+struct Moment {
+  int generation = 0;
+  int64_t step = 0;
+  int world_size = 0;
+};
+
+// Says what is known of a trainer before it trains. Report documents the fields.
+struct Introduction {
+  std::string data_fingerprint;
+  std::string probe_digest;
+  double unigram_bits_per_byte = 0;
+  double epoch_steps = 0;
+  int micro_batch = 0;
+  std::string micro_batch_reason;
+  double micro_batch_search_seconds = 0;
+};
+
+// Says what a step did. `moment.step` and `scalars` are those after it.
+struct StepFacts {
+  Moment moment;
+  const StepOutcome& outcome;
+  const StateScalars& scalars;
+  const StepTimes& times;
+  // `learning_rate` is empty if the batch was skipped.
+  std::optional<double> learning_rate;
+  double micro_batch_seconds = 0;
+  // `computed` is the number of micro-batches that this rank computed. `redone` says that they were computed before, in
+  // the generation that this step interrupted.
+  int computed = 0;
+  bool redone = false;
+};
+
+// The class is thread-compatible. Several tellers of one trainer would contradict each other.
+class Teller {
+ public:
+  // All arguments must outlive the teller.
+  Teller(ControlPlane& control, Reporter& reporter, MetricsBoard& metrics, Timeline& timeline)
+      : control_(control), reporter_(reporter), metrics_(metrics), timeline_(timeline) {}
+
+  // These methods say how the trainer comes to a generation and leaves it. `seconds` is the time that it waited.
+  void Introduce(const Introduction& introduction);
+  void Ready();
+  void StoreUnseen();
+  void Stalled(double seconds);
+  void MicroBatchIs(int micro_batch);
+  void Connected(int rank, int generation, double seconds);
+  void Joined(const Moment& moment) { timeline_.Mark("joined", moment.generation, moment.step, moment.world_size); }
+  void OutOfMemory(const absl::Status& status, int micro_batch);
+  void Failed(const absl::Status& status);
+
+  // Says whether this trainer works. The agent of this node reads that.
+  void Works(bool works);
+  // Says that this rank stands still because nothing was heard of the coordinator, or because its job may not spend.
+  void Stands(const Moment& moment, double lease_seconds, bool may_spend);
+
+  // These methods say what became of the state. `name` is that of a checkpoint.
+  void Restored(const Moment& moment, const std::string& name, const checkpoint::Restored& restored);
+  void NotRestored(const std::string& name, const absl::Status& status);
+  void CheckpointBegan(const Moment& moment);
+  void KeepsFinalState(bool keeps);
+  void Finished(int64_t step, const std::string& digest, const std::string& stop_reason);
+
+  // These methods say what the parts of a step cost, in seconds.
+  void WaitedForCopy(double seconds);
+  void Prepared(double seconds);
+  void Applied(double seconds);
+
+  void Step(const StepFacts& facts);
+  // Says nothing of an evaluation without micro-batches.
+  void Evaluation(const StepRecord& evaluation);
+  void Lever(LeverNote note);
+  // Says how many bytes the ranks together send less, because the `elements` of a gradient travel in 16 bits.
+  void SmallerReduce(const Moment& moment, int64_t elements);
+
+  // These methods say how fast this rank is. `micro_batches` counts those of a whole step that it computes.
+  void ShareIs(int micro_batches);
+  // Says that the ranges were cut anew and apply from the step after `step` on.
+  void Recut(int64_t step, const Membership& membership, const StepRanges& ranges, const StepRanges::Recut& recut,
+             int micro_batches);
+  // Adds what a step saved by ranges that follow the speeds, and says at the end how much that was in all.
+  void SavedByRanges(double seconds) { ranges_.seconds_saved += seconds; }
+  void AllSavedByRanges(int64_t step);
+  // Says what this rank is slow at, if that has changed. The coordinator makes one event out of each change.
+  void SlowAt(const Membership& membership, int rank, const Straggling& straggling);
+
+ private:
+  ControlPlane& control_;
+  Reporter& reporter_;
+  MetricsBoard& metrics_;
+  Timeline& timeline_;
+  // `ranges_` is what was said last of the ranges.
+  LeverNote ranges_{.lever = "ranges"};
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_ENGINE_TELLER_H_

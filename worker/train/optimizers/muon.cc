@@ -1,0 +1,84 @@
+// Implements Muon, which makes the momentum of a matrix nearly orthogonal by five Newton-Schulz steps (Jordan et al.,
+// 2024). The formulas are those of torch.optim.Muon with adjust_lr_fn "match_rms_adamw", in float32. Parameters that
+// are not matrices get AdamW with the same learning rate. Each matrix needs much arithmetic, so Muon suits jobs whose
+// backward takes far longer.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "kernels/optimizers/matmul.h"
+#include "kernels/sums/sum_of_squares.h"
+#include "worker/contract/spec.h"
+#include "worker/train/optimizers/optimizer_update.h"
+
+namespace rekindle::train {
+namespace {
+
+constexpr int kIterations = 5;
+constexpr float kA = 3.4445f, kB = -4.7750f, kC = 2.0315f;
+constexpr double kLeastNorm = 1e-7;
+
+using Matrix = std::vector<float>;
+
+Matrix Transposed(const Matrix& x, int64_t rows, int64_t columns) {
+  Matrix out(x.size());
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j)
+      out[static_cast<size_t>(j * rows + i)] = x[static_cast<size_t>(i * columns + j)];
+  }
+  return out;
+}
+
+Matrix Product(const Matrix& a, const Matrix& b, int64_t rows, int64_t inner, int64_t columns) {
+  Matrix out(static_cast<size_t>(rows * columns));
+  kernels::MatMul(a.data(), b.data(), rows, inner, columns, out.data());
+  return out;
+}
+
+// Computes x = a * x + b * y.
+void Mix(float a, float b, const Matrix& y, Matrix* x) {
+  for (size_t i = 0; i < x->size(); ++i) (*x)[i] = a * (*x)[i] + b * y[i];
+}
+
+// Makes the singular values of `x` nearly 1. The caller must pass rows <= columns.
+void Orthogonalize(int64_t rows, int64_t columns, Matrix* x) {
+  const double norm = std::sqrt(kernels::SumOfSquares(x->data(), rows * columns));
+  const auto scale = static_cast<float>(1 / std::max(norm, kLeastNorm));
+  for (float& value : *x) value *= scale;
+  for (int i = 0; i < kIterations; ++i) {
+    Matrix gram = Product(*x, Transposed(*x, rows, columns), rows, columns, rows);
+    Mix(kB, kC, Product(gram, gram, rows, rows, rows), &gram);
+    Mix(kA, 1, Product(gram, *x, rows, rows, columns), x);
+  }
+}
+
+void UpdateMatrix(const OptimizerUpdate& u) {
+  int64_t rows = u.shape[0], columns = u.shape[1];
+  const auto rest = static_cast<float>(1 - u.spec.momentum);
+  Matrix x(static_cast<size_t>(u.size));
+  for (int64_t i = 0; i < u.size; ++i) {
+    const float g = u.fixed != nullptr ? static_cast<float>(static_cast<double>(u.fixed[i]) * u.scale)
+                                       : u.values[i] * static_cast<float>(u.scale);
+    float& momentum = u.first_moment[i];
+    momentum = momentum + (g - momentum) * rest;
+    // This is Nesterov's momentum.
+    x[static_cast<size_t>(i)] = g + (momentum - g) * static_cast<float>(u.spec.momentum);
+  }
+  const bool tall = rows > columns;
+  if (tall) {
+    x = Transposed(x, rows, columns);
+    std::swap(rows, columns);
+  }
+  Orthogonalize(rows, columns, &x);
+  if (tall) x = Transposed(x, rows, columns);
+  const auto decay = static_cast<float>(1 - u.learning_rate * u.weight_decay);
+  const auto step = static_cast<float>(u.learning_rate * 0.2 * std::sqrt(static_cast<double>(std::max(rows, columns))));
+  for (int64_t i = 0; i < u.size; ++i) u.weights[i] = u.weights[i] * decay - step * x[static_cast<size_t>(i)];
+}
+
+}  // namespace
+
+void UpdateMuon(const OptimizerUpdate& u) { u.shape.size() == 2 ? UpdateMatrix(u) : UpdateAdamw(u); }
+
+}  // namespace rekindle::train

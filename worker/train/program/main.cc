@@ -1,0 +1,247 @@
+// Runs rekindle-trainer: one rank of one job on one device. The agent starts it. It survives the agent, the coordinator
+// and the checkpoint service.
+#include <sys/stat.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include "checkpoint/client/client.h"
+#include "checkpoint/weights/weight_set.h"
+#include "common/agreed/agreed_limits.h"
+#include "common/digest/hash.h"
+#include "common/files/file.h"
+#include "common/log/log.h"
+#include "common/memory/huge_pages.h"
+#include "common/process/life_lock.h"
+#include "common/process/process.h"
+#include "common/time/clock.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/data/files/rooted_files.h"
+#include "worker/models/declared/model_kind.h"
+#include "worker/models/declared/tensors.h"
+#include "worker/models/registry/model_registry.h"
+#include "worker/models/registry/runtime.h"
+#include "worker/train/engine/engine.h"
+#include "worker/train/micro_batch/device_search.h"
+#include "worker/train/program/memory_exit.h"
+#include "worker/train/program/signal_watch.h"
+#include "worker/train/program/trainer_flags.h"
+#include "worker/train/program/trainer_parts.h"
+#include "worker/train/program/trial_main.h"
+#include "worker/train/sessions/coordinator_session.h"
+#include "worker/train/sessions/job_file.h"
+#include "worker/train/sessions/node_session.h"
+#include "worker/train/state/optimizer_probe.h"
+
+namespace rekindle::train {
+namespace {
+
+// `Found` is the outcome of the search for the micro-batch size. Without a reason the size comes from the job's file.
+struct Found {
+  std::string reason;
+  double seconds = 0;
+};
+
+std::string TimelinePath(const std::string& trainer) {
+  const char* folder = std::getenv("REKINDLE_TIMELINE");
+  if (folder == nullptr || *folder == '\0') return "";
+  std::string name = trainer;
+  for (char& c : name) {
+    if (c == '/') c = '-';
+  }
+  return std::string(folder) + "/" + name + ".jsonl";
+}
+
+// Raises the priority of this process to normal. The agent starts trainers at a low priority, so that loading and
+// probing do not slow down those that train.
+void EndStartPriority() {
+  constexpr double kPatienceSeconds = 2;
+  constexpr auto kPause = std::chrono::milliseconds(20);
+  const double until = common::SteadySeconds() + kPatienceSeconds;
+  while (!common::SetSessionNice(0) && common::SteadySeconds() < until) std::this_thread::sleep_for(kPause);
+}
+
+// Tells the coordinator that this trainer can never start, and waits until it has answered that with EXIT or an error.
+void ReportFailure(ControlPlane& control, const absl::Status& status) {
+  constexpr double kPatienceSeconds = 5;
+  Report report;
+  report.phase = Phase::kFailed;
+  report.error = std::string(status.message());
+  report.error_is_jobs_fault = true;
+  control.Publish(report, true);
+  const double end = common::SteadySeconds() + kPatienceSeconds;
+  const DirectiveBox& directives = control.directives();
+  while (common::SteadySeconds() < end && directives.Latest().action != Directive::Action::kExit) {
+    directives.WaitForChange(directives.Version(), end - common::SteadySeconds());
+  }
+}
+
+// Returns null if the seed alone decides the initial weights.
+std::function<absl::Status(std::span<float>)> LoaderOf(const TrainerJob& job, const ParameterLayout& layout) {
+  if (job.weights.empty()) return nullptr;
+  return [&job, tensors = models::TensorsOf(layout)](std::span<float> weights) -> absl::Status {
+    data::RootedFiles files(job.data.roots);
+    const auto set = checkpoint::WeightSet::Open(
+        files, job.weights, [&](const std::string& name) { return models::WeightNameOf(job.model.kind, name); });
+    const auto digest = set.ok() ? set->Load(tensors, weights) : set.status();
+    if (!digest.ok()) return absl::InvalidArgumentError("model.weights: " + std::string(digest.status().message()));
+    if (*digest == job.weights_digest) return absl::OkStatus();
+    return absl::InvalidArgumentError("model.weights: " + job.weights +
+                                      " is another set on this node than where the job " + "was submitted (" + *digest +
+                                      "): copy the same one to every node");
+  };
+}
+
+// Finds the micro-batch size of a job that leaves it open. It tries sizes, reports to the coordinator, and puts the
+// size into the job.
+absl::StatusOr<Found> FindMicroBatch(const Flags& flags, ControlPlane& control, TrainerJob* job) {
+  if (job->spec.micro_batch > 0) return Found{};
+  const double start = common::SteadySeconds();
+  Report report;
+  report.micro_batch = common::kSearchingMicroBatch;
+  control.Publish(report, true);
+  std::atomic<bool> stopping = false;
+  SignalWatch signals([&] { stopping = true; });
+  const auto choice = SearchMicroBatchOnDevice(
+      {.command = OwnCommand(flags),
+       .result_file = flags.job_file + ".trial",
+       .global_batch = job->spec.global_batch,
+       .at_most = job->micro_batch_at_most,
+       .memory_bytes = flags.memory,
+       .cancelled = [&] { return stopping || control.directives().Latest().action == Directive::Action::kExit; }});
+  if (!choice.ok()) {
+    if (!absl::IsCancelled(choice.status())) ReportFailure(control, choice.status());
+    return choice.status();
+  }
+  auto resolved = LoadJob(flags, choice->micro_batch);
+  if (!resolved.ok()) return resolved.status();
+  *job = *std::move(resolved);
+  const Found found{choice->reason, common::SteadySeconds() - start};
+  report.micro_batch = choice->micro_batch;
+  report.micro_batch_reason = found.reason;
+  report.micro_batch_search_seconds = found.seconds;
+  control.Publish(report, true);
+  return found;
+}
+
+EngineOptions OptionsOf(const Flags& flags, const TrainerJob& job, const data::OpenedData& data, const Found& found,
+                        const std::string& probe) {
+  EngineOptions options;
+  options.trainer = flags.trainer;
+  options.spec = job.spec;
+  options.spec_digest = job.spec_digest;
+  options.retention = job.retention;
+  options.data_fingerprint = data.fingerprint;
+  options.unigram_bits_per_byte = data.unigram_bits_per_byte;
+  options.micro_batch_reason = found.reason;
+  options.micro_batch_search_seconds = found.seconds;
+  options.probe_digest = common::Xxh3_128Hex(probe + OptimizerProbe());
+  return options;
+}
+
+absl::Status RunJob(const Flags& flags, TrainerJob job, comm::Listener& listener, ControlPlane& control) {
+  const auto found = FindMicroBatch(flags, control, &job);
+  if (!found.ok()) return absl::IsCancelled(found.status()) ? absl::OkStatus() : found.status();
+  models::PinThreads(job.threads);
+  ChooseDevice(&job);
+  auto data = OpenJobData(job, flags.dir);
+  auto model = data.ok() ? models::MakeModel(job.model) : data.status();
+  auto probe = model.ok() ? models::ProbeDigest(job.model, job.spec.micro_batch) : model.status();
+  if (!probe.ok()) {
+    ReportFailure(control, probe.status());
+    return probe.status();
+  }
+  EngineOptions options = OptionsOf(flags, job, *data, *found, *probe);
+  const OpenStore open_store = [&](const std::string& store) {
+    return checkpoint::CheckpointClient::Create(
+        {.socket = flags.dir + "/checkpoint.sock",
+         .store = store,
+         .archive_store = job.retention.archive_store,
+         .job_uid = job.uid,
+         .trainer = flags.trainer,
+         .allow_nonfinite = job.spec.checkpoint.allow_nonfinite,
+         // Such a job was promised a bit-exact result whatever happens to it.
+         .exact_only = job.spec.exact && job.spec.checkpoint.precision == checkpoint::Precision::kExact});
+  };
+  std::unique_ptr<checkpoint::CheckpointClient> checkpoints;
+  if (!job.store.empty()) {
+    auto client = open_store(job.store);
+    if (!client.ok()) return client.status();
+    checkpoints = *std::move(client);
+  }
+  ResizableBatches batches(job, flags.dir, std::move(data->batches));
+  MetricsBoard metrics;
+  Timeline timeline(TimelinePath(flags.trainer), flags.trainer, job.uid);
+  timeline.Mark("start", 0, 0, 0);
+  Engine engine(std::move(options), {.model = **model,
+                                     .batches = batches,
+                                     .control = control,
+                                     .connect = ConnectOver(listener),
+                                     .checkpoints = checkpoints.get(),
+                                     .open_store = open_store,
+                                     .load_weights = LoaderOf(job, (*model)->layout()),
+                                     .resize_batches = [&](int size) { return batches.Resize(size); },
+                                     .metrics = metrics,
+                                     .timeline = timeline});
+  auto node = AttachToNode({.socket = flags.dir + "/agent.sock",
+                            .trainer = flags.trainer,
+                            .job_uid = job.uid,
+                            .job_name = job.name,
+                            .job_secret = job.secret},
+                           metrics, [&](const std::string&) { engine.Stop(); });
+  if (!node.ok()) return node.status();
+  SignalWatch signals([&] { engine.Stop(); });
+  EndStartPriority();
+  const std::string small_pages = common::WhyNoHugePages();
+  if (!small_pages.empty()) log::Info("its state lies in small pages", {{"why", small_pages}});
+  return engine.Run();
+}
+
+int Main(int argc, char** argv) {
+  int exit_code = 0;
+  const std::optional<Flags> parsed = ParseFlags(argc, argv, &exit_code);
+  if (!parsed) return exit_code;
+  const Flags& flags = *parsed;
+  log::Init("rekindle-trainer");
+  // All files that the trainer writes belong to the job alone.
+  umask(0077);
+  if (flags.try_micro_batch > 0) return TryMicroBatch(flags);
+  SignalWatch::Block();
+  const absl::Status held = common::HoldLifeLock(common::LifeLockPath(flags.dir, flags.trainer));
+  if (!held.ok()) {
+    log::Warning("if this trainer dies, its agent hears of it only when its memory is freed",
+                 {{"why", std::string(held.message())}});
+  }
+  auto job = LoadJob(flags);
+  auto listener = job.ok() ? comm::Listener::Create(flags.listen + ":0", job->secret) : job.status();
+  auto control =
+      listener.ok()
+          ? ConnectCoordinator(flags.coordinator, {.job_uid = job->uid,
+                                                   .trainer = flags.trainer,
+                                                   .node = flags.node,
+                                                   .job_secret = job->secret,
+                                                   .address = flags.listen + ":" + std::to_string((*listener)->port()),
+                                                   .host = comm::HostIdentity(),
+                                                   .obeys = job->wanted_by})
+          : listener.status();
+  if (!control.ok()) {
+    log::Error("cannot start", {{"error", std::string(control.status().message())}});
+    return 1;
+  }
+  log::SetContext({{"job", job->name}, {"trainer", flags.trainer}});
+  const absl::Status status = RunJob(flags, *std::move(job), **listener, **control);
+  if (!status.ok()) log::Error("ended", {{"error", std::string(status.message())}});
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace rekindle::train
+
+int main(int argc, char** argv) {
+  rekindle::train::ExitWhereMemoryRunsOut();
+  return rekindle::train::Main(argc, argv);
+}

@@ -1,0 +1,52 @@
+#include "worker/train/program/trainer_flags.h"
+
+#include <CLI/CLI.hpp>
+
+#include "common/agreed/release.h"
+#include "common/rpc/rpc.h"
+
+namespace rekindle::train {
+
+std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code) {
+  Flags flags;
+  CLI::App app("rekindle-trainer: one rank of one job. The agent (rekindle-worker) starts it.");
+  app.set_version_flag("--version", common::VersionLine("rekindle-trainer"));
+  app.add_option("--job-file", flags.job_file, "Resolved job and its secret, as the agent wrote it")->required();
+  app.add_option("--dir", flags.dir, "The node's folder")->required();
+  app.add_option("--coordinator", flags.coordinator, "host:port")->required();
+  app.add_option("--node", flags.node, "Name of the node")->required();
+  app.add_option("--trainer", flags.trainer, "Identity of this process: node/slot/incarnation")->required();
+  app.add_option("--listen", flags.listen, "Address of the data plane that peers can reach")->capture_default_str();
+  app.add_option("--memory", flags.memory, "Bytes that it may use; 0: all that the machine has");
+  app.add_option("--data-root", flags.data_roots, "A folder that the job may read; none: it reads nothing");
+  // The next two flags are hidden (see micro_batch/device_search.h).
+  app.add_option("--try-micro-batch", flags.try_micro_batch)->group("");
+  app.add_option("--result", flags.result)->group("");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error) == 0 ? 0 : 2;
+    return std::nullopt;
+  }
+  return flags;
+}
+
+absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch) {
+  absl::StatusOr<TrainerJob> job = LoadJobFile(flags.job_file, micro_batch);
+  if (!job.ok()) return job;
+  // A job that could read these files could act as this node. The node's folder marks itself as state, so it is not
+  // listed.
+  const common::Security keys = common::Security::FromEnvironment();
+  job->data.roots = data::DataRoots(flags.data_roots, {keys.tls_cert, keys.tls_key, keys.tls_ca, keys.token_file});
+  return job;
+}
+
+std::vector<std::string> OwnCommand(const Flags& flags) {
+  std::vector<std::string> command = {"/proc/self/exe", "--job-file",    flags.job_file,    "--dir",
+                                      flags.dir,        "--coordinator", flags.coordinator, "--node",
+                                      flags.node,       "--trainer",     flags.trainer};
+  for (const std::string& root : flags.data_roots) command.insert(command.end(), {"--data-root", root});
+  return command;
+}
+
+}  // namespace rekindle::train

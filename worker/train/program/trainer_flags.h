@@ -1,0 +1,40 @@
+// Parses the flags of rekindle-trainer and loads the job that they name.
+#ifndef REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_FLAGS_H_
+#define REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_FLAGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "worker/train/sessions/job_file.h"
+
+namespace rekindle::train {
+
+struct Flags {
+  std::string job_file;
+  std::string dir;
+  std::string coordinator;
+  std::string node;
+  std::string trainer;
+  std::string listen = "127.0.0.1";
+  double memory = 0;
+  // The job may read what is in `data_roots`. If there are none, it reads nothing.
+  std::vector<std::string> data_roots;
+  int try_micro_batch = 0;
+  std::string result;
+};
+
+// Returns the flags. If nothing has to run (help, version, wrong use), it prints why, returns nothing, and sets
+// `*exit_code` to 0 or 2.
+std::optional<Flags> ParseFlags(int argc, char** argv, int* exit_code);
+
+// Loads the job like LoadJobFile. The job reads what is in the data roots, but never the node's own files.
+absl::StatusOr<TrainerJob> LoadJob(const Flags& flags, int micro_batch = 0);
+
+// Returns the command that starts this program again for the same job.
+std::vector<std::string> OwnCommand(const Flags& flags);
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_FLAGS_H_

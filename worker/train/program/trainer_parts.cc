@@ -1,0 +1,80 @@
+#include "worker/train/program/trainer_parts.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "common/log/log.h"
+#include "worker/models/declared/device.h"
+#include "worker/models/registry/runtime.h"
+#include "worker/train/program/cuda_plugin.h"
+
+namespace rekindle::train {
+namespace {
+
+// Caps the number of validation micro-batches at that of the spec. Everything else comes from the data.
+class CappedBatches final : public BatchSource {
+ public:
+  CappedBatches(std::unique_ptr<BatchSource> batches, int most) : batches_(std::move(batches)), most_(most) {}
+  MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
+  MicroBatch Validation(int index) override { return batches_->Validation(index); }
+  int validation_micro_batches() const override { return std::min(most_, batches_->validation_micro_batches()); }
+  int64_t train_samples() const override { return batches_->train_samples(); }
+
+ private:
+  const std::unique_ptr<BatchSource> batches_;
+  const int most_;
+};
+
+}  // namespace
+
+absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::string& dir) {
+  auto opened = data::OpenData(job.data,
+                               {.seed = job.spec.seed,
+                                .context = job.model.context,
+                                .classes = job.model.classes,
+                                .global_batch = job.spec.global_batch,
+                                .micro_batch = job.spec.micro_batch},
+                               dir + "/data");
+  if (!opened.ok()) return opened.status();
+  opened->batches = std::make_unique<CappedBatches>(std::move(opened->batches), job.spec.evaluate_micro_batches);
+  return opened;
+}
+
+absl::Status ResizableBatches::Resize(int micro_batch) {
+  TrainSpec& spec = job_.spec;
+  if (spec.micro_batch % micro_batch != 0) {
+    return absl::InternalError("micro-batches of " + std::to_string(spec.micro_batch) + " cannot be cut into " +
+                               std::to_string(micro_batch));
+  }
+  spec.evaluate_micro_batches *= spec.micro_batch / micro_batch;
+  spec.micro_batch = micro_batch;
+  auto opened = OpenJobData(job_, dir_);
+  if (!opened.ok()) return opened.status();
+  batches_ = std::move(opened->batches);
+  return absl::OkStatus();
+}
+
+void ChooseDevice(TrainerJob* job) {
+  absl::Status gpu = LoadCudaPlugin(DefaultCudaPluginPath()).status();
+  if (gpu.ok()) gpu = models::LoadCuda();
+  if (gpu.ok()) job->model.device = models::ComputeDevice::kCuda;
+  log::Info(gpu.ok() ? "computes on the GPU" : "computes on the CPU", {{"reason", std::string(gpu.message())}});
+}
+
+Connect ConnectOver(comm::Listener& listener) {
+  return [&listener](const Membership& membership, int rank, const comm::Deadlines& deadlines,
+                     OnCommunicatorError on_error, const std::function<bool()>& cancelled,
+                     std::vector<comm::Accusation>* accused) {
+    comm::HostOptions options;
+    options.generation = membership.generation;
+    options.rank = rank;
+    options.membership = membership.digest;
+    for (const Member& member : membership.members) options.peers.push_back({member.address, member.host});
+    options.deadlines = deadlines;
+    options.on_error = std::move(on_error);
+    return comm::ConnectHost(listener, std::move(options), cancelled, accused);
+  };
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,47 @@
+// Holds the parts that a trainer and its trials of micro-batch sizes have in common.
+#ifndef REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_PARTS_H_
+#define REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_PARTS_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/data/opening/open_data.h"
+#include "worker/train/engine/engine.h"
+#include "worker/train/sessions/job_file.h"
+
+namespace rekindle::train {
+
+// Opens the job's data, with at most as many validation micro-batches as its spec says. `dir` is the node's folder.
+absl::StatusOr<data::OpenedData> OpenJobData(const TrainerJob& job, const std::string& dir);
+
+// Delivers a job's batches, and cuts them into another micro-batch size on request. An evaluation goes on reading the
+// same samples.
+class ResizableBatches final : public BatchSource {
+ public:
+  // `job` must outlive this object. Its spec follows the size.
+  ResizableBatches(TrainerJob& job, std::string dir, std::unique_ptr<BatchSource> batches)
+      : job_(job), dir_(std::move(dir)), batches_(std::move(batches)) {}
+  MicroBatch Train(int64_t step, int index) override { return batches_->Train(step, index); }
+  MicroBatch Validation(int index) override { return batches_->Validation(index); }
+  int validation_micro_batches() const override { return batches_->validation_micro_batches(); }
+  int64_t train_samples() const override { return batches_->train_samples(); }
+  absl::Status Resize(int micro_batch);
+
+ private:
+  TrainerJob& job_;
+  const std::string dir_;
+  std::unique_ptr<BatchSource> batches_;
+};
+
+// Chooses the GPU if there is one that passes the probe, and otherwise the CPU.
+void ChooseDevice(TrainerJob* job);
+
+// Returns a function that connects over `listener`, which must outlive everything that it connects.
+Connect ConnectOver(comm::Listener& listener);
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_PROGRAM_TRAINER_PARTS_H_

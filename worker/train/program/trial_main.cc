@@ -1,0 +1,58 @@
+#include "worker/train/program/trial_main.h"
+
+#include <exception>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/contract/out_of_memory.h"
+#include "worker/models/registry/model_registry.h"
+#include "worker/models/registry/runtime.h"
+#include "worker/train/micro_batch/trial.h"
+#include "worker/train/program/trainer_parts.h"
+
+namespace rekindle::train {
+namespace {
+
+absl::StatusOr<MicroBatchTrial> RefusedIfMemory(const absl::Status& status) {
+  if (!absl::IsResourceExhausted(status)) return status;
+  return MicroBatchTrial{.refused = std::string(status.message())};
+}
+
+// Returns the outcome of one size. It runs in the process that SearchMicroBatchOnDevice started for that size.
+absl::StatusOr<MicroBatchTrial> Trial(TrainerJob job, const std::string& dir) {
+  models::PinThreads(job.threads);
+  ChooseDevice(&job);
+  auto data = OpenJobData(job, dir);
+  if (!data.ok()) return data.status();
+  auto model = models::MakeModel(job.model);
+  if (!model.ok()) return model.status();
+  auto listener = comm::Listener::Create("127.0.0.1:0", job.secret);
+  if (!listener.ok()) return listener.status();
+  const auto seconds = SecondsOfTrial(job.spec, **model, *data->batches, ConnectOver(**listener));
+  if (!seconds.ok()) return RefusedIfMemory(seconds.status());
+  // Two checkpoints under way in shared memory hold the weights and two moments each.
+  constexpr double kStagedBytes = 2 * 3 * sizeof(float);
+  const double staged = job.store.empty() ? 0 : kStagedBytes * static_cast<double>((*model)->layout().total);
+  return MicroBatchTrial{.bytes = PeakBytes() + staged, .seconds = *seconds};
+}
+
+}  // namespace
+
+int TryMicroBatch(const Flags& flags) {
+  GuardMemory(flags.memory);
+  absl::StatusOr<MicroBatchTrial> trial = absl::UnknownError("");
+  try {
+    const auto job = LoadJob(flags, flags.try_micro_batch);
+    trial = job.ok() ? Trial(*job, flags.dir) : job.status();
+  } catch (const std::exception& error) {
+    trial = RefusedIfMemory(FromException(error));
+  }
+  std::ofstream(flags.result) << ToJson(trial);
+  return 0;
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,287 @@
+#include "worker/train/save/checkpointer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/log/log.h"
+#include "common/time/background.h"
+#include "common/time/clock.h"
+
+namespace rekindle::train {
+namespace {
+
+// The committer waits this long for the other ranks' shards, which is as long as a shard may take where training has
+// priority. If the generation has ended, there may be nobody left to write them, and the checkpoints of its successor
+// wait behind.
+constexpr double kShardsOfOthersSeconds = 300, kShardsOfThePastSeconds = 60;
+// Every `kLookSeconds` the committer checks whether its generation has ended.
+constexpr double kLookSeconds = 2;
+// At most `kMaxGathering` snapshots may still miss notes.
+constexpr size_t kMaxGathering = 4;
+constexpr size_t kMaxLost = 16;
+constexpr int kBuffers = 2;
+
+}  // namespace
+
+Checkpointer::Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options)
+    : client_(client), options_(std::move(options)) {
+  for (int worker = 0; worker < kWorkers; ++worker) {
+    threads_[worker] = std::jthread([this, worker](std::stop_token stop) { Loop(stop, worker); });
+  }
+}
+
+Checkpointer::~Checkpointer() {
+  client_.Cancel();
+  for (std::jthread& thread : threads_) thread.request_stop();
+  // The tasks that are left hold memory of the client, so the threads end before the client does.
+  for (std::jthread& thread : threads_) thread.join();
+}
+
+void Checkpointer::Begin(const SnapshotInfo& info, const TrainState& state) {
+  Snapshot snapshot{.info = info, .step = state.scalars.step};
+  snapshot.view = {state.weights.data(), state.first_moment.data(), state.second_moment.data(), state.weights.size()};
+  common::MutexLock lock(mutex_);
+  gathering_[snapshot.step] = {.info = info, .scalars = ScalarsToJson(state.scalars), .refs = {}};
+  if (gathering_.size() > kMaxGathering) gathering_.erase(gathering_.begin());
+  // The end of a job may save a step again.
+  lost_.erase({info.generation, snapshot.step});
+  others_are_done_ = false;
+  if (info.ranges.empty()) return;
+  if (writing_ >= kBuffers) {
+    const std::string why = waits_for_.empty() ? "; take them less often (checkpoint.every_steps, or interval: auto)"
+                                               : absl::StrCat("; the first of them waits, as ", waits_for_);
+    lock.Unlock();
+    Lost(snapshot, absl::UnavailableError("the two checkpoints before are still being written" + why));
+    return;
+  }
+  ++writing_;
+  copy_ = Copy::kStaging;
+  snapshot.id = ++newest_;
+  Enqueue(kCopier, [this, snapshot] { Save(snapshot); });
+}
+
+double Checkpointer::WaitCopied(double stall_seconds) {
+  const double start = common::SteadySeconds();
+  common::MutexLock lock(mutex_);
+  if (copy_ == Copy::kIdle) return 0;
+  changed_.WaitFor(lock, std::chrono::duration<double>(stall_seconds),
+                   [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ != Copy::kStaging; });
+  // `Save` sees then that the memory has come too late.
+  if (copy_ == Copy::kStaging) copy_ = Copy::kIdle;
+  if (auto staged = being_copied_; staged != nullptr) {
+    const checkpoint::StateView from = copied_from_;
+    lock.Unlock();
+    // `Save` gets the same error.
+    staged->Copy(from).IgnoreError();
+    lock.Lock();
+    // The last holder waits for the writes to end. That must not be this thread.
+    Enqueue(kWriter, [staged = std::move(staged)] {});
+  }
+  changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return copy_ == Copy::kIdle; });
+  return common::SteadySeconds() - start;
+}
+
+void Checkpointer::Save(const Snapshot& snapshot) {
+  auto opened = client_.Stage({.generation = snapshot.info.generation,
+                               .step = static_cast<int>(snapshot.step),
+                               .total = snapshot.view.total,
+                               .precision = snapshot.info.precision,
+                               .urgent = snapshot.info.urgent},
+                              snapshot.info.ranges);
+  const double start = common::SteadySeconds();
+  const std::shared_ptr<checkpoint::StagedShards> staged = opened.ok() ? *std::move(opened) : nullptr;
+  double held_up = 0;
+  const absl::Status status = staged != nullptr ? CopyStaged(staged, snapshot, &held_up) : opened.status();
+  {
+    const common::MutexLock lock(mutex_);
+    if (IsAwaited(snapshot)) copy_ = Copy::kIdle;
+    being_copied_ = nullptr;
+    if (status.ok()) {
+      notes_.push_back({snapshot.step, staged->refs()});
+      Enqueue(kWriter, [this, staged, snapshot, start, held_up] { Write(*staged, snapshot, start, held_up); });
+    } else {
+      --writing_;
+    }
+  }
+  changed_.NotifyAll();
+  if (!status.ok()) Lost(snapshot, status);
+}
+
+void Checkpointer::Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start,
+                         double held_up_seconds) {
+  const absl::Status status = staged.Commit();
+  // The copy and the writes overlap, so their times are not added.
+  held_up_seconds = std::max(held_up_seconds, staged.held_up_seconds());
+  {
+    const common::MutexLock lock(mutex_);
+    --writing_;
+    double bytes = 0;
+    for (const checkpoint::ShardRef& ref : staged.refs()) bytes += static_cast<double>(ref.bytes);
+    if (status.ok()) write_rate_ = bytes / std::max(common::SteadySeconds() - start - held_up_seconds, 1e-6);
+  }
+  if (!status.ok()) Lost(snapshot, status);
+}
+
+absl::Status Checkpointer::CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
+                                      double* held_up_seconds) {
+  {
+    const common::MutexLock lock(mutex_);
+    if (!IsAwaited(snapshot)) {
+      return absl::DeadlineExceededError("the checkpoint service gave no memory in time; training did not wait");
+    }
+    copy_ = Copy::kCopying;
+    being_copied_ = staged;
+    copied_from_ = snapshot.view;
+  }
+  changed_.NotifyAll();
+  if (snapshot.info.urgent) return staged->Copy(snapshot.view);
+  // Beside training, the copy gives way to what training needs. A thread that waits for the copy helps with it (see
+  // WaitCopied).
+  absl::Status status;
+  *held_up_seconds = common::RunInBackground([&] { status = staged->Copy(snapshot.view); });
+  return status;
+}
+
+ShardNotes Checkpointer::TakeNotes() {
+  const common::MutexLock lock(mutex_);
+  if (notes_.empty()) return {};
+  ShardNotes notes = std::move(notes_.front());
+  notes_.pop_front();
+  return notes;
+}
+
+void Checkpointer::Collect(int generation, const ShardNotes& notes) {
+  const common::MutexLock lock(mutex_);
+  const auto found = gathering_.find(notes.step);
+  if (found == gathering_.end()) return;
+  Gathering& gathering = found->second;
+  for (const checkpoint::ShardRef& ref : notes.refs) {
+    if (ref.generation == generation) gathering.refs[{ref.index, ref.plane}] = ref;
+  }
+  const int planes = checkpoint::PlanesOf(gathering.info.precision);
+  auto& refs = gathering.refs;
+  if (refs.empty() || static_cast<int>(refs.size()) != refs.begin()->second.count * planes) return;
+  checkpoint::Manifest manifest;
+  manifest.generation = generation;
+  manifest.step = static_cast<int>(notes.step);
+  manifest.tensors = options_.tensors;
+  manifest.loss = gathering.info.loss;
+  manifest.validation_loss = gathering.info.validation_loss;
+  manifest.scalars = gathering.scalars;
+  manifest.spec_digest = options_.spec_digest;
+  for (const auto& [key, ref] : refs) manifest.shards.push_back(ref);
+  gathering_.erase(gathering_.begin(), std::next(found));
+  Enqueue(kWriter, [this, manifest] { Commit(manifest); });
+}
+
+absl::StatusOr<std::string> Checkpointer::WriteManifest(const checkpoint::Manifest& manifest) {
+  const double start = common::SteadySeconds();
+  for (;;) {
+    const checkpoint::JobFile job_file = options_.job_file ? options_.job_file() : checkpoint::JobFile();
+    auto name = client_.WriteManifest(manifest, job_file, options_.retention, kLookSeconds);
+    const common::MutexLock lock(mutex_);
+    const double patience = manifest.generation == generation_ ? kShardsOfOthersSeconds : kShardsOfThePastSeconds;
+    const bool may_wait = !others_are_done_ && common::SteadySeconds() - start < patience;
+    const bool waits = absl::IsNotFound(name.status()) && may_wait;
+    waits_for_ = waits ? std::string(name.status().message()) : "";
+    if (!waits) return name;
+  }
+}
+
+void Checkpointer::OthersAreDone() {
+  const common::MutexLock lock(mutex_);
+  others_are_done_ = true;
+}
+
+void Checkpointer::Commit(const checkpoint::Manifest& manifest) {
+  {
+    const common::MutexLock lock(mutex_);
+    // The loss of the snapshot was already reported, and there is nothing to wait for.
+    if (lost_.contains({manifest.generation, manifest.step})) return;
+  }
+  const double start = common::SteadySeconds();
+  const auto name = WriteManifest(manifest);
+  if (absl::IsFailedPrecondition(name.status())) {
+    const common::MutexLock lock(mutex_);
+    status_.refused_generation = std::max(status_.refused_generation, manifest.generation);
+  }
+  if (!name.ok()) return Failed(name.status());
+  log::Info("checkpoint committed", {{"checkpoint", *name}, {"seconds", common::SteadySeconds() - start}});
+  {
+    const common::MutexLock lock(mutex_);
+    status_.committed = {*name, manifest.generation, manifest.step};
+    status_.error.clear();
+  }
+  options_.changed(Status());
+}
+
+void Checkpointer::Lost(const Snapshot& snapshot, const absl::Status& status) {
+  {
+    const common::MutexLock lock(mutex_);
+    lost_.insert({snapshot.info.generation, snapshot.step});
+    if (lost_.size() > kMaxLost) lost_.erase(lost_.begin());
+  }
+  Failed(status);
+}
+
+void Checkpointer::Failed(const absl::Status& status) {
+  log::Warning("checkpoint failed; training goes on", {{"error", std::string(status.message())}});
+  {
+    const common::MutexLock lock(mutex_);
+    ++status_.failed;
+    status_.error = std::string(status.message());
+  }
+  options_.changed(Status());
+}
+
+void Checkpointer::Enter(int generation) {
+  const common::MutexLock lock(mutex_);
+  generation_ = generation;
+  others_are_done_ = false;
+  notes_.clear();
+  gathering_.clear();
+}
+
+bool Checkpointer::Drain(double seconds) {
+  common::MutexLock lock(mutex_);
+  return changed_.WaitFor(lock, std::chrono::duration<double>(seconds), [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return std::all_of(work_.begin(), work_.end(), [](const Work& work) { return !work.busy && work.tasks.empty(); });
+  });
+}
+
+CheckpointStatus Checkpointer::Status() const {
+  const common::MutexLock lock(mutex_);
+  return status_;
+}
+
+double Checkpointer::write_rate() const {
+  const common::MutexLock lock(mutex_);
+  return write_rate_;
+}
+
+void Checkpointer::Enqueue(Worker worker, Task task) {
+  work_[worker].tasks.push_back(std::move(task));
+  changed_.NotifyAll();
+}
+
+void Checkpointer::Loop(std::stop_token stop, int worker) {
+  common::MutexLock lock(mutex_);
+  Work& work = work_[worker];
+  while (changed_.Wait(lock, stop, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !work.tasks.empty(); })) {
+    Task task = std::move(work.tasks.front());
+    work.tasks.pop_front();
+    work.busy = true;
+    lock.Unlock();
+    task();
+    // The end of a task frees memory, which must not happen under the lock.
+    task = nullptr;
+    lock.Lock();
+    work.busy = false;
+    changed_.NotifyAll();
+  }
+}
+
+}  // namespace rekindle::train

@@ -1,0 +1,179 @@
+// Saves checkpoints off the training thread. A snapshot is copied to shared memory while the next step's forward and
+// backward run. Only the optimizer must wait for the copy. The slow work (commit and manifest) happens later, while the
+// next snapshot may already be copied, because there are two buffers. Nothing here ever fails training. Errors are
+// counted and reported.
+#ifndef REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
+#define REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "checkpoint/client/client.h"
+#include "common/sync/mutex.h"
+#include "worker/train/control/control_plane.h"
+#include "worker/train/state/train_state.h"
+
+namespace rekindle::train {
+
+struct CheckpointStatus {
+  // `committed` is the newest checkpoint that this trainer committed.
+  CheckpointName committed;
+  int failed = 0;
+  // `error` is that of the newest attempt. It is empty after a success.
+  std::string error;
+  // `refused_generation` is the newest generation that the store refused because it knows of a newer one.
+  int refused_generation = 0;
+};
+
+struct CheckpointerOptions {
+  std::string spec_digest;
+  checkpoint::Retention retention;
+  // `tensors` go into the manifest.
+  std::vector<checkpoint::TensorInfo> tensors;
+  // `job_file` returns the file that is stored beside the checkpoint. It is called on a background thread. It is null
+  // if there is no job file.
+  std::function<checkpoint::JobFile()> job_file;
+  // `changed` is called from background threads with every new status.
+  std::function<void(const CheckpointStatus&)> changed;
+};
+
+// Describes a snapshot beside the state itself. Only the committer needs the losses.
+struct SnapshotInfo {
+  int generation = 0;
+  // `ranges` are those that this rank writes.
+  std::vector<checkpoint::ShardRange> ranges;
+  checkpoint::Precision precision = checkpoint::Precision::kExact;
+  std::optional<double> loss;
+  std::optional<double> validation_loss;
+  // An urgent save does not run at low priority, because nothing trains until it has ended.
+  bool urgent = false;
+};
+
+// Lists a rank's shards of one snapshot, for the committer. `refs` is empty if there are none.
+struct ShardNotes {
+  int64_t step = 0;
+  std::vector<checkpoint::ShardRef> refs;
+};
+
+// Only the training thread may call this class, except for Status(), which any thread may call.
+class Checkpointer {
+ public:
+  Checkpointer(checkpoint::CheckpointClient& client, CheckpointerOptions options);
+  // Ends pending calls and joins the threads.
+  ~Checkpointer();
+
+  // Starts a snapshot of this rank's shards of `state`, which must stay as it is until WaitCopied has returned. The
+  // snapshot is skipped, and counted as a failure, while two earlier ones are still being written.
+  void Begin(const SnapshotInfo& info, const TrainState& state);
+
+  // Waits until nothing reads the live state any more, and returns the seconds waited. It helps to copy what is left.
+  // If the service has not even given memory within `stall_seconds`, the snapshot is dropped, so that the step is not
+  // held up.
+  double WaitCopied(double stall_seconds = 0.1);
+
+  // Returns the shards of the oldest snapshot that was copied and not taken yet.
+  ShardNotes TakeNotes();
+
+  // Gathers the notes of all ranks. Only the committer (rank 0) calls it. When a snapshot is complete, its manifest is
+  // written.
+  void Collect(int generation, const ShardNotes& notes);
+
+  // Begins a generation. Notes of older generations can never become a manifest.
+  void Enter(int generation);
+
+  // Tells the checkpointer that no other rank writes shards any more until the next Begin. Waiting for what is not in
+  // the store by now would be in vain.
+  void OthersAreDone();
+
+  // Blocks until all begun work has ended, at most `seconds`. Returns false if it has not ended by then.
+  bool Drain(double seconds);
+
+  CheckpointStatus Status() const;
+
+  // Returns the bytes a second at which this rank's newest shards became durable. The time in which training had the
+  // processors is left out. Returns 0 if no shards have become durable yet.
+  double write_rate() const;
+
+ private:
+  enum class Copy { kIdle, kStaging, kCopying };
+  struct Snapshot {
+    int64_t id = 0;
+    SnapshotInfo info;
+    int64_t step = 0;
+    checkpoint::StateView view;
+  };
+  struct Gathering {
+    SnapshotInfo info;
+    std::string scalars;
+    // The keys of `refs` are the index and the plane of a shard.
+    std::map<std::pair<int, int>, checkpoint::ShardRef> refs;
+  };
+  using Task = std::function<void()>;
+  // The copier stages and copies. The writer makes the shards durable and commits. Each is a thread.
+  enum Worker { kCopier, kWriter, kWorkers };
+  struct Work {
+    std::deque<Task> tasks;
+    bool busy = false;
+  };
+
+  void Loop(std::stop_token stop, int worker);
+  void Enqueue(Worker worker, Task task) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Save(const Snapshot& snapshot);
+  absl::Status CopyStaged(const std::shared_ptr<checkpoint::StagedShards>& staged, const Snapshot& snapshot,
+                          double* held_up_seconds);
+  // Returns whether training still waits for this snapshot, or would wait if it came to that point.
+  bool IsAwaited(const Snapshot& snapshot) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return snapshot.id == newest_ && copy_ != Copy::kIdle;
+  }
+  // Makes the copied shards durable. `start` is the time at which the copy began, because shards are already written
+  // while others are being copied. `held_up_seconds` is the part of the copy in which training had the processors.
+  void Write(checkpoint::StagedShards& staged, const Snapshot& snapshot, double start, double held_up_seconds);
+  void Commit(const checkpoint::Manifest& manifest);
+  absl::StatusOr<std::string> WriteManifest(const checkpoint::Manifest& manifest);
+  void Lost(const Snapshot& snapshot, const absl::Status& status);
+  void Failed(const absl::Status& status);
+
+  checkpoint::CheckpointClient& client_;
+  const CheckpointerOptions options_;
+
+  mutable common::Mutex mutex_;
+  common::CondVar changed_;
+  // `copy_` is the progress of the newest snapshot. An older one that still waits for memory has come too late.
+  Copy copy_ ABSL_GUARDED_BY(mutex_) = Copy::kIdle;
+  // `newest_` is the id of the newest snapshot.
+  int64_t newest_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `being_copied_` belongs to the newest snapshot while `copy_` is kCopying.
+  std::shared_ptr<checkpoint::StagedShards> being_copied_ ABSL_GUARDED_BY(mutex_);
+  checkpoint::StateView copied_from_ ABSL_GUARDED_BY(mutex_);
+  // `generation_` is the newest generation that was entered.
+  int generation_ ABSL_GUARDED_BY(mutex_) = 0;
+  // `writing_` counts the snapshots that are being copied, or are copied and not written yet.
+  int writing_ ABSL_GUARDED_BY(mutex_) = 0;
+  double write_rate_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::deque<ShardNotes> notes_ ABSL_GUARDED_BY(mutex_);
+  // `lost_` has the generation and step of each snapshot whose own shards this rank could not write.
+  std::set<std::pair<int, int64_t>> lost_ ABSL_GUARDED_BY(mutex_);
+  bool others_are_done_ ABSL_GUARDED_BY(mutex_) = false;
+  // `waits_for_` says what the commit under way did not find in the store. It is empty if the commit waits for nothing.
+  std::string waits_for_ ABSL_GUARDED_BY(mutex_);
+  CheckpointStatus status_ ABSL_GUARDED_BY(mutex_);
+  // The keys of `gathering_` are steps. All entries belong to the running generation.
+  std::map<int64_t, Gathering> gathering_ ABSL_GUARDED_BY(mutex_);
+  // `work_` and `threads_` are indexed by Worker.
+  std::array<Work, kWorkers> work_ ABSL_GUARDED_BY(mutex_);
+  std::array<std::jthread, kWorkers> threads_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_SAVE_CHECKPOINTER_H_

@@ -1,0 +1,295 @@
+// Tests what a snapshot holds, whatever training does meanwhile, and what happens to snapshots that come too late.
+#include "worker/train/save/checkpointer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <limits>
+#include <thread>
+#include <utility>
+
+#include "common/log/log.h"
+#include "common/sync/mutex.h"
+#include "worker/train/testing/memory_checkpoints.h"
+
+namespace rekindle::train {
+namespace {
+
+using checkpoint::Manifest;
+using checkpoint::MutableState;
+using checkpoint::ShardRange;
+using testing::HasSubstr;
+
+constexpr double kLong = 30;
+
+// A closed gate holds up everyone who passes it.
+class Gate {
+ public:
+  void Close() { Set(true); }
+  void Open() { Set(false); }
+  void Pass() {
+    common::MutexLock lock(mutex_);
+    ++waiting_;
+    changed_.NotifyAll();
+    changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !closed_; });
+    --waiting_;
+  }
+  void AwaitWaiting() {
+    common::MutexLock lock(mutex_);
+    changed_.Wait(lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return waiting_ > 0; });
+  }
+
+ private:
+  void Set(bool closed) {
+    const common::MutexLock lock(mutex_);
+    closed_ = closed;
+    changed_.NotifyAll();
+  }
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
+  int waiting_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+// `GatedClient` is a client whose calls can be held up.
+class GatedClient final : public checkpoint::CheckpointClient {
+ public:
+  explicit GatedClient(std::unique_ptr<CheckpointClient> client) : client_(std::move(client)) {}
+
+  absl::StatusOr<std::unique_ptr<checkpoint::StagedShards>> Stage(const checkpoint::SnapshotKey& snapshot,
+                                                                  const std::vector<ShardRange>& ranges) override {
+    stage.Pass();
+    auto staged = client_->Stage(snapshot, ranges);
+    if (!staged.ok()) return staged.status();
+    return std::make_unique<Staged>(*std::move(staged), *this);
+  }
+  absl::StatusOr<std::string> WriteManifest(Manifest manifest, const checkpoint::JobFile& job_file,
+                                            const checkpoint::Retention& retention, double wait_seconds) override {
+    if (shards_missing-- > 0) return absl::NotFoundError("a shard of another rank is not there");
+    return client_->WriteManifest(std::move(manifest), job_file, retention, wait_seconds);
+  }
+  absl::Status WriteJobFile(int generation, const std::string& text, double seconds) override {
+    return client_->WriteJobFile(generation, text, seconds);
+  }
+  absl::StatusOr<std::string> ReadJobFile() override { return client_->ReadJobFile(); }
+  absl::StatusOr<checkpoint::SearchResult> FindNewest(bool verify) override { return client_->FindNewest(verify); }
+  absl::StatusOr<checkpoint::SearchResult> FindNamed(const std::string& name, bool verify) override {
+    return client_->FindNamed(name, verify);
+  }
+  absl::StatusOr<checkpoint::Restored> Restore(int generation, const std::string& name,
+                                               const MutableState& state) override {
+    return client_->Restore(generation, name, state);
+  }
+  absl::StatusOr<checkpoint::ServiceInfo> GetInfo() override { return client_->GetInfo(); }
+  void Cancel() override { client_->Cancel(); }
+
+  Gate stage, commit;
+  std::atomic<double> held_up_seconds{0};
+  // The next `shards_missing` manifests are refused because a shard is missing.
+  std::atomic<int> shards_missing{0};
+
+ private:
+  class Staged final : public checkpoint::StagedShards {
+   public:
+    Staged(std::unique_ptr<StagedShards> staged, GatedClient& client) : staged_(std::move(staged)), client_(client) {}
+    absl::Status Copy(const checkpoint::StateView& state) override { return staged_->Copy(state); }
+    const std::vector<checkpoint::ShardRef>& refs() const override { return staged_->refs(); }
+    absl::Status Commit() override {
+      client_.commit.Pass();
+      return staged_->Commit();
+    }
+    double held_up_seconds() const override { return client_.held_up_seconds; }
+
+   private:
+    const std::unique_ptr<StagedShards> staged_;
+    GatedClient& client_;
+  };
+  const std::unique_ptr<CheckpointClient> client_;
+};
+
+class CheckpointerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    setenv("REKINDLE_LOG_LEVEL", "error", 0);
+    log::Init("checkpointer_test");
+  }
+  void SetUp() override {
+    ParameterLayout layout{.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal};
+    state_ = TrainState::Zero(layout);
+  }
+  // Changes the state as the optimizer does.
+  void Write(int64_t step) {
+    state_.scalars.step = step;
+    for (FloatBuffer* buffer : {&state_.weights, &state_.first_moment, &state_.second_moment}) {
+      std::fill(buffer->span().begin(), buffer->span().end(), static_cast<float>(step));
+    }
+  }
+  void Begin() {
+    checkpointer_.Begin({.generation = 1, .ranges = checkpoint::CutShards(state_.weights.size(), 1)}, state_);
+  }
+  // Gathers all notes as the exchanges of the next steps do.
+  void GatherAll() {
+    for (ShardNotes notes = checkpointer_.TakeNotes(); !notes.refs.empty(); notes = checkpointer_.TakeNotes()) {
+      checkpointer_.Collect(1, notes);
+    }
+  }
+  void ExpectHolds(const checkpoint::ManifestName& name) {
+    TrainState read = TrainState::Zero({.parameters = {{"p", {kTotal}, 0, kTotal, true}}, .total = kTotal});
+    const auto restored = client_.Restore(
+        1, FormatName(name), {read.weights.data(), read.first_moment.data(), read.second_moment.data(), kTotal});
+    ASSERT_TRUE(restored.ok()) << restored.status();
+    for (const FloatBuffer* buffer : {&read.weights, &read.first_moment, &read.second_moment}) {
+      for (float value : buffer->span()) ASSERT_EQ(value, static_cast<float>(name.step));
+    }
+  }
+  std::vector<int> SavedSteps() {
+    std::vector<int> steps;
+    for (const checkpoint::ManifestName& name : store_.Names()) steps.push_back(name.step);
+    return steps;
+  }
+
+  static constexpr int64_t kTotal = 3 * checkpoint::kBlockElements + 5;
+  MemoryCheckpoints store_;
+  GatedClient client_{store_.ClientOf("t")};
+  TrainState state_;
+  std::atomic<bool> has_job_file_{true};
+  Checkpointer checkpointer_{
+      client_,
+      {.spec_digest = "d",
+       .retention = {.keep_last = 2},
+       .tensors = {},
+       .job_file = [this] { return checkpoint::JobFile{.text = has_job_file_ ? "of the job" : "", .required = true}; },
+       .changed = [](const CheckpointStatus&) {}}};
+};
+
+TEST_F(CheckpointerTest, ParametersChangedRightAfterTheHandOverNeverTearASnapshot) {
+  for (int64_t step = 1; step <= 100; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    // The state changes at once, while the snapshot is still being written.
+    Write(-1);
+    GatherAll();
+    // Every second step does not drain, so that two snapshots are in flight then.
+    if (step % 2 == 0) {
+      ASSERT_TRUE(checkpointer_.Drain(kLong));
+    }
+  }
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 0) << checkpointer_.Status().error;
+  const auto names = store_.Names();
+  EXPECT_EQ(names.size(), 100u);
+  for (const checkpoint::ManifestName& name : names) ExpectHolds(name);
+}
+
+TEST_F(CheckpointerTest, TwoAreWrittenAtOnceAndAThirdIsRefused) {
+  client_.commit.Close();
+  for (int64_t step = 1; step <= 3; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+  }
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_THAT(checkpointer_.Status().error, HasSubstr("still being written"));
+  client_.commit.Open();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(1, 2));
+  for (const checkpoint::ManifestName& name : store_.Names()) ExpectHolds(name);
+  EXPECT_GT(checkpointer_.write_rate(), 0);
+}
+
+// The store was moved away while it was being written to. Taking checkpoints less often would not help.
+TEST_F(CheckpointerTest, WhoIsRefusedBehindOneThatWaitsHearsWhatThatLacks) {
+  constexpr int kOften = std::numeric_limits<int>::max();
+  client_.shards_missing = kOften;
+  Write(1);
+  Begin();
+  checkpointer_.WaitCopied(kLong);
+  GatherAll();
+  // By the second refusal the first one is known.
+  while (client_.shards_missing > kOften - 2) std::this_thread::yield();
+  for (int64_t step = 2; step <= 4; ++step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+  }
+  EXPECT_THAT(checkpointer_.Status().error, HasSubstr("waits, as a shard of another rank is not there"));
+  client_.shards_missing = 0;
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+}
+
+// The memory came when training had already gone on. The snapshot must not copy the present state as that of an earlier
+// step.
+TEST_F(CheckpointerTest, MemoryThatComesTooLateCostsTheSnapshotAlone) {
+  client_.stage.Close();
+  Write(1);
+  Begin();
+  client_.stage.AwaitWaiting();
+  EXPECT_GT(checkpointer_.WaitCopied(/*stall_seconds=*/0.001), 0);
+  Write(2);
+  Begin();
+  client_.stage.Open();
+  checkpointer_.WaitCopied(kLong);
+  Write(-1);
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(2));
+  ExpectHolds(store_.Names().front());
+}
+
+TEST_F(CheckpointerTest, TheWriteRateIsWithoutWhatTrainingHeldUp) {
+  const auto rate_after = [&](int64_t step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    EXPECT_TRUE(checkpointer_.Drain(kLong));
+    return checkpointer_.write_rate();
+  };
+  const double beside_training = rate_after(1);
+  // `kLong` seconds are more than the whole write took.
+  client_.held_up_seconds = kLong;
+  EXPECT_GT(rate_after(2), 10 * beside_training);
+}
+
+TEST_F(CheckpointerTest, AManifestWaitsForShardsOfRanksThatAreHeldUp) {
+  client_.shards_missing = 3;
+  Write(1);
+  Begin();
+  checkpointer_.WaitCopied(kLong);
+  GatherAll();
+  ASSERT_TRUE(checkpointer_.Drain(kLong));
+  EXPECT_EQ(checkpointer_.Status().failed, 0) << checkpointer_.Status().error;
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(1));
+}
+
+TEST_F(CheckpointerTest, NothingIsSavedBesideNoFileOfTheJob) {
+  const auto save = [&](int64_t step) {
+    Write(step);
+    Begin();
+    checkpointer_.WaitCopied(kLong);
+    GatherAll();
+    ASSERT_TRUE(checkpointer_.Drain(kLong));
+  };
+  has_job_file_ = false;
+  save(1);
+  EXPECT_EQ(checkpointer_.Status().failed, 1);
+  EXPECT_EQ(checkpointer_.Status().refused_generation, 0) << "no reason to end the generation";
+  EXPECT_THAT(SavedSteps(), testing::IsEmpty());
+  has_job_file_ = true;
+  save(2);
+  EXPECT_EQ(store_.job_file(), "of the job");
+  has_job_file_ = false;
+  save(3);
+  EXPECT_THAT(SavedSteps(), testing::ElementsAre(2, 3)) << "what is there will do";
+}
+
+}  // namespace
+}  // namespace rekindle::train

@@ -1,0 +1,131 @@
+// Saves the checkpoints of a trainer: beside its steps when one is due, and at the end of a generation or of the job.
+//
+// Rank 0 decides when a checkpoint is due and announces it in the step's message, so that every rank saves the same
+// step whatever its own clock says. Every rank follows what becomes of the saves, because any of them may be rank 0 in
+// the next generation. A failure of the store is reported and never ends training.
+#ifndef REKINDLE_WORKER_TRAIN_SAVE_SAVER_H_
+#define REKINDLE_WORKER_TRAIN_SAVE_SAVER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "checkpoint/client/client.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/contract/model_interface.h"
+#include "worker/contract/spec.h"
+#include "worker/train/control/control_plane.h"
+#include "worker/train/control/reporter.h"
+#include "worker/train/save/checkpoint_schedule.h"
+#include "worker/train/save/checkpointer.h"
+#include "worker/train/save/final_store.h"
+#include "worker/train/state/placement.h"
+#include "worker/train/state/train_state.h"
+#include "worker/train/step/step.h"
+
+namespace rekindle::train {
+
+// A communicator may make no progress for `kStoreSeconds` while the store is involved.
+inline constexpr double kStoreSeconds = 300;
+
+struct SaverOptions {
+  // `spec_digest` is written into each checkpoint.
+  std::string spec_digest;
+  checkpoint::Retention retention;
+};
+
+// Everything named here must outlive the saver.
+struct SaverParts {
+  const TrainSpec& spec;
+  const ParameterLayout& layout;
+  const Placement& placement;
+  ControlPlane& control;
+  Reporter& reporter;
+  // `checkpoints` is null if the job has no store. Then nothing is ever saved.
+  checkpoint::CheckpointClient* checkpoints = nullptr;
+  // `open_store` is null if the job can have no store but `checkpoints`.
+  OpenStore open_store = nullptr;
+  // `clock` returns seconds.
+  std::function<double()> clock;
+  // `stopping` says whether this trainer was told to stop.
+  std::function<bool()> stopping;
+};
+
+// The class is thread-compatible. The state that is passed to a save must stay as it is until WaitCopied() has
+// returned.
+class Saver {
+ public:
+  Saver(SaverOptions options, SaverParts parts);
+
+  // Begins a generation. Nothing of an older one becomes a checkpoint any more.
+  void Enter(int generation, int rank);
+  // Begins the schedule of the generation, whose state is at `step`.
+  void Join(const Membership& membership, int64_t step);
+  // Notes that the state was restored from the durable checkpoint of `step`.
+  void Restored(int64_t step) { committed_step_ = step; }
+
+  // Returns ABORTED if the store refused a checkpoint of this generation because it knows of a newer one.
+  absl::Status CheckNotRefused() const;
+  // Waits until no save reads the state any more, and returns the seconds waited.
+  double WaitCopied();
+
+  // Puts into `extras` what this rank says about checkpoints in the step after `step`. The step takes about
+  // `step_seconds`.
+  void Announce(int64_t step, double step_seconds, int world_size, StepExtras* extras);
+  // Takes what the ranks announced. Only rank 0 gathers it.
+  void Gather(std::span<const StepMessage> messages);
+  // Notes that a step took `seconds`, and begins the save of `state` if rank 0 announced one. Returns whether it began.
+  // SaveCost::Step() explains `usual`.
+  bool StepDone(const StepOutcome& outcome, double seconds, bool usual, const TrainState& state);
+  // Notes the validation loss that the next checkpoint names.
+  void Evaluated(double validation_loss) { validation_loss_ = validation_loss; }
+
+  // Saves `state` and waits until that has ended. The nodes are gone at the clock's time `until`, or stay if that is 0.
+  // The call is collective. A failure of the store is reported but not returned.
+  absl::Status SaveNow(comm::Communicator& communicator, const TrainState& state, double until);
+  // Saves the final state in the same way, in `store` unless that is empty.
+  absl::Status SaveFinal(comm::Communicator& communicator, const TrainState& state, double until,
+                         const std::string& store);
+  // Returns whether the job has its final state saved.
+  bool SavesFinal() const;
+  // Returns whether the newest checkpoint that this rank committed is that of `step`.
+  bool IsDurable(int64_t step) const { return parts_.reporter.Snapshot().committed.step == step; }
+
+  // Writes to the stores that the job is over, if this trainer was rank 0. Otherwise somebody who has nothing but the
+  // store would take the job for one that goes on. Where nobody answers, or the store is away, the job file of the
+  // newest checkpoint stays as it is.
+  void KeepEnd();
+
+ private:
+  CheckpointerOptions OptionsOf(SaverOptions options);
+  int MostShards(int world_size) const;
+  SnapshotInfo SnapshotOf(int world_size) const;
+  absl::Status Save(Checkpointer& checkpointer, comm::Communicator& communicator, const TrainState& state, double until,
+                    bool is_final);
+  void Follow();
+  void TellInterval();
+  void TellStatus(const CheckpointStatus& status);
+
+  const SaverParts parts_;
+  CheckpointSchedule schedule_;
+  // `generation_` and `rank_` are those of the newest generation.
+  int generation_ = 0;
+  int rank_ = -1;
+  // `failed_` counts the failures that `schedule_` knows of.
+  int failed_ = 0;
+  // `committed_step_` is the step of the newest durable checkpoint that this rank knows.
+  int64_t committed_step_ = -1;
+  // `loss_` and `validation_loss_` are the newest that this rank knows.
+  std::optional<double> loss_, validation_loss_;
+  FinalStore final_store_;
+  std::unique_ptr<Checkpointer> checkpointer_;  // Null without a store.
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_SAVE_SAVER_H_

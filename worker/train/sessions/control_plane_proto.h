@@ -1,0 +1,16 @@
+// Converts between the plain structs of control_plane.h and their protobuf messages.
+#ifndef REKINDLE_WORKER_TRAIN_SESSIONS_CONTROL_PLANE_PROTO_H_
+#define REKINDLE_WORKER_TRAIN_SESSIONS_CONTROL_PLANE_PROTO_H_
+
+#include "rekindle/v1/trainer.pb.h"
+#include "worker/train/control/control_plane.h"
+
+namespace rekindle::train {
+
+// Fills all fields except the identity, the sequence, the losses and the fields of the long poll.
+void ToProto(const Report& report, v1::TrainerReport* message);
+Directive FromProto(const v1::TrainerDirective& message);
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_SESSIONS_CONTROL_PLANE_PROTO_H_

@@ -1,0 +1,65 @@
+// Renews the lease of a trainer's generation, and asks for its job's file, on a thread of its own. A report call cannot
+// do it: the next report cancels it, and then it has no answer.
+#ifndef REKINDLE_WORKER_TRAIN_SESSIONS_LEASE_RENEWAL_H_
+#define REKINDLE_WORKER_TRAIN_SESSIONS_LEASE_RENEWAL_H_
+
+#include <cstdint>
+#include <optional>
+#include <thread>
+
+#include "common/sync/mutex.h"
+#include "rekindle/v1/trainer.grpc.pb.h"
+#include "worker/train/control/directive_box.h"
+#include "worker/train/control/lease.h"
+#include "worker/train/sessions/coordinator_session.h"
+#include "worker/train/sessions/known_job_file.h"
+#include "worker/train/sessions/obeyed_cluster.h"
+
+namespace rekindle::train {
+
+// Returns whether the directive lets its generation step.
+bool Stands(const Directive& directive);
+
+// The class is thread-safe.
+class LeaseRenewal {
+ public:
+  // All arguments must outlive the renewal.
+  LeaseRenewal(const TrainerIdentity& identity, v1::Trainers::Stub& stub, const DirectiveBox& directives,
+               ObeyedCluster& cluster, Lease& lease);
+  // Cancels the call and joins the thread. REQUIRES: the box of the directives is closed.
+  ~LeaseRenewal();
+
+  // Asks for the job's file and waits at most `seconds` for the answer.
+  void AskForJobFile(double seconds);
+  const KnownJobFile& job_file() const { return job_file_; }
+
+ private:
+  void Loop();
+  // Waits until `seconds` have passed. Returns false if a directive that is newer than `seen` has to be looked at
+  // before. While nothing is asked for, that is any, and otherwise one that makes this trainer rank 0.
+  bool Pause(int64_t seen, double seconds, bool asks, int asked_as);
+  bool AskOnce(double seconds);
+  bool KeepsJobFile(const Directive& directive) const;
+  // Returns whether this trainer keeps the job's file in a generation in which it has not asked for it yet.
+  bool IsFirst(int asked_as) const;
+  bool IsStopping() const;
+  v1::RenewLeaseRequest NextRequest(const Directive& directive) const;
+  std::optional<v1::RenewLeaseReply> Call(grpc::ClientContext& context, const v1::RenewLeaseRequest& request,
+                                          double seconds);
+
+  const TrainerIdentity& identity_;
+  v1::Trainers::Stub& stub_;
+  const DirectiveBox& directives_;
+  ObeyedCluster& cluster_;
+  Lease& lease_;
+  KnownJobFile job_file_;
+  mutable common::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  // `call_` is the renewal under way. It is null if there is none.
+  grpc::ClientContext* call_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::thread thread_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_SESSIONS_LEASE_RENEWAL_H_

@@ -1,0 +1,116 @@
+#include "worker/train/state/moment_transfer.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "worker/train/state/state_transfer.h"
+
+namespace rekindle::train {
+namespace {
+
+// One message carries at most this many elements.
+constexpr int64_t kMoveElements = 1024 * 1024;
+
+size_t Bytes(const ElementRange& range) { return static_cast<size_t>(range.size()) * sizeof(float); }
+
+}  // namespace
+
+std::vector<FloatBuffer*> MomentsOf(TrainState& state, int moments) {
+  std::vector<FloatBuffer*> kept{&state.first_moment, &state.second_moment};
+  kept.resize(static_cast<size_t>(moments));
+  return kept;
+}
+
+MomentTransfer::MomentTransfer(comm::Communicator& communicator, const ShardDeal& deal, const PreparedStep& prepared,
+                               int moments, int64_t target)
+    : communicator_(communicator), deal_(deal), prepared_(prepared), moments_(moments), target_(target) {}
+
+absl::Status MomentTransfer::Plan(const ElementSet& held, const TrainState& state) {
+  std::vector<Holding> all;
+  if (absl::Status status = ShareHoldings(held, state, &all); !status.ok()) return status;
+  std::vector<ElementSet> has, wants;
+  for (int rank = 0; rank < communicator_.world_size(); ++rank) {
+    Holding& holding = all[static_cast<size_t>(rank)];
+    has.push_back(holding.Reaches(target_) ? std::move(holding.held) : ElementSet());
+    wants.push_back(HeldBy(deal_.shards, rank));
+  }
+  if (!PlanMoves(has, wants, &moves_)) {
+    return absl::InternalError("the members do not hold all of the optimizer's state of step " +
+                               std::to_string(target_));
+  }
+  reached_ = std::move(has[static_cast<size_t>(deal_.rank)]);
+  return absl::OkStatus();
+}
+
+// Gathers what every rank has, indexed by rank. The call is collective.
+absl::Status MomentTransfer::ShareHoldings(const ElementSet& held, const TrainState& state, std::vector<Holding>* all) {
+  const bool has_state = !held.empty();
+  std::vector<int64_t> mine{has_state ? state.scalars.step : -1, prepared_.exists() ? 1 : 0};
+  for (const ElementRange& range : held) mine.insert(mine.end(), {range.begin, range.end});
+  const auto ranks = static_cast<size_t>(communicator_.world_size());
+  const auto length = static_cast<int64_t>(mine.size());
+  std::vector<int64_t> lengths(ranks);
+  absl::Status status = communicator_.AllGather(&length, lengths.data(), sizeof(length)).Wait();
+  if (!status.ok()) return status;
+  const auto longest = static_cast<size_t>(*std::max_element(lengths.begin(), lengths.end()));
+  mine.resize(longest);
+  std::vector<int64_t> gathered(longest * ranks);
+  status = communicator_.AllGather(mine.data(), gathered.data(), longest * sizeof(int64_t)).Wait();
+  if (!status.ok()) return status;
+  for (size_t rank = 0; rank < ranks; ++rank) {
+    const int64_t* told = gathered.data() + rank * longest;
+    Holding holding{.step = told[0], .prepared = told[1] != 0, .held = {}};
+    for (int64_t i = 2; i + 1 < lengths[rank]; i += 2) holding.held.push_back({told[i], told[i + 1]});
+    all->push_back(std::move(holding));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MomentTransfer::MoveAll(TrainState& state, TrainState& target) {
+  for (const Move& move : moves_) {
+    absl::Status status;
+    if (move.from == deal_.rank) status = Send(move, state);
+    if (move.to == deal_.rank) status = Receive(move, target);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MomentTransfer::Send(const Move& move, TrainState& state) {
+  std::vector<comm::Work> works;
+  if (state.scalars.step == target_) {
+    for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
+      for (FloatBuffer* moments : MomentsOf(state, moments_)) {
+        works.push_back(communicator_.Send(moments->data() + part.begin, Bytes(part), move.to));
+      }
+    }
+    return WaitAll(works);
+  }
+  // Makes the moments after the prepared step in separate memory. This rank's own state stays unchanged, because the
+  // rank has promised it in its report.
+  const int64_t most = std::min(kMoveElements, move.range.size());
+  FloatBuffer weights(most), first(most), second(most);
+  for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
+    prepared_.MakeNew(state, part, {weights.data(), first.data(), second.data(), part.begin});
+    works.clear();
+    for (FloatBuffer* moments : {&first, &second}) {
+      if (static_cast<int>(works.size()) == moments_) break;
+      works.push_back(communicator_.Send(moments->data(), Bytes(part), move.to));
+    }
+    if (absl::Status status = WaitAll(works); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MomentTransfer::Receive(const Move& move, TrainState& state) {
+  std::vector<comm::Work> works;
+  for (const ElementRange& part : PartsOf(move.range, kMoveElements)) {
+    for (FloatBuffer* moments : MomentsOf(state, moments_)) {
+      works.push_back(communicator_.Recv(moments->data() + part.begin, Bytes(part), move.from));
+    }
+  }
+  return WaitAll(works);
+}
+
+}  // namespace rekindle::train

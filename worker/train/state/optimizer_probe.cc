@@ -1,0 +1,59 @@
+#include "worker/train/state/optimizer_probe.h"
+
+#include <vector>
+
+#include "worker/train/arithmetic/accumulator.h"
+#include "worker/train/levers/learning_rate.h"
+#include "worker/train/levers/optimizer_kind.h"
+#include "worker/train/state/optimizer.h"
+#include "worker/train/state/train_state.h"
+
+namespace rekindle::train {
+namespace {
+
+// The number is not a multiple of any vector width.
+constexpr int kElements = 5000;
+constexpr int kRows = 50;
+constexpr int kSteps = 4;
+
+// Fills the gradient with values of many magnitudes and both signs, from integer arithmetic alone.
+void FillGradient(int step, std::vector<float>* gradient) {
+  uint32_t x = 2463534242u + static_cast<uint32_t>(step);
+  for (float& g : *gradient) {
+    x ^= x << 13;
+    x ^= x >> 17;
+    x ^= x << 5;
+    g = static_cast<float>(static_cast<int32_t>(x)) / static_cast<float>(1u << (20 + x % 11));
+  }
+}
+
+std::string ProbeOf(const OptimizerSpec& optimizer) {
+  ParameterLayout layout;
+  layout.parameters = {
+      {.name = "probe", .shape = {kRows, kElements / kRows}, .offset = 0, .size = kElements, .decay = true}};
+  layout.total = kElements;
+  TrainState state = TrainState::Zero(layout);
+  const std::vector<GradientBucket> buckets = CutIntoBuckets(layout, kElements);
+  GradientAccumulator accumulator(&layout, GradientAccumulator::Mode::kExact, 1);
+  const ScheduleSpec schedule{"cosine", 2, 0.1};
+  std::vector<float> gradient(kElements);
+  for (int step = 0; step < kSteps; ++step) {
+    FillGradient(step, &gradient);
+    accumulator.Begin(step, 0, state.scalars.exponents);
+    accumulator.Add(0, gradient);
+    const auto* sums = static_cast<const int64_t*>(accumulator.Data(buckets[0]));
+    Update(layout, {.fixed = sums}, 7, optimizer, LearningRate(optimizer, schedule, step, kSteps, {}), 1.0, &state);
+    ++state.scalars.step;
+  }
+  return StateDigest(state);
+}
+
+}  // namespace
+
+std::string OptimizerProbe() {
+  std::string digests;
+  for (const OptimizerKind* kind : Optimizers()) digests += ProbeOf({.kind = kind->name, .momentum = 0.9});
+  return digests;
+}
+
+}  // namespace rekindle::train

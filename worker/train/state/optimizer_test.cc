@@ -1,0 +1,152 @@
+#include "worker/train/state/optimizer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "worker/train/arithmetic/exact_scale.h"
+#include "worker/train/arithmetic/gradient_norm.h"
+#include "worker/train/testing/testing_layout.h"
+
+namespace rekindle::train {
+namespace {
+
+const OptimizerSpec kSpec;
+
+TrainState SomeState(const ParameterLayout& layout) {
+  TrainState state = TrainState::Zero(layout);
+  const std::vector<float> weights = testing::RandomGradient(layout, 0.02, 99);
+  std::copy(weights.begin(), weights.end(), state.weights.data());
+  return state;
+}
+
+// Implements the optimizer in double, according to its definition.
+struct Reference {
+  std::vector<double> weights, first, second;
+  int step = 0;
+
+  double Apply(const ParameterLayout& layout, const std::vector<double>& sum, double count, double rate, double clip) {
+    double squares = 0;
+    for (double g : sum) squares += (g / count) * (g / count);
+    const double norm = std::sqrt(squares);
+    const double scale = (clip > 0 ? std::min(1.0, clip / (norm + 1e-6)) : 1.0) / count;
+    ++step;
+    for (const ParameterInfo& info : layout.parameters) {
+      for (int64_t i = info.offset; i < info.offset + info.size; ++i) {
+        const double g = sum[i] * scale;
+        if (info.decay) weights[i] *= 1 - rate * kSpec.weight_decay;
+        first[i] = kSpec.beta1 * first[i] + (1 - kSpec.beta1) * g;
+        second[i] = kSpec.beta2 * second[i] + (1 - kSpec.beta2) * g * g;
+        const double m = first[i] / (1 - std::pow(kSpec.beta1, step));
+        const double v = second[i] / (1 - std::pow(kSpec.beta2, step));
+        weights[i] -= rate * m / (std::sqrt(v) + kSpec.epsilon);
+      }
+    }
+    return norm;
+  }
+};
+
+TEST(OptimizerTest, FollowsTheDefinitionInBothModes) {
+  const ParameterLayout layout = testing::MakeLayout({70000, 128, 3, 1000});
+  for (double clip : {0.0, 1.0, 1e-3, 1e9}) {
+    TrainState fixed = SomeState(layout), values = SomeState(layout);
+    Reference reference{std::vector<double>(fixed.weights.span().begin(), fixed.weights.span().end()),
+                        std::vector<double>(layout.total), std::vector<double>(layout.total)};
+    fixed.scalars.exponents.assign(4, 45);
+    for (int step = 0; step < 10; ++step) {
+      fixed.scalars.step = values.scalars.step = step;
+      const std::vector<float> gradient = testing::RandomGradient(layout, 100.0, step);
+      std::vector<int64_t> q(layout.total);
+      for (int64_t i = 0; i < layout.total; ++i) q[i] = std::llrint(std::ldexp(double{gradient[i]}, 45));
+      const double norm = reference.Apply(layout, {gradient.begin(), gradient.end()}, 2048, 1e-3, clip);
+      const UpdateResult a = Update(layout, {.fixed = q.data()}, 2048, kSpec, 1e-3, clip, &fixed);
+      const UpdateResult b = Update(layout, {.values = gradient.data()}, 2048, kSpec, 1e-3, clip, &values);
+      EXPECT_FALSE(a.found_inf || b.found_inf);
+      EXPECT_NEAR(a.grad_norm, norm, 1e-9 * norm);
+      EXPECT_NEAR(b.grad_norm, norm, 1e-9 * norm);
+    }
+    for (int64_t i = 0; i < layout.total; ++i) {
+      ASSERT_NEAR(fixed.weights.data()[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
+      ASSERT_NEAR(values.weights.data()[i], reference.weights[i], 1e-7) << "clip " << clip << " element " << i;
+    }
+  }
+}
+
+TEST(OptimizerTest, WritesNothingWhenTheGradientIsNotFinite) {
+  const ParameterLayout layout = testing::MakeLayout({70000, 128});
+  for (float bad : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (int64_t at : {int64_t{0}, int64_t{69999}, layout.total - 1}) {
+      TrainState state = SomeState(layout);
+      const std::string before = StateDigest(state);
+      std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
+      gradient[at] = bad;
+      EXPECT_TRUE(Update(layout, {.values = gradient.data()}, 100, kSpec, 1e-3, 1.0, &state).found_inf);
+      EXPECT_EQ(StateDigest(state), before);
+    }
+  }
+}
+
+TEST(OptimizerTest, ExtremeExponentsKeepTheValue) {
+  const ParameterLayout layout = testing::MakeLayout({64});
+  const std::vector<float> unit = testing::RandomGradient(layout, 1.0, 3);
+  // The gradients are scaled by 2^power and given in fixed point of 2^(40 - power), so they are the same integers. The
+  // norm scales, and the result of Adam does not change.
+  std::vector<int64_t> q(64);
+  for (int i = 0; i < 64; ++i) q[i] = std::llrint(std::ldexp(double{unit[i]}, 40));
+  TrainState expected = SomeState(layout);
+  expected.scalars.exponents = {40};
+  const double norm = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &expected).grad_norm;
+  for (int power : {-20, 60, 120}) {
+    TrainState state = SomeState(layout);
+    state.scalars.exponents = {40 - power};
+    const UpdateResult result = Update(layout, {.fixed = q.data()}, 1, kSpec, 1e-3, 1.0, &state);
+    EXPECT_DOUBLE_EQ(result.grad_norm, std::ldexp(norm, power));
+    for (int i = 0; i < 64; ++i) EXPECT_TRUE(std::isfinite(state.weights.data()[i]));
+    // The gradients are clipped to the same length.
+    if (power > 0) {
+      EXPECT_NEAR(state.weights.data()[5], expected.weights.data()[5], 1e-8);
+    }
+  }
+}
+
+TEST(OptimizerTest, ZeroGradientOnlyDecays) {
+  const ParameterLayout layout = testing::MakeLayout({16, 16});
+  TrainState state = SomeState(layout);
+  const std::vector<float> before(state.weights.span().begin(), state.weights.span().end());
+  const std::vector<int64_t> zero(32);
+  const UpdateResult result = Update(layout, {.fixed = zero.data()}, 10, kSpec, 0.5, 1.0, &state);
+  EXPECT_EQ(result.grad_norm, 0);
+  for (int i = 0; i < 16; ++i) EXPECT_FLOAT_EQ(state.weights.data()[i], before[i] * 0.95f);
+  for (int i = 16; i < 32; ++i) EXPECT_EQ(state.weights.data()[i], before[i]);
+}
+
+TEST(GradientNormTest, BlocksAreSummedInOrder) {
+  const ParameterLayout layout = testing::MakeLayout({65536 * 2 + 5, 65530, 1, 3, 100});
+  const std::vector<float> gradient = testing::RandomGradient(layout, 1.0, 1);
+  double total = 0;
+  for (int64_t begin = 0; begin < layout.total; begin += kNormBlockElements) {
+    double block = 0;
+    for (const ParameterInfo& info : layout.parameters) {
+      const int64_t from = std::max(begin, info.offset);
+      const int64_t to = std::min({begin + kNormBlockElements, info.offset + info.size, layout.total});
+      double lanes[8] = {};
+      for (int64_t i = from; i < to; ++i) lanes[(i - from) % 8] += double{gradient[i]} * double{gradient[i]};
+      if (from < to) {
+        block += ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+      }
+    }
+    total += block;
+  }
+  EXPECT_EQ(GradientSumOfSquares(layout, {.values = gradient.data()}, {}), total);
+  // The gradient is gathered bucket by bucket, from the last parameter on, in the order of the reduction.
+  SquaresGatherer gatherer(layout);
+  for (const GradientBucket& bucket : CutIntoBuckets(layout, 100)) {
+    gatherer.Add({.values = gradient.data()}, {}, bucket);
+  }
+  EXPECT_EQ(gatherer.Total(), total);
+}
+
+}  // namespace
+}  // namespace rekindle::train

@@ -1,0 +1,81 @@
+// Makes a step of a state whose moments are in shards. Between its reduction and its application, the first holder of
+// each shard sends the new weights to all ranks.
+#ifndef REKINDLE_WORKER_TRAIN_STATE_PREPARED_STEP_H_
+#define REKINDLE_WORKER_TRAIN_STATE_PREPARED_STEP_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/contract/model_interface.h"
+#include "worker/train/arithmetic/gradient_view.h"
+#include "worker/train/control/reporter.h"
+#include "worker/train/state/optimizer.h"
+#include "worker/train/state/shard_map.h"
+#include "worker/train/state/train_state.h"
+
+namespace rekindle::train {
+
+// Holds a step that is reduced and not yet applied, if there is one. While the step's gradient is kept, this rank can
+// apply it to the moments that it holds, without any other rank. The class is thread-compatible.
+class PreparedStep {
+ public:
+  // `moments` is the number of moments that the optimizer keeps. The references must outlive the step.
+  PreparedStep(const ParameterLayout& layout, int moments, Reporter& reporter);
+
+  // Takes the memory that steps with `deal` need, and no more.
+  void Fit(const ShardDeal& deal, int world_size);
+  // Returns the bytes of that memory.
+  int64_t bytes() const;
+
+  // Prepares a step, as Placement::Prepare() says. An error aborts the communicator.
+  absl::Status Prepare(const ShardDeal& deal, std::optional<PlannedUpdate> update, GradientBuffer* reduced,
+                       comm::Communicator& communicator, const TrainState& state);
+  bool exists() const { return pending_.has_value(); }
+  // Writes the new weights of all shards and the new moments of those in `held`. Returns INTERNAL if the two holders of
+  // a shard computed different weights. REQUIRES: exists().
+  absl::Status Apply(const ShardDeal& deal, const ElementSet& held, TrainState& state);
+  void Forget() { pending_.reset(); }
+
+  // Computes the weights and moments of `range` after the step, out of place. REQUIRES: exists().
+  void MakeNew(const TrainState& state, const ElementRange& range, const FlatState& out) const;
+  // Writes the weights and moments of the elements in `held` after the step. REQUIRES: exists().
+  void UpdateHeld(const ElementSet& held, TrainState& state) const;
+
+ private:
+  struct Pending {
+    // `update` is empty for a skipped batch.
+    std::optional<PlannedUpdate> update;
+    // For shards that this rank does not hold, `reduced` holds the new weights once they have arrived.
+    GradientBuffer* reduced = nullptr;
+    // `hashes` has one value a rank, the hash of the new weights of the shard that the rank holds first.
+    std::vector<uint64_t> hashes;
+  };
+
+  // The part has no buffers, because every rank updates those by itself.
+  ElementRange TrainedPart(const StateShard& shard) const;
+  // Returns where the new weights of a shard are kept that this rank does not hold.
+  float* Incoming(const StateShard& shard, int64_t element) const;
+  absl::Status IssueAll(const ShardDeal& deal, comm::Communicator& communicator, const TrainState& state,
+                        std::vector<comm::Work>* works);
+  absl::Status IssuePiece(const ShardDeal& deal, const StateShard& shard, const ElementRange& piece,
+                          comm::Communicator& communicator, const TrainState& state, std::vector<comm::Work>* works);
+  uint64_t HashOfOutgoing(const ShardDeal& deal) const;
+
+  const ParameterLayout& layout_;
+  const int moments_;
+  Reporter& reporter_;
+  // `trained_` is the number of elements before the buffers.
+  const int64_t trained_;
+  std::optional<Pending> pending_;
+  // `outgoing_` holds the new weights of the shard of which this rank is the first holder.
+  FloatBuffer outgoing_;
+  // `sink_` takes pieces that only pass by on their way round the ring.
+  FloatBuffer sink_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_STATE_PREPARED_STEP_H_

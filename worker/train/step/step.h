@@ -1,0 +1,135 @@
+// Runs one step of one rank. It computes the assigned micro-batches, reduces the gradient while the last backward still
+// runs, and gathers the messages of all ranks. It writes no parameter. The caller decides whether to apply the outcome.
+#ifndef REKINDLE_WORKER_TRAIN_STEP_STEP_H_
+#define REKINDLE_WORKER_TRAIN_STEP_STEP_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "worker/comm/contract/communicator.h"
+#include "worker/contract/batch_source.h"
+#include "worker/contract/model_interface.h"
+#include "worker/contract/spec.h"
+#include "worker/train/arithmetic/accumulator.h"
+#include "worker/train/arithmetic/gradient_buckets.h"
+#include "worker/train/arithmetic/gradient_norm.h"
+#include "worker/train/control/reporter.h"
+#include "worker/train/state/train_state.h"
+#include "worker/train/step/step_message.h"
+#include "worker/train/step/step_ranges.h"
+#include "worker/train/step/trainer_metrics.h"
+
+namespace rekindle::train {
+
+// Holds the outcome of a step. All fields are the same on every rank except `sent`.
+struct StepOutcome {
+  // `record` covers the whole batch and has been checked to be whole.
+  StepRecord record;
+  // `evaluation` belongs to the weights at `record.step`. It has no micro-batches when no evaluation was due.
+  StepRecord evaluation;
+  // `yield` says that some rank was asked to yield. All ranks then stop at the next boundary.
+  bool yield = false;
+  bool yield_with_checkpoint = false;
+  // `begin_checkpoint` says that rank 0 decided to save the state after this step.
+  bool begin_checkpoint = false;
+  // `lease_holds` says that some rank may step. Then all ranks may.
+  bool lease_holds = false;
+  // `sent` is the time by the lease's clock at which this rank said whether its own lease holds.
+  double sent = 0;
+  // `committed_step` is the newest durable checkpoint that any rank knows.
+  int64_t committed_step = -1;
+  // `gradient` is the reduced gradient. It is valid until the next Run.
+  GradientView gradient;
+  // `reduced` is the memory of `gradient`.
+  GradientBuffer* reduced = nullptr;
+  // `messages` is indexed by rank.
+  std::vector<StepMessage> messages;
+};
+
+// Holds what this rank adds to the exchange beside its gradient.
+struct StepExtras {
+  bool yield = false;
+  bool yield_with_checkpoint = false;
+  bool begin_checkpoint = false;
+  int64_t committed_step = -1;
+  int64_t checkpoint_step = 0;
+  std::vector<checkpoint::ShardRef> shards;
+  // `most_shards` is the largest number of shards that any rank may have.
+  int most_shards = 0;
+  // `range` applies to whole steps. A due evaluation is split among the ranks in the same proportion.
+  StepRange range;
+  // `lease` is asked when the message is sent. Null means that the lease has no end.
+  const Lease* lease = nullptr;
+};
+
+// The class is thread-compatible.
+class StepRunner {
+ public:
+  // All arguments must outlive the runner.
+  StepRunner(Model& model, BatchSource& batches, const TrainSpec& spec, Reporter& reporter, MetricsBoard& metrics);
+
+  // Makes the accumulator hold exactly the micro-batches `assigned` of (scalars.step, scalars.attempt), then reduces.
+  // Micro-batches held from an interrupted generation are not computed again. Computing always goes on to its end, even
+  // when the communicator has died, because the report has promised these micro-batches.
+  //
+  // Returns the error of the communicator, or INVALID_ARGUMENT when the job is at fault, for example by a loss that is
+  // not finite.
+  absl::Status Run(const StateScalars& scalars, const std::set<int>& assigned, const StepExtras& extras,
+                   comm::Communicator& communicator, StepOutcome* outcome);
+
+  // Computes the mean validation loss of the current weights over all micro-batches. The ranks' shares are combined
+  // exactly.
+  absl::Status Evaluate(const StateScalars& scalars, const StepRange& range, comm::Communicator& communicator,
+                        StepRecord* combined);
+
+  // Forgets all held micro-batches, because the state has been replaced.
+  void Forget();
+  // Adapts the accumulator to a changed micro-batch size in the spec. REQUIRES: no communicator uses the reduced
+  // gradient.
+  void Resize();
+
+  // Returns the number of micro-batches computed by the last Run.
+  int computed() const { return cost_.micro_batches; }
+
+ private:
+  absl::Status Compute(const StateScalars& scalars, const std::set<int>& assigned, comm::Communicator& communicator);
+  absl::Status ComputeOne(const StateScalars& scalars, int index, bool last, comm::Communicator& communicator);
+  void Reduce(int bucket, comm::Communicator& communicator);
+  absl::Status GatherSquares(const StateScalars& scalars);
+  void CostExchange(double start, double blocked, const comm::Communicator& communicator);
+  absl::Status Gather(const StateScalars& scalars, const StepExtras& extras, comm::Communicator& communicator,
+                      StepOutcome* outcome);
+  absl::Status EvaluateShare(const StateScalars& scalars, const StepRange& range, StepRecord* share);
+  bool EvaluationDue(int64_t step) const;
+
+  Model& model_;
+  BatchSource& batches_;
+  const TrainSpec& spec_;
+  Reporter& reporter_;
+  MetricsBoard& metrics_;
+  const std::vector<GradientBucket> buckets_;
+  BucketReadiness readiness_;
+  GradientAccumulator accumulator_;
+  GradientBuffer reduced_;
+  // With spec_.sixteen_bit, `wire_` holds the gradient in the form in which it travels between ranks.
+  std::vector<uint16_t> wire_;
+  // `squares_` gathers the squares of `reduced_`.
+  SquaresGatherer squares_;
+  std::vector<comm::Work> works_;
+  std::set<int> held_;
+  bool begun_ = false;
+  // `cost_` belongs to the running step, and its exchange part to the step before it in this generation.
+  StepCost cost_;
+  // `generation_` is the generation of the newest exchange.
+  int generation_ = 0;
+  int64_t evaluated_step_ = -1;
+  // `evaluated_` holds the losses at `evaluated_step_`, keyed by the index of the validation micro-batch.
+  std::map<int, LossSum> evaluated_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_STEP_STEP_H_

@@ -1,0 +1,60 @@
+// Decides whether this rank is a straggler, and why, from the costs that all ranks send each other. The verdict is only
+// reported. What the ranks compute follows StepRanges.
+//
+// The causes kData and kCompute mean that this rank's micro-batches take at least half as long again as those of the
+// others, and that most of the extra time is spent on data or on computing. The cause kNetwork means that no rank is
+// slow at these, that the exchange is a large part of the step, and that this rank waits longer for the link to its
+// successor than others do for theirs. The link, this rank or its successor may be at fault, and these cannot be
+// distinguished.
+#ifndef REKINDLE_WORKER_TRAIN_STEP_STRAGGLERS_H_
+#define REKINDLE_WORKER_TRAIN_STEP_STRAGGLERS_H_
+
+#include <deque>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "worker/train/step/step_cost.h"
+
+namespace rekindle::train {
+
+struct Straggling {
+  enum class Cause { kNone, kData, kCompute, kNetwork };
+  Cause cause = Cause::kNone;
+  // For kData and kCompute `seconds` is the time of this rank's micro-batch. For kNetwork it is the time in a step in
+  // which the rank waits for its link.
+  double seconds = 0;
+  // For kData and kCompute `compared` is the median of the other ranks. For kNetwork it is the time that all ranks wait
+  // for the exchange.
+  double compared = 0;
+};
+
+// Returns "data", "compute", "network" or an empty string.
+const char* CauseName(Straggling::Cause cause);
+
+// Judges one rank in one generation. The class is pure. A verdict stands until enough speaks against it, also into the
+// next generation.
+class Stragglers {
+ public:
+  // `verdict` is that of the generation before. Its measurements do not count any more.
+  explicit Stragglers(int rank, const Straggling& verdict = {});
+  // Adds the costs by rank. The caller calls this after each exchange. Returns the verdict on this rank.
+  const Straggling& Add(std::span<const StepCost> costs);
+
+ private:
+  using Figure = std::function<double(const StepCost&)>;
+  // Returns medians over the newest steps, by rank. A rank without a figure has 0.
+  std::vector<double> Medians(const Figure& figure) const;
+  Straggling JudgeSpeed() const;
+  Straggling JudgeNetwork() const;
+
+  size_t rank_;
+  std::deque<std::vector<StepCost>> newest_;
+  Straggling verdict_;
+  // `calm_` counts the steps in a row that gave no reason for the verdict.
+  int calm_ = 0;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_STEP_STRAGGLERS_H_

@@ -1,0 +1,62 @@
+// Runs the real core of the coordinator in the process of a test, without a server and a state store.
+#ifndef REKINDLE_WORKER_TRAIN_TESTING_LOCAL_COORDINATOR_H_
+#define REKINDLE_WORKER_TRAIN_TESTING_LOCAL_COORDINATOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "common/sync/mutex.h"
+#include "coordinator/core/cluster.h"
+#include "worker/contract/spec.h"
+
+namespace rekindle::train {
+
+// Plays the coordinator with its real core, a lock and a clock. The class is thread-safe.
+class LocalCoordinator {
+ public:
+  explicit LocalCoordinator(const TrainSpec& spec, int min_workers);
+  ~LocalCoordinator();
+
+  void Feed(const core::Event& event);
+  // Returns the answer to a report, or nothing while the coordinator is away.
+  std::optional<v1::TrainerDirective> Answer(const v1::TrainerReport& report);
+  // Lets the agent of `node` report that its trainer runs, or that it was killed.
+  void ReportTrainer(const std::string& node, const std::string& trainer, bool running);
+  // Adds a node that could take part but has nothing running on it.
+  void AddSpare(const std::string& node);
+  v1::JobStatus Status();
+  // Returns the text that job.json should have, or an empty one while the coordinator is away.
+  std::string JobFile();
+  // Forgets everything that was not saved, like a process that was killed and started again.
+  void Restart();
+  // While the coordinator is away it hears nothing and answers nothing.
+  void SetAway(bool away);
+  // Waits until `done` holds after some event. Returns false after 120 s.
+  bool Await(const std::function<bool(const v1::JobStatus&)>& done);
+
+  static constexpr char kUid[] = "0123456789abcdef";
+  static constexpr char kSecret[] = "a secret of the job in this test";
+
+ private:
+  void StepLocked(const core::Event& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TickLoop(std::stop_token stop);
+
+  common::Mutex mutex_;
+  common::CondVar changed_;
+  std::unique_ptr<core::Cluster> cluster_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, v1::JobRecord> saved_jobs_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, v1::NodeRecord> saved_nodes_ ABSL_GUARDED_BY(mutex_);
+  double wake_at_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool away_ ABSL_GUARDED_BY(mutex_) = false;
+  int64_t version_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::jthread ticker_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_TESTING_LOCAL_COORDINATOR_H_

@@ -1,0 +1,80 @@
+// Runs an engine as a thread beside a LocalCoordinator and over the real host transport. Only the processes are
+// missing.
+#ifndef REKINDLE_WORKER_TRAIN_TESTING_LOCAL_TRAINER_H_
+#define REKINDLE_WORKER_TRAIN_TESTING_LOCAL_TRAINER_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "common/sync/mutex.h"
+#include "common/time/clock.h"
+#include "worker/comm/connect/host_communicator.h"
+#include "worker/train/engine/engine.h"
+#include "worker/train/testing/bigram_model.h"
+#include "worker/train/testing/local_coordinator.h"
+#include "worker/train/testing/memory_checkpoints.h"
+
+namespace rekindle::train {
+
+// `LocalTrainerOptions` is what a test gives a trainer in addition to its place. Everything named here must outlive the
+// trainer.
+struct LocalTrainerOptions {
+  // `checkpoints` is null if there is no store.
+  MemoryCheckpoints* checkpoints = nullptr;
+  // `elsewhere` answers for any other store that is asked for.
+  MemoryCheckpoints* elsewhere = nullptr;
+  std::function<double()> clock = common::SteadySeconds;
+  std::function<double()> lease_clock = common::BootSeconds;
+  std::function<void(int64_t step, int index)> before_backward;
+  std::function<BigramModel::Poison(int64_t step, int index)> poison;
+  // `poison` and `largest_gradient` are passed to the BigramModel.
+  float largest_gradient = 0;
+  int64_t ballast = 0;
+  // `before_collective` is called on the engine's thread before each collective.
+  std::function<void()> before_collective;
+  // `timeline` names a file. If it is empty, nothing is written.
+  std::string timeline;
+};
+
+// Runs one trainer: an engine with its own model, its own listener, and its own connection to the coordinator.
+class LocalTrainer {
+ public:
+  LocalTrainer(LocalCoordinator& coordinator, const TrainSpec& spec, const std::string& node, int incarnation,
+               LocalTrainerOptions options = {});
+  ~LocalTrainer();
+
+  // Acts like kill -9: the coordinator hears nothing more from the trainer, its connections close, and its agent
+  // reports the process dead.
+  void Kill(bool agent_reports = true);
+  // Breaks only the connections. The trainer lives on.
+  void BreakConnections();
+  const std::string& id() const { return id_; }
+  BigramModel& model() { return model_; }
+
+ private:
+  class Control;
+  class Tracked;
+  LocalCoordinator& coordinator_;
+  const std::string node_;
+  const std::string id_;
+  BigramModel model_;
+  const std::function<void()> before_collective_;
+  ChainBatches batches_;
+  MetricsBoard metrics_;
+  Timeline timeline_;
+  std::unique_ptr<comm::Listener> listener_;
+  std::unique_ptr<Control> control_;
+  common::Mutex mutex_;
+  // `communicator_` is the one that is alive now.
+  comm::Communicator* communicator_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::unique_ptr<checkpoint::CheckpointClient> checkpoints_;
+  std::unique_ptr<Engine> engine_;
+  std::thread thread_;
+};
+
+}  // namespace rekindle::train
+
+#endif  // REKINDLE_WORKER_TRAIN_TESTING_LOCAL_TRAINER_H_
