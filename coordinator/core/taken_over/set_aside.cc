@@ -57,11 +57,14 @@ void SetAside(Turn& turn, Job& job, const std::string& flaw) {
   record.set_store_generation(std::max(0, newest));
   record.clear_membership();
   record.clear_deaths();
+  // This says which members hold the final state. A job whose members are not known goes on from what its store has.
+  record.clear_finishing();
   record.set_ended_generation(0);
   record.mutable_recovered()->set_flaw(flaw);
   record.set_want_paused(true);
   v1::JobStatus* status = record.mutable_job()->mutable_status();
   status->set_step(std::clamp(status->step(), 0, std::max(0, SpecOf(job).training().steps())));
+  status->clear_finishing();
   if (!AreSums(status->cost())) status->clear_cost();
   ShowAwaitedOld(turn, job);
   turn.Emit(&job, "set_aside", absl::StrCat("job ", record.job().name(), " is ", status->reason()));
